@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import math
 import mmap
+import resource
 import threading
 from bisect import bisect
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,7 +50,7 @@ class Arena:
         self._smallest, self._first = smallest, first
         self._regions: list[_Region] = []
         self._holes: list[_Hole] = []  # in order
-        self._left: deque[_Hole] = deque()
+        self._left: deque[tuple[_Region, _Hole]] = deque()
         self.open = True
 
     @property
@@ -83,10 +85,12 @@ class Arena:
         Any thread may call it at any time, also the collector of garbage in the midst of `empty`.
         Adding to a deque is safe then, and so is giving pages back.
         """
-        if self.open:
-            self._left.append(place)
-        else:
-            region.give_back(*place[1:])
+        self._left.append((region, place))
+        if not self.open:  # nobody else may look again
+            with suppress(IndexError):  # somebody else did
+                while True:
+                    last, (_, start, stop) = self._left.popleft()
+                    last.give_back(start, stop)
 
     def close(self) -> None:
         """Give free memory back to the system, and other memory as soon as it is free."""
@@ -98,8 +102,9 @@ class Arena:
         self._regions.clear()
 
     def _collect(self) -> None:
-        while self._left:
-            self._join(self._left.popleft())
+        with suppress(IndexError):
+            while True:
+                self._join(self._left.popleft()[1])
 
     def _join(self, hole: _Hole) -> None:
         """Add a hole, as one with those before and behind it."""
@@ -121,14 +126,25 @@ class Arena:
         """The hole of a new region; None if the system grants none.
 
         It is as large as all others together, or only as large as it must be where the system
-        counts memory that is not touched.
+        counts memory that is not touched: others need that, too.
         """
-        for wanted in (max(size, self._first, self.reserved), size):
+        large = size if reserving_counts() else max(size, self._first, self.reserved)
+        for wanted in (large, size):
             with suppress(OSError):
                 self._regions.append(_Region(wanted))
                 self._holes.append((len(self._regions) - 1, 0, wanted))
                 return len(self._holes) - 1
         return None
+
+
+def reserving_counts() -> bool:
+    """Whether memory that nobody touches is counted: by a limit of addresses, or by the system."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return True
+    try:
+        return Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "2"
+    except OSError:
+        return False
 
 
 class _Region:
