@@ -41,7 +41,7 @@ std::size_t reverse_bits(std::size_t x, int bits) {
 }  // namespace
 
 Prime::Prime(u32 prime) : p(prime) {
-    if (p < 3 || p >= (u32{1} << 31)) throw std::invalid_argument("prime out of range");
+    if (p <= smallest_prime || p >= (u32{1} << 31)) throw std::invalid_argument("prime out of range");
     const int bits = std::bit_width(p);
     low = bits - 1;
     high = bits + 1;

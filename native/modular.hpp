@@ -38,6 +38,9 @@ inline u32 power(u32 base, u64 exponent, u32 p) {
 
 inline u32 inverse(u32 x, u32 p) { return power(x % p, p - 2, p); }
 
+// Primes are above it: they are 1 modulo 2N, and rings are at least 1024.
+constexpr u32 smallest_prime = 1 << 13;
+
 // Constants for a 64-bit value below p^2: q = ((v >> low) mu) >> high is at most 2 too small.
 struct Prime {
     u32 p;

@@ -28,13 +28,13 @@ struct Digits {
           rounding((u32{1} << (bits - 1)) - offset) {}
 };
 
-// Below this sum of absolute weights a 32-bit sum of such digits cannot overflow.
+// Up to this sum of absolute weights a 32-bit sum of such digits cannot overflow.
 constexpr i64 chunk_limit(unsigned bits) {
     return ((i64{1} << 31) - 1) / ((i64{1} << (bits - 1)) + 1);
 }
 
-// What sums of digits are reduced by. A sum over a chunk is below 2^19.4 p: the nearest multiple of
-// p, found in float32, is at most one sixth of p too far. Primes are above 2^13, as N >= 1024.
+// What sums of digits are reduced by. A sum over a chunk is below 2^19.4 p, as p > smallest_prime:
+// the nearest multiple of p, found in float32, is at most one sixth of p too far.
 struct Reduction {
     Digits digits;
     u32 p;

@@ -5,6 +5,7 @@ The references are Python integers and numpy, written from the definitions.
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cache
 from types import ModuleType
@@ -175,20 +176,23 @@ def test_linear_layer_of_extreme_residues_and_weights(compute: ModuleType) -> No
         assert equals(compute.linear(weights, x, None, basis), expected)
 
 
-@pytest.mark.parametrize("bits", [14, 20, 26, 28, 29, 30, 31])
+@pytest.mark.parametrize(
+    ("bits", "side"),
+    [(14, -1), (14, 1), (20, 1), (26, 1), (28, -1), (28, 1), (30, -1), (30, 1), (31, -1)],
+)
 @pytest.mark.parametrize("largest", [1, 37, 1500, kernels.MAX_WEIGHT])
 def test_linear_layer_of_residues_with_extreme_digits(
-    compute: ModuleType, bits: int, largest: int
+    compute: ModuleType, bits: int, side: int, largest: int
 ) -> None:
     """Kernels split residues into two digits: sums of digits that are all as large as they get,
     of one sign, for primes of all lengths and either side of where digits become longer."""
-    below = range((1 << bits) - 2 * N + 1, 2, -2 * N)
-    p = next(m for m in below if is_prime(m))
+    steps = ((1 << bits) + side * 2 * N * k + 1 for k in itertools.count(side < 0))
+    p = next(filter(is_prime, steps))
     basis = Basis(N, (p,))
     inputs = 700
     digit = 14 if p < 1 << 28 else 15 if p < 1 << 30 else 16
-    steps = np.arange(0, p + (1 << digit), 1 << digit - 1)[:, None] + np.array([-1, 0, 1])
-    near = steps[(steps >= 0) & (steps < p)]
+    ends = np.arange(0, p + (1 << digit), 1 << digit - 1)[:, None] + np.array([-1, 0, 1])
+    near = ends[(ends >= 0) & (ends < p)]
     middle = np.searchsorted(near, p // 2)
     values = np.concatenate(
         [near[:32], near[middle - 16 : middle + 16], near[-32:], [p - 1, p // 2]]
