@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from securefair.algorithms import tuned
 from securefair.cli import app
-from securefair.collaboration import controls
 from securefair.run.folder import read_result
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +30,9 @@ LONG = {
 }
 MOST_LINES = 10
 """Of an ordinary training script that may change."""
+
+POINTS = 1.0
+"""By which mean accuracy may differ on other machines: one image of one participant is 0.3."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -141,17 +143,18 @@ def test_configurations_run(name, tmp_path):
     run_configuration(name, tmp_path, "--rounds", "1", "--seeds", "1")
 
 
-def test_everyone_gains_in_the_example_of_networks(tmp_path, monkeypatch):
-    """As the documentation says of its one seed; in the clear, which changes little.
-
-    Encrypted networks are those of test_networks. The control stops as two folds say, not five.
-    """
-    monkeypatch.setattr(controls, "FOLDS", 2)
+def test_everyone_gains_in_the_example_of_networks_as_its_page_says(tmp_path):
+    """In the clear, which changes little; encrypted networks are those of test_networks."""
     run_configuration(NETWORKS, tmp_path, "--backend", "clear")
     found = read_result(tmp_path)[0].algorithms
-    alone, together = (np.array(found[name].accuracy) for name in ("standalone", "cycle"))
-    assert (together > alone).all()
-    assert (together - alone).mean() > 0.02
+    alone, together = (100 * np.array(found[name].accuracy) for name in ("standalone", "cycle"))
+    gains = together - alone
+    assert gains.min() > 0
+    page = " ".join((ROOT / "docs/networks.md").read_text("utf-8").split())
+    (means,) = re.findall(r"in the clear is ([\d.]+) % alone and ([\d.]+) % together", page)
+    (ends,) = re.findall(r"Everyone gains \(([\d.]+) to ([\d.]+) points\)", page)
+    assert (alone.mean(), together.mean()) == pytest.approx(tuple(map(float, means)), abs=POINTS)
+    assert (gains.min(), gains.max()) == pytest.approx(tuple(map(float, ends)), abs=2 * POINTS)
 
 
 def changed_lines(before, after):
