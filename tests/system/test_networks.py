@@ -22,11 +22,12 @@ from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
+ROUNDS = 2
 
 
 def config(**changes):
     small = {
-        "training.rounds": 2,
+        "training.rounds": ROUNDS,
         "training.local_epochs": 30,
         "data.test_fraction": 0.8,
         "fairness.forced_every": 1,
@@ -51,16 +52,17 @@ def shorten_controls(patch):
     )
 
 
-@pytest.fixture(scope="module", params=[("projection", 2), ("logits", 1)], ids=lambda one: one[0])
+@pytest.fixture(scope="module", params=["projection", "logits"])
 def outcomes(request):
-    """The same run encrypted and in the clear, of so many rounds."""
-    release, rounds = request.param
-    changes = {"distillation__release": release, "training__rounds": rounds}
+    """The same run encrypted and in the clear.
+
+    In the second round weights have changed: another answer to the same upload.
+    """
     found = []
     with pytest.MonkeyPatch.context() as patch:
         shorten_controls(patch)
         for backend in ("rns", "clear"):
-            asked = config(encryption__backend=backend, **changes)
+            asked = config(encryption__backend=backend, distillation__release=request.param)
             found.append(run_experiment(asked, PlainProgress(Console(file=io.StringIO()))))
     return found
 
@@ -73,8 +75,8 @@ def spec_of(asked):
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
     encrypted, clear = outcomes
     assert not encrypted.problems
-    rounds = sum(record.algorithm == "cycle" for record in encrypted.rounds)
-    assert encrypted.result.encryption.answers == rounds * 6
+    assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == ROUNDS
+    assert encrypted.result.encryption.answers == ROUNDS * 6
     plan = plan_exchange(spec_of(config(distillation__release=encrypted.result.encryption.release)))
     assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
     for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
