@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from securefair.circuit.certificate import certificate
 from securefair.circuit.exact import power_above, root_above
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.circuit.spec import MAX_WEIGHT_BITS, ExchangeSpec, HeadBounds
 from securefair.errors import PlanError
 from support.examples import examples
 
@@ -66,7 +66,7 @@ SHAPES = st.builds(
     q=st.just(1),
     flooding_bits=st.sampled_from([0, 1, 20, 60]),
     precision=st.sampled_from([2.0**-30, 2.0**-10, 0.5]),
-    weight_bits=st.sampled_from([2, 7, 16]),
+    weight_bits=st.sampled_from([2, 7, MAX_WEIGHT_BITS]),
     bounds=st.builds(
         HeadBounds,
         **dict.fromkeys(
@@ -75,6 +75,27 @@ SHAPES = st.builds(
     ),
     answers=st.sampled_from([1, 40, 10**6]),
 )
+
+
+FINE = ExchangeSpec(
+    features=64,
+    classes=3,
+    samples=100,
+    hidden=8,
+    q=1,
+    flooding_bits=20,
+    weight_bits=MAX_WEIGHT_BITS,
+)
+NARROW = HeadBounds(**dict.fromkeys(HeadBounds.__struct_fields__, 1 / 256))
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums", "projection", "logits"])
+@pytest.mark.parametrize("hidden", [0, 8])
+@pytest.mark.parametrize("bounds", [FINE.bounds, NARROW], ids=["usual", "narrow"])
+def test_weights_of_most_bits_are_granted_and_certified(release, hidden, bounds):
+    """The property below may refuse what it draws; none of these is refused."""
+    spec = msgspec.structs.replace(FINE, release=release, hidden=hidden, bounds=bounds)
+    assert failing(plan_exchange(spec)) == []
 
 
 @given(SHAPES)
