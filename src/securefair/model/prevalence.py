@@ -54,7 +54,7 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
             shift, missed = other, left
     if not missed <= _MISSED:
         _log.warning(
-            "class frequencies of a teacher's logits are %.2g off: they reach up to %.2g",
+            "class frequencies are %.2g off after a shift of a teacher's logits of up to %.2g",
             missed,
             np.abs(logits).max(),
         )
@@ -67,7 +67,7 @@ def _sharpened(logits: Array, wanted: Array) -> tuple[Array, float]:
     nearly certain logits, probabilities jump, and steps find no slope."""
     spread = float(np.ptp(logits, axis=1).max())
     heat = max(1.0, spread / _MILD)
-    shift, missed = np.zeros(len(wanted)), np.inf
+    shift: Array = np.zeros(len(wanted))
     while True:
         shift, missed = _shift(logits / heat, wanted, shift)
         if heat == 1.0:
