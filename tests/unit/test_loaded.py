@@ -9,15 +9,17 @@ import pytest
 TABLES = {"sklearn", "pandas", "scipy.stats", "scipy.optimize", "matplotlib", "duckdb", "onnx"}
 """Seconds of every start, where something that is needed at times is imported always."""
 
-KINDS, NOISE = "collaboration.kinds", "privacy.randomness"
+LISTING, KINDS, NOISE = "papers.listing", "collaboration.kinds", "privacy.randomness"
 USED = {
+    LISTING: "[listing.print_list(json=json) for json in (False, True)]",
     KINDS: "[kinds.kind_of(name).reads for name in kinds.REGISTERED]",
     NOISE: "randomness.SystemNoise().gaussian(2, 1.0)",
 }
 """What is done with a module before anyone looks, where its import alone says little."""
 
 STARTS = {
-    "the list of experiments": ("papers.command papers.listing", {"torch", "numpy"}),
+    "the command of experiments": ("papers.command", {"torch", "numpy"}),
+    "the list of experiments, printed": (LISTING, {"torch", "numpy"}),
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
@@ -34,12 +36,13 @@ STARTS = {
 @cache
 def loaded():
     """For each start, all modules that the process has by then."""
-    code = "import importlib, sys\n"
+    code = "import contextlib, importlib, io, sys\n"
     for modules, _ in STARTS.values():
         code += f"for name in {modules.split()}: importlib.import_module('securefair.' + name)\n"
         if modules in USED:
             package, module = modules.split(".")
-            code += f"from securefair.{package} import {module}\n{USED[modules]}\n"
+            code += f"from securefair.{package} import {module}\n"
+            code += f"with contextlib.redirect_stdout(io.StringIO()): {USED[modules]}\n"
         code += "print(*sys.modules)\n"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return dict(zip(STARTS, map(set, map(str.split, shown.stdout.splitlines())), strict=True))

@@ -88,8 +88,8 @@ def test_the_list_keeps_the_fields_that_scripts_read(capsys: pytest.CaptureFixtu
 
 
 def test_the_list_is_of_the_experiments_as_they_are() -> None:
-    """scripts/list_experiments.py writes it anew."""
-    assert written(EXPERIMENTS.values()) == FILE.read_bytes()
+    same = written(EXPERIMENTS.values()) == FILE.read_bytes()
+    assert same, "the list is of older experiments: python scripts/list_experiments.py"
 
 
 def test_a_misspelt_name_gets_a_suggestion() -> None:
