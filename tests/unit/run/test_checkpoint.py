@@ -120,12 +120,19 @@ def test_twice_interrupted_is_as_good(whole, tmp_path):
     assert stored.repeated_bytes > 0
 
 
-def test_an_encrypted_run_goes_on_with_new_keys(tmp_path):
-    """What nothing encrypted reaches equals to the bit, the rest but for the noise of answers."""
-    config = small("rns", **{"training.rounds": 3, "run.algorithms": ["standalone", "cycle"]})
+@pytest.mark.parametrize(("backend", "rounds"), [("rns", 3), ("seal", 2)])
+def test_an_encrypted_run_goes_on_with_new_keys(tmp_path, backend, rounds):
+    """What nothing encrypted reaches equals to the bit, the rest but for the noise of answers.
+
+    Interrupted after the first encrypted round; later answers come under the new keys.
+    """
+    config = small(
+        backend, **{"training.rounds": rounds, "run.algorithms": ["standalone", "cycle"]}
+    )
     finish(config, tmp_path / "whole", resume=False)
-    interrupt(config, tmp_path / "broken", 5)
-    finish(config, tmp_path / "broken", resume=True)
+    controls = 4
+    interrupt(config, tmp_path / "broken", controls + 1)
+    assert finish(config, tmp_path / "broken", resume=True).heard == rounds - 1
     whole, broken = (read_run(tmp_path / name) for name in ("whole", "broken"))
     assert_runs_alike(
         *(
@@ -140,6 +147,7 @@ def test_an_encrypted_run_goes_on_with_new_keys(tmp_path):
             assert a.cross_entropy == pytest.approx(b.cross_entropy, abs=SCORES)
         else:
             assert (a.accuracy, a.cross_entropy) == (b.accuracy, b.cross_entropy)
+    assert any(map(any, broken.outcome.rounds[-1].answered))
     keys = sum(row.bytes for row in whole.outcome.traffic if row.message == "keys")
     assert broken.outcome.repeated_bytes > keys
 
