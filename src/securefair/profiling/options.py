@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -47,9 +47,6 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
 
-OTHERS = ("loss", "class_sums", "logits")
-"""Releases that are no projection."""
-
 
 def spec_of(
     *,
@@ -74,8 +71,9 @@ def spec_of(
     from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release
     from securefair.errors import ConfigError
 
+    others = set(get_args(Release)) - {"projection"}  # unknown ones are the planner's to refuse
     for option, given in (("--basis", basis), ("--q", q)):
-        if given is not None and release in OTHERS:
+        if given is not None and release in others:
             raise ConfigError(
                 "only a projection has this option",
                 where=option,
