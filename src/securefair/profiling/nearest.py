@@ -37,7 +37,7 @@ def _suggestions(spec: ExchangeSpec, refusal: PlanError) -> Iterator[tuple[str, 
     """Changes to try, the smaller ones first."""
     named = [float(number) for number in _NUMBER.findall(str(refusal.expected))]
     match refusal.where:
-        case "precision" if named:
+        case "precision" if named and 0 < spec.precision <= MAX_PRECISION:
             error = named[0] * _ROUNDED
             if spec.precision < error <= MAX_PRECISION:
                 yield "precision", error

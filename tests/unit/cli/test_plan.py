@@ -89,6 +89,15 @@ def test_no_numbers_are_refused_and_do_not_become_the_default():
     assert "q: out of range" in call("plan", *SHAPE, "--q", "0").stderr
 
 
+@pytest.mark.parametrize("precision", ["0", "nan", "-1", "inf"])
+def test_a_precision_that_no_plan_has_ends_with_the_reason_alone(precision):
+    result = call("plan", *SHAPE, "--precision", precision)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("securefair: precision: out of range")
+
+
 @pytest.fixture
 def known_limits(monkeypatch):
     limits = MachineLimits(multiply_adds=1e9, bytes=1e10)
