@@ -36,8 +36,15 @@ SIZES = {
 }  # fmt: skip
 """What is measured where nothing is asked for."""
 
+OWN = {
+    ROUNDS: ("hidden", "release", "basis", "flooding_bits", "precision"),
+    TRANSFER: ("peers",),
+}
+"""Options that only one of them reads."""
+
 
 def scale(
+    context: typer.Context,
     of: Annotated[
         str,
         typer.Option(help="rounds: exchanges, which are repeated; transfer: whole transfers."),
@@ -86,8 +93,8 @@ def scale(
     """Time, bytes and memory over samples, features and participants, and a model of them.
 
     Seconds are those of one core. --of transfer measures small transfers with hospitals of one
-    size, foretells a larger one and measures that as well; release, basis, precision and hidden
-    units are a transfer's own.
+    size, foretells a larger one and measures that as well; release, basis, precision, flooding and
+    hidden units are a transfer's own, and options that ask for others are refused.
 
     Example: securefair profile scale --hidden 16 --classes 2 --out cost.json
     """
@@ -101,6 +108,7 @@ def scale(
 
     if of not in SIZES:
         raise ConfigError("unknown", where="--of", found=of, expected=" or ".join(SIZES))
+    _refuse_options_of_the_other(of, context)
     if out is not None:
         check_writable(out.parent)
     given = {"samples": samples, "features": features, "participants": participants}
@@ -148,6 +156,22 @@ def scale(
         say_json(measured)
     else:
         Screen().print(table)
+
+
+def _refuse_options_of_the_other(of: str, context: typer.Context) -> None:
+    """Whoever gave one would take the figures for what was asked."""
+    from securefair.errors import ConfigError
+
+    for other, names in OWN.items():
+        for name in names:
+            source = context.get_parameter_source(name)
+            if other != of and source is not None and source.name == "COMMANDLINE":
+                raise ConfigError(
+                    "has no meaning here",
+                    where="--" + name.replace("_", "-"),
+                    found=f"--of {of}",
+                    expected=f"--of {other}",
+                )
 
 
 def _exchanges(

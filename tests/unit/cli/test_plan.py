@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.config import defaults
 from securefair.profiling.measure import MachineLimits
 
 pytestmark = pytest.mark.slow
@@ -85,8 +86,41 @@ def test_an_option_of_projections_is_refused_for_another_release(command, option
     )
 
 
-def test_no_numbers_are_refused_and_do_not_become_the_default():
-    assert "q: out of range" in call("plan", *SHAPE, "--q", "0").stderr
+@pytest.mark.parametrize(
+    "command",
+    [("plan", *SHAPE), ("profile", "scale"), ("profile", "scale", "--of", "transfer")],
+    ids=" ".join,
+)
+def test_no_numbers_are_refused_and_do_not_become_the_default(command):
+    result = call(*command, "--q", "0")
+    assert result.exit_code == 2
+    assert "securefair: q: out of range (found 0," in result.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--release logits", "--basis public", "--hidden 8", "--precision 0.01"),
+        *("--flooding-bits 30", f"--precision {defaults.PRECISION}"),
+    ],
+)
+def test_an_option_of_exchanges_is_refused_for_transfers(option):
+    """Even where it asks for what is so anyway."""
+    name, value = option.split()
+    result = call("profile", "scale", "--of", "transfer", name, value)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr == (
+        f"securefair: {name}: has no meaning here (found '--of transfer', expected '--of rounds')\n"
+    )
+
+
+def test_an_option_of_transfers_is_refused_for_exchanges():
+    result = call("profile", "scale", "--peers", "4")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "securefair: --peers: has no meaning here (found '--of rounds', expected '--of transfer')\n"
+    )
 
 
 @pytest.mark.parametrize("precision", ["0", "nan", "-1", "inf"])
