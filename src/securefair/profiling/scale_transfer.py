@@ -120,6 +120,8 @@ def profile_transfer(
             found=list(participants),
             expected="three different numbers or more, each 4 or more",
         )
+    if patients < 1:
+        raise ConfigError("no patients", where="samples", found=patients, expected="1 or more")
     set_threads(1)
 
     def agreed(count: int) -> TransferAgreement:

@@ -90,6 +90,12 @@ def test_three_prices_need_three_sizes(sizes):
         profile_transfer(patients=14, features=3, classes=2, participants=sizes, backend="clear")
 
 
+@pytest.mark.parametrize("patients", [0, -1])
+def test_hospitals_without_patients_are_refused(patients):
+    with pytest.raises(ConfigError, match="no patients"):
+        profile_transfer(patients=patients, features=3, classes=2, backend="clear")
+
+
 def test_the_table_says_how_far_it_was_off(profile):
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(transfer_table(profile))
