@@ -53,7 +53,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 def written(experiments: Iterable[Experiment]) -> bytes:
     """The file of these experiments."""
-    rows = [
+    rows = (
         Listed(
             name=e.name,
             paper=e.paper,
@@ -64,8 +64,8 @@ def written(experiments: Iterable[Experiment]) -> bytes:
             differs=e.differs,
         )
         for e in experiments
-    ]
-    return msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n"
+    )
+    return b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n"
 
 
 @cache
