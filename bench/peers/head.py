@@ -76,7 +76,7 @@ class PeerResult(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
     samples: int
     seconds: float
-    further_seconds: float | None
+    further_seconds: float | None = None
     ready_seconds: float | None = None
     input_bytes: int
     error: float
@@ -86,6 +86,15 @@ class PeerResult(msgspec.Struct, frozen=True, kw_only=True):
     def ms_per_sample(self) -> float:
         """Of the teacher's computation."""
         return self.seconds / self.samples * 1e3
+
+    @property
+    def besides(self) -> list[tuple[str, float]]:
+        """What else was timed, and milliseconds a sample."""
+        timed = (
+            ("zeros made ahead", self.ready_seconds),
+            ("a further answer", self.further_seconds),
+        )
+        return [(what, s / self.samples * 1e3) for what, s in timed if s is not None]
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -150,7 +159,6 @@ def tenseal_tensor(head: Head, x: Array, threads: int, expected: Array) -> PeerR
         threads=threads,
         samples=samples,
         seconds=seconds,
-        further_seconds=None,
         input_bytes=len(encrypted.serialize()),
         error=_checked(name, np.array(result.decrypt().tolist()), expected[:samples]),
         security=128,
@@ -180,7 +188,6 @@ def tenseal_vector(head: Head, x: Array, threads: int, expected: Array, samples:
         threads=threads,
         samples=samples,
         seconds=seconds,
-        further_seconds=None,
         input_bytes=sum(len(v.serialize()) for v in vectors),
         error=_checked(name, np.array([r.decrypt() for r in results]), expected[:samples]),
         security=128,
@@ -227,7 +234,6 @@ def _elsewhere(
         threads=threads,
         samples=samples,
         seconds=float(seconds),
-        further_seconds=None,
         input_bytes=int(size),
         error=_checked(name, logits, expected[:samples]),
         security=128,
@@ -245,7 +251,6 @@ def cleartext(head: Head, x: Array, threads: int, expected: Array) -> PeerResult
         threads=threads,
         samples=len(x),
         seconds=seconds,
-        further_seconds=None,
         input_bytes=x.size * 4,
         error=_checked("cleartext", result.numpy().astype(np.float64), expected),
         security=0,
@@ -301,12 +306,8 @@ def main(
     machine = describe_machine()
     console.print(_table(results, samples, f"{features} -> {hidden} -> x^2 -> {classes}"))
     for r in results:
-        if r.further_seconds is not None:
-            further = r.further_seconds / r.samples * 1e3
-            console.print(f"{r.name}: a further answer takes {further:.3g} ms a sample.")
-        if r.ready_seconds is not None:
-            ready = r.ready_seconds / r.samples * 1e3
-            console.print(f"{r.name}: with zeros made ahead, {ready:.3g} ms a sample.")
+        for what, milliseconds in r.besides:
+            console.print(f"{r.name}, {what}: {milliseconds:.3g} ms a sample.")
     console.print(f"{machine.processor}, {machine.cores} cores, {kernels.describe()}", markup=False)
     if out is not None:
         write_json(out, {"spec": spec, "machine": machine, "results": results})
@@ -330,15 +331,10 @@ def _markdown(results: list[PeerResult]) -> str:
             f"| {r.input_bytes / r.samples:,.0f} | {r.error:.1e} "
             f"| {_ratio(r.ms_per_sample / reference.ms_per_sample)} |"
         )
-        for what, seconds in (
-            ("zeros made ahead", r.ready_seconds),
-            ("a further answer", r.further_seconds),
-        ):
-            if seconds is not None:
-                rows.append(
-                    f"| {r.name}, {what} | {r.threads} | {r.samples:,} "
-                    f"| {seconds / r.samples * 1e3:,.4g} | | | |"
-                )
+        for what, milliseconds in r.besides:
+            rows.append(
+                f"| {r.name}, {what} | {r.threads} | {r.samples:,} | {milliseconds:,.4g} | | | |"
+            )
     return "\n".join(rows)
 
 

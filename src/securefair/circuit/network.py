@@ -237,8 +237,8 @@ class Stream(Generic[P]):
     def _dense_parts(self, level: int) -> list[tuple[int, Indices]]:
         """Units that a dense last map reads one after the other, and their values in its order.
 
-        None where that saves nothing: it reads one unit, or squares of the upload, which one kernel
-        computes with it.
+        Empty where that saves nothing: it reads one unit, or squares of the upload, which one
+        kernel computes with it.
         """
         (band, *others) = self._maps[level - 1].bands
         patches = band.layer.patches
