@@ -2,7 +2,7 @@
 
 The stored numbers are those of comparison.json as `securefair reproduce` wrote it; where a
 claim has been worded anew since, they were judged by the new words. A claim that does not
-reproduce is named here and in docs/notebook/reproduction.md; one that suddenly does is news as well.
+reproduce is named here and in docs/notebook/reproduction.md; one that suddenly does is news.
 """
 
 from __future__ import annotations
