@@ -115,7 +115,8 @@ def lines(walk: Walk, *, details: bool) -> Iterator[str]:
     names |= {key for keys in walk.stays.values() for key in keys}
     if details:
         for name, keys in walk.stays.items():
-            yield f"{'whole' if name in walk.whole else 'part ':5} {name} ({', '.join(sorted(keys))})"
+            what = "whole" if name in walk.whole else "part "
+            yield f"{what} {name} ({', '.join(sorted(keys))})"
     yield (
         f"stays {len(walk.stays)}, files {len(walk.files)}, names {len(names)}, "
         f"visits {walk.visits}, whole {len(walk.whole)}"

@@ -24,7 +24,7 @@ def opens(config: RunConfig, names: Sequence[str]) -> Opened:
     """
     section = config.transfer
     most = max(len(asked_peers(names, name, section.peers, seed=0)) for name in names)
-    return opened_of(None if section.opened == "auto" else section.opened, most)
+    return opened_of(section.opened, most)
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:

@@ -15,9 +15,11 @@ FEWEST_SUMMED = 3
 """Teachers from which on only the sum of their answers is opened, unless the settings say else."""
 
 
-def opened_of(wanted: Opened | None, teachers: int) -> Opened:
-    """What a student of so many teachers opens; None leaves it to their number."""
-    return wanted or ("mean" if teachers >= FEWEST_SUMMED else "each")
+def opened_of(wanted: Literal["auto", "each", "mean"], teachers: int) -> Opened:
+    """What a student of so many teachers opens; "auto" leaves it to their number."""
+    if wanted != "auto":
+        return wanted
+    return "mean" if teachers >= FEWEST_SUMMED else "each"
 
 
 def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:
