@@ -185,7 +185,7 @@ def test_pages_list_the_layers_that_are_enforced(page):
 def test_no_algorithm_is_named_where_sites_are():
     """A new kind of collaboration runs on sites without a word about it there."""
     found = []
-    for path in (PACKAGE / "deployment").rglob("*.py"):
+    for path in (PACKAGE / "sites").rglob("*.py"):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Constant) and node.value in REGISTERED:
                 found.append(f"{path.name}:{node.lineno} {node.value}")
@@ -204,20 +204,20 @@ NO_LIBRARY_ERROR = {
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"ValueError"},
-    "deployment/site/starting.py": {"KeyboardInterrupt", "KeyError"},
+    "sites/site/starting.py": {"KeyboardInterrupt", "KeyError"},
     "papers/code.py": {"ModuleNotFoundError"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
     "ckks/backends/openfhe_child/__main__.py": {"EOFError"},
     "ckks/backends/openfhe_child/frames.py": {"ValueError"},
     "ckks/backends/zero_pool.py": {"EOFError"},
-    "deployment/couriers/flare.py": {"RuntimeError"},
-    "deployment/post/door.py": {"EOFError", "ConnectionResetError"},
+    "sites/couriers/flare.py": {"RuntimeError"},
+    "sites/post/door.py": {"EOFError", "ConnectionResetError"},
     "profiling/fresh.py": {"EOFError"},
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
-    "deployment/project/card.py": {"ValueError"},
-    "deployment/post/streams.py": {"ValueError"},
+    "sites/project/card.py": {"ValueError"},
+    "sites/post/streams.py": {"ValueError"},
     "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.
