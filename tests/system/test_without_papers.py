@@ -23,7 +23,7 @@ SOME = [
         "cli/test_budget",
         "collaboration/test_state",
         "config/test_loading",
-        "deployment/site/test_steps",
+        "sites/site/test_steps",
         "exchange/test_compile",
         "fairness/test_reputation",
         "metrics/test_gain",
