@@ -82,7 +82,7 @@ lint: setup
 # time: hours.
 soak: setup
 	SECUREFAIR_ROUNDS=1000 SECUREFAIR_MUTATIONS=1000000 SECUREFAIR_KILLS=200 SECUREFAIR_HOSTS=8 \
-	SECUREFAIR_FLARE=1 $(BIN)/python -m pytest tests/unit/deployment/site/test_site.py \
+	SECUREFAIR_FLARE=1 $(BIN)/python -m pytest tests/unit/sites/site/test_site.py \
 	tests/security/test_envelopes.py \
 	tests/system/test_half_staffed.py tests/system/test_rehearsal.py \
 	tests/system/test_slow_links.py tests/system/test_flare.py

@@ -1,7 +1,7 @@
 """What private teachers cost their students in VPDL and CYCle, as tables and a figure.
 
     python bench/privacy_rounds.py --rows rows.jsonl --seeds 20                  # measure, print
-    python bench/privacy_rounds.py --rows rows.jsonl --write docs/differential-privacy.md
+    python bench/privacy_rounds.py --rows rows.jsonl --write docs/notebook/differential-privacy.md
 
 Teachers answer from private fits as in `privacy_worth`. A third
 method, "CYCle, private alignments", forms these privately as well, at the same epsilon: then
@@ -57,7 +57,7 @@ LOCAL_EPOCHS, LOCAL_STEPS = 40, 5
 EARLY = "stopped early"
 ALIGNMENTS = "CYCle, private alignments"
 METHODS = ("VPDL", "CYCle", ALIGNMENTS)
-IMAGE = "images/privacy-rounds.svg"
+IMAGE = "../images/privacy-rounds.svg"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """How the cost of an exchange grows with samples and features, and which ring wins when.
 
-    python bench/scaling.py --out docs/images --threads 1 --write docs/performance.md
+    python bench/scaling.py --out docs/images --threads 1 --write docs/notebook/performance.md
 
 Measures on this machine, writes scaling.json and scaling.svg, prints the fits. Takes some minutes.
 All exchanges are measured in turn, several times over, and the shortest times count: other work on

@@ -1,7 +1,7 @@
-"""The tables of docs/reproduction.md, made of the stored results of the papers' experiments.
+"""The tables of docs/notebook/reproduction.md, made of the stored results of experiments.
 
-    python bench/stored_tables.py                                 # print
-    python bench/stored_tables.py --write docs/reproduction.md    # replace them in the page
+    python bench/stored_tables.py                # print
+    python bench/stored_tables.py --write docs/notebook/reproduction.md    # replace them
 
 A test compares the page with what this makes.
 """

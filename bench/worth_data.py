@@ -1,4 +1,4 @@
-"""The hospitals on which docs/worth.md measures what collaboration is worth.
+"""The hospitals on which docs/notebook/worth.md measures what collaboration is worth.
 
 Where a table comes without public rules they are made as `securefair new` makes them: every
 hospital proposes for itself and the proposals are merged.

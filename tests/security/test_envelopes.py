@@ -8,10 +8,10 @@ import random
 
 import pytest
 
-from securefair.deployment.post.envelope import accept, digest_of, frame_of, seal
-from securefair.deployment.post.receipts import Fate, Receipt, read_receipt
-from securefair.deployment.post.refusals import RefusedError
-from securefair.deployment.project.identity import Identity
+from securefair.sites.post.envelope import accept, digest_of, frame_of, seal
+from securefair.sites.post.receipts import Fate, Receipt, read_receipt
+from securefair.sites.post.refusals import RefusedError
+from securefair.sites.project.identity import Identity
 
 NOW = 1_800_000_000
 MUTATIONS = int(os.environ.get("SECUREFAIR_MUTATIONS", "5000"))

@@ -7,11 +7,11 @@ import shutil
 
 import pytest
 
-from securefair.deployment.post.envelope import read_header, seal
-from securefair.deployment.post.peers import PeerState, read_peer, refusals, write_peer
-from securefair.deployment.post.post import Correspondence, Post
-from securefair.deployment.post.receipts import NONCE_BYTES, RECEIPT_BYTES
-from securefair.deployment.project.identity import Identity
+from securefair.sites.post.envelope import read_header, seal
+from securefair.sites.post.peers import PeerState, read_peer, refusals, write_peer
+from securefair.sites.post.post import Correspondence, Post
+from securefair.sites.post.receipts import NONCE_BYTES, RECEIPT_BYTES
+from securefair.sites.project.identity import Identity
 from securefair.storage.store import Store
 
 NOW = 1_800_000_000

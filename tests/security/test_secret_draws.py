@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from securefair.deployment.site.starting import Rehearsal, _coins, _weights_seed
 from securefair.fairness.sharing import coin, private_coin
+from securefair.sites.site.starting import Rehearsal, _coins, _weights_seed
 from securefair.storage import Secret
 
 ROUNDS, PEERS = range(40), ("south", "west")

@@ -13,13 +13,13 @@ import json
 
 import pytest
 
-from securefair.deployment.post.envelope import HEADER_BYTES, read_header
-from securefair.deployment.post.port import nonce_of
-from securefair.deployment.site import site as site_module
 from securefair.errors import RemoteProtocolError
 from securefair.protocol.flows import ROUND_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Answer, Features, Keys, Query
+from securefair.sites.post.envelope import HEADER_BYTES, read_header
+from securefair.sites.post.port import nonce_of
+from securefair.sites.site import site as site_module
 from securefair.storage import audit
 from support.stage import Stage, sends
 from support.town import towns

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from pathlib import Path
 
-from securefair.deployment.rehearsal.processes import (
+from securefair.sites.rehearsal.processes import (
     LOADED_ONCE,
 )  # sets what forks load: ours after
 

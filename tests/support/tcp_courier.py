@@ -11,9 +11,9 @@ import sys
 import threading
 from pathlib import Path
 
-from securefair.deployment.post.door import DoorClient
-from securefair.deployment.post.port import carry
 from securefair.errors import DataError
+from securefair.sites.post.door import DoorClient
+from securefair.sites.post.port import carry
 
 LENGTH = struct.Struct(">Q")
 SILENCE = 60.0  # seconds without a byte after which a connection is given up

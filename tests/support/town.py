@@ -8,14 +8,14 @@ import msgspec
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
-from securefair.deployment.post.peers import refusals
-from securefair.deployment.post.post import Correspondence, Post
-from securefair.deployment.project.identity import Identity
-from securefair.deployment.site.notes import Notes
-from securefair.deployment.site.site import SCOPE, Schedule, Site, stored_records
-from securefair.deployment.site.starting import stored_host
 from securefair.fairness.sharing import coin
 from securefair.model.stored import to_bytes
+from securefair.sites.post.peers import refusals
+from securefair.sites.post.post import Correspondence, Post
+from securefair.sites.project.identity import Identity
+from securefair.sites.site.notes import Notes
+from securefair.sites.site.site import SCOPE, Schedule, Site, stored_records
+from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from support.populations import overlapping
 

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from safetensors.numpy import load
 
 from securefair.collaboration.state import decode_state
-from securefair.deployment.operator.relay import COURIER, RUNTIME, export_job, harden, sites_of
-from securefair.deployment.rehearsal import rehearsal
-from securefair.deployment.rehearsal.processes import Troupe
-from securefair.deployment.rehearsal.proof import Proof, proof_of_concept
-from securefair.deployment.site.site import MODEL, stored_pieces
 from securefair.errors import ConfigError
+from securefair.sites.operator.relay import COURIER, RUNTIME, export_job, harden, sites_of
+from securefair.sites.rehearsal import rehearsal
+from securefair.sites.rehearsal.processes import Troupe
+from securefair.sites.rehearsal.proof import Proof, proof_of_concept
+from securefair.sites.site.site import MODEL, stored_pieces
 from support.certificates import certificate
 
 installed = pytest.mark.skipif(
@@ -75,7 +75,7 @@ def test_the_courier_imports_no_model_and_no_encryption():
     import sys
 
     code = (
-        "import sys, securefair.deployment.couriers.flare; "
+        "import sys, securefair.sites.couriers.flare; "
         "print([m for m in ('torch', 'tenseal', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

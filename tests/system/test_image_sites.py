@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from securefair.deployment.site.export import write_results
-from securefair.deployment.site.starting import carried, open_site
 from securefair.model import image_columns
 from securefair.model.image_columns import weights_digest
+from securefair.sites.site.export import write_results
+from securefair.sites.site.starting import carried, open_site
 from securefair.storage import Secret
 from support.operators import securefair
 from support.tiny_network import torchvision, write_pictures, write_weights

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from securefair.deployment.site.flows import FILES
+from securefair.sites.site.flows import FILES
 from securefair.storage import Store
 from support.operators import SETTINGS, ended, init_arguments, securefair, start, write_table
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from securefair.deployment.rehearsal import rehearsal
-from securefair.deployment.rehearsal.processes import Troupe
-from securefair.deployment.site.site import stored_records
-from securefair.deployment.site.starting import export_site
-from securefair.deployment.site.status import status_of
+from securefair.sites.rehearsal import rehearsal
+from securefair.sites.rehearsal.processes import Troupe
+from securefair.sites.site.site import stored_records
+from securefair.sites.site.starting import export_site
+from securefair.sites.site.status import status_of
 from securefair.storage import Secret
 from support.hosts import ALLOWED, Hosts
 

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from securefair.deployment.operator.page import served
-from securefair.deployment.post.peers import read_peer, refused_once_more, write_peer
-from securefair.deployment.rehearsal.rehearsal import _hospitals, _make_places, _project
 from securefair.errors import ConfigError
+from securefair.sites.operator.page import served
+from securefair.sites.post.peers import read_peer, refused_once_more, write_peer
+from securefair.sites.rehearsal.rehearsal import _hospitals, _make_places, _project
 from securefair.storage import Store
 from support.browser import CHROMIUM, Chromium
 

@@ -22,7 +22,7 @@ SOME = [
         "cli/test_budget",
         "collaboration/test_sizes",
         "config/test_loading",
-        "deployment/site/test_steps",
+        "sites/site/test_steps",
         "exchange/test_compile",
         "fairness/test_reputation",
         "metrics/test_gain",

@@ -182,7 +182,7 @@ def test_pages_list_the_layers_that_are_enforced(page):
 def test_no_algorithm_is_named_where_sites_are():
     """A new kind of collaboration runs on sites without a word about it there."""
     found = []
-    for path in (PACKAGE / "deployment").rglob("*.py"):
+    for path in (PACKAGE / "sites").rglob("*.py"):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Constant) and node.value in REGISTERED:
                 found.append(f"{path.name}:{node.lineno} {node.value}")
@@ -201,19 +201,19 @@ NO_LIBRARY_ERROR = {
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"ValueError"},
-    "deployment/site/starting.py": {"KeyboardInterrupt", "KeyError"},
+    "sites/site/starting.py": {"KeyboardInterrupt", "KeyError"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
     "ckks/backends/openfhe_child/__main__.py": {"EOFError"},
     "ckks/backends/openfhe_child/frames.py": {"ValueError"},
     "ckks/backends/zero_pool.py": {"EOFError"},
-    "deployment/couriers/flare.py": {"RuntimeError"},
-    "deployment/post/door.py": {"EOFError", "ConnectionResetError"},
+    "sites/couriers/flare.py": {"RuntimeError"},
+    "sites/post/door.py": {"EOFError", "ConnectionResetError"},
     "profiling/fresh.py": {"EOFError"},
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
-    "deployment/project/card.py": {"ValueError"},
-    "deployment/post/streams.py": {"ValueError"},
+    "sites/project/card.py": {"ValueError"},
+    "sites/post/streams.py": {"ValueError"},
     "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.
@@ -262,3 +262,52 @@ def test_make_soak_draws_more_examples_of_every_property():
     fixed = re.compile(r"max_examples=[0-9]")
     tests = [*(ROOT / "tests").rglob("*.py")]
     assert [path.name for path in tests if fixed.search(path.read_text("utf-8"))] == []
+
+
+def imported_by(path, modules):
+    """Modules of the package that one imports anywhere in its code, types included."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in modules else node.module for name in names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def circles(imports):
+    """Sets of modules that import each other, however far around."""
+    reached = {module: set(others) for module, others in imports.items()}
+    while True:
+        grown = {
+            module: others.union(*(reached[other] for other in others))
+            for module, others in reached.items()
+        }
+        if grown == reached:
+            break
+        reached = grown
+    return {
+        frozenset(other for other in others if module in reached[other])
+        for module, others in reached.items()
+        if module in others
+    }
+
+
+def test_no_modules_import_each_other():
+    """import-linter sees circles of rooms; here also those inside a room, and late imports."""
+    modules = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    imports = {
+        module: {
+            other for other in imported_by(path, modules) if other in modules and other != module
+        }
+        for module, path in modules.items()
+    }
+    assert circles(imports) == set()
+
+
+def test_circles_are_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == {frozenset({"b", "c"})}

@@ -23,11 +23,11 @@ STARTS = {
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
-    "a site's status": ("deployment.site.status", {"torch"}),
+    "a site's status": ("sites.site.status", {"torch"}),
     "what runs have cost patients": ("privacy.durable privacy.guarantees", {"torch"}),
-    "a relay": ("deployment.operator.relay", {"torch"}),
+    "a relay": ("sites.operator.relay", {"torch"}),
     "results and reports": ("run.folder run.compare report.html user.template", {"torch"}),
-    "runs and sites": ("library deployment.site.starting run.execute profiling.forecast", set()),
+    "runs and sites": ("library sites.site.starting run.execute profiling.forecast", set()),
     "noise for patients": (NOISE, {"polars"}),
 }
 """What must load least comes first: one process starts all of them, one after the other."""

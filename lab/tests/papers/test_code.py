@@ -51,17 +51,17 @@ def test_words_do_not_count_and_code_does(written: Path) -> None:
 
 
 def test_code_that_is_imported_counts(written: Path) -> None:
-    one = code(written, f"from securefair.algorithms import vpdl\n{SOURCE}")
-    other = code(written, f"from securefair.algorithms import standalone\n{SOURCE}")
+    one = code(written, f"from securefair_lab.algorithms import vpdl\n{SOURCE}")
+    other = code(written, f"from securefair_lab.algorithms import standalone\n{SOURCE}")
     assert len({one, other, code(written, SOURCE)}) == 3
 
 
 def test_of_a_package_only_the_names_that_are_used_count(written: Path) -> None:
-    through = code(written, f"from securefair.algorithms import Vpdl\n{SOURCE}")
+    through = code(written, f"from securefair_lab.algorithms import Vpdl\n{SOURCE}")
     codes.code_of("securefair_lab.algorithms.vpdl")
     (home,) = codes._parsed(written.stem)[1]
     assert home == "securefair_lab.algorithms.vpdl"
-    assert through != code(written, f"from securefair.algorithms import Standalone\n{SOURCE}")
+    assert through != code(written, f"from securefair_lab.algorithms import Standalone\n{SOURCE}")
 
 
 def test_a_name_that_is_loaded_on_first_use_counts_with_its_home(written: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-NOTES = Path(__file__).parents[3] / "docs" / "errata.md"
+NOTES = Path(__file__).parents[3] / "docs" / "notebook" / "errata.md"
 Rows = Callable[[str], Sequence[Mapping[str, Any]]]
 
 

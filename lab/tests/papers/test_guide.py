@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-GUIDE = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "notebook" / "reproduction.md").read_text(encoding="utf-8")
 MARKED = re.findall(r"<!-- ([\w-]+) -->\n(.*?)<!-- /\1 -->", GUIDE, flags=re.S)
 
 

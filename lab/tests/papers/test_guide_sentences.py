@@ -17,7 +17,9 @@ from securefair_lab.papers.lambda_choice import advantage
 from securefair_lab.papers.stored import stored_result
 
 ROOT = Path(__file__).parents[3]
-GUIDE = " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
+GUIDE = " ".join(
+    (ROOT / "docs" / "notebook" / "reproduction.md").read_text(encoding="utf-8").split()
+)
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
 
 

@@ -2,7 +2,7 @@
 
 The stored numbers are those of comparison.json as `securefair reproduce` wrote it; where a
 claim has been worded anew since, they were judged by the new words. A claim that does not
-reproduce is named here and in docs/reproduction.md; one that suddenly does is news as well.
+reproduce is named here and in docs/notebook/reproduction.md; one that suddenly does is news.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from securefair_lab.papers.comparison import Comparison
 from securefair_lab.papers.experiment import Row
 from securefair_lab.papers.stored import stored_names, stored_result
 
-GUIDE = Path(__file__).parents[3] / "docs" / "reproduction.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "notebook" / "reproduction.md"
 
 NOT_SHOWN: dict[str, set[str]] = {
     "cycle-figure3": {

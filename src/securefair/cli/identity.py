@@ -11,7 +11,7 @@ from securefair.cli.options import JsonOption
 from securefair.report.telling import tell
 
 if TYPE_CHECKING:
-    from securefair.deployment.project.card import Card
+    from securefair.sites.project.card import Card
     from securefair.storage import Secret
 
 app = typer.Typer(name="identity", help="A hospital's card and keys.", no_args_is_help=True)
@@ -54,10 +54,10 @@ def new(
     import time
 
     from securefair.config.writing import plain_toml
-    from securefair.deployment.project.identity import Identity
-    from securefair.deployment.site.folder import IDENTITY
     from securefair.errors import StorageError
     from securefair.report import write_text
+    from securefair.sites.project.identity import Identity
+    from securefair.sites.site.folder import IDENTITY
     from securefair.storage import Keystore, Secret
 
     card_file, keys_file = out / f"{name}.card", out / f"{name}.keys"
@@ -129,7 +129,7 @@ def change(
     """
     import time
 
-    from securefair.deployment.site.recovery import change_passphrase
+    from securefair.sites.site.recovery import change_passphrase
 
     file = change_passphrase(
         keys,
@@ -148,8 +148,8 @@ def card_file(path: Path) -> Card:
     """
     import tomllib
 
-    from securefair.deployment.project.identity import read_card
     from securefair.errors import DataError
+    from securefair.sites.project.identity import read_card
 
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ def passphrase(file: Path | None, *, confirm: bool = False, new: bool = False) -
 
 
 def _text(card: Card) -> str:
-    from securefair.deployment.project.card import utc
+    from securefair.sites.project.card import utc
 
     return (
         f"{card.name}, valid {utc(card.valid_from)} to {utc(card.valid_until)}\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from securefair.data import Proposal
-    from securefair.deployment.project.project import Project
+    from securefair.sites.project.project import Project
 
 app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_help=True)
 
@@ -102,9 +102,9 @@ def new(
     import time
     import tomllib
 
-    from securefair.deployment.operator.making import new_project
     from securefair.errors import ConfigError
     from securefair.report import write_text
+    from securefair.sites.operator.making import new_project
 
     try:
         text = "" if settings is None else settings.read_text(encoding="utf-8")
@@ -140,9 +140,9 @@ def add(
     """
     import time
 
-    from securefair.deployment.operator.making import with_agreement
-    from securefair.deployment.project.project import load_project
     from securefair.report import write_text
+    from securefair.sites.operator.making import with_agreement
+    from securefair.sites.project.project import load_project
 
     added = card_file(card)
     added.check_time(time.time())
@@ -164,10 +164,10 @@ def sign(
     """
     import time
 
-    from securefair.deployment.operator.making import identity_in
-    from securefair.deployment.project.agreeing import check_agreement
-    from securefair.deployment.project.project import load_project
     from securefair.report import write_text
+    from securefair.sites.operator.making import identity_in
+    from securefair.sites.project.agreeing import check_agreement
+    from securefair.sites.project.project import load_project
 
     loaded = load_project(project)
     loaded.check_time(time.time())
@@ -204,11 +204,11 @@ def check(
     import time
 
     from securefair.cli.ending import EXIT_FAILED
-    from securefair.deployment.operator.making import read_proposals
-    from securefair.deployment.project.agreeing import check_agreement
-    from securefair.deployment.project.project import load_project
-    from securefair.deployment.project.schema import differences
     from securefair.errors import ConfigError
+    from securefair.sites.operator.making import read_proposals
+    from securefair.sites.project.agreeing import check_agreement
+    from securefair.sites.project.project import load_project
+    from securefair.sites.project.schema import differences
 
     if proposals:
         read = read_proposals([project, *proposals])
@@ -245,8 +245,8 @@ def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) 
 
 
 def _show(project: Project, json: bool) -> None:
-    from securefair.deployment.project.agreeing import agreement_of, classes_of, rounds_of
     from securefair.report.wording import sensitivity_of
+    from securefair.sites.project.agreeing import agreement_of, classes_of, rounds_of
 
     plan = agreement_of(project).summary
     settings, totals = project.terms.project, project.terms.config.disclosure

@@ -36,8 +36,8 @@ def rehearse(
     from pathlib import Path
 
     from securefair.cli.ending import EXIT_FAILED
-    from securefair.deployment.rehearsal.rehearsal import rehearse as rehearsed
     from securefair.errors import ConfigError
+    from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
     if courier not in ("local", "flare"):
         raise ConfigError(

@@ -23,8 +23,8 @@ def export(
 
     Example: securefair flare export heart.toml --out jobs
     """
-    from securefair.deployment.operator.relay import export_job
-    from securefair.deployment.project.project import load_project
+    from securefair.sites.operator.relay import export_job
+    from securefair.sites.project.project import load_project
 
     job = export_job(out, load_project(project).names)
     tell(json, f"Job: {job}", {"job": str(job)})
@@ -46,10 +46,10 @@ def harden(
     """
     import time
 
-    from securefair.deployment.operator.relay import harden as hardened
-    from securefair.deployment.project.card import utc
-    from securefair.deployment.project.certificate import check_certificate
-    from securefair.deployment.site.folder import read_settings
+    from securefair.sites.operator.relay import harden as hardened
+    from securefair.sites.project.card import utc
+    from securefair.sites.project.certificate import check_certificate
+    from securefair.sites.site.folder import read_settings
 
     if site is not None:
         read_settings(site)  # a door that nobody opens would only show as a peer that is silent
@@ -70,8 +70,8 @@ def keep(
 
     Example: securefair flare keep kits/admin@hospitals.org jobs/securefair-courier
     """
-    from securefair.deployment.operator.relay import keep as kept
-    from securefair.deployment.operator.relay import sites_of
+    from securefair.sites.operator.relay import keep as kept
+    from securefair.sites.operator.relay import sites_of
 
     count = kept(kit, job, sites_of(job), lambda line: say(line, err=json))
     tell(json, f"Over; the job was submitted {count} times.", {"submitted": count})

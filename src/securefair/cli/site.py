@@ -43,17 +43,17 @@ def init(
     Example: securefair site init ~/north --project heart.toml --identity north.keys --data own.csv
     --shared-folder /mnt/heart
     """
-    from securefair.deployment.operator.making import identity_in
-    from securefair.deployment.operator.unit import unit_text
-    from securefair.deployment.project.project import load_project
-    from securefair.deployment.site.folder import (
+    from securefair.report import write_text
+    from securefair.sites.operator.making import identity_in
+    from securefair.sites.operator.unit import unit_text
+    from securefair.sites.project.project import load_project
+    from securefair.sites.site.folder import (
         CourierSettings,
         SiteSettings,
         checked_role,
         make_place,
     )
-    from securefair.deployment.site.samples import own_samples
-    from securefair.report import write_text
+    from securefair.sites.site.samples import own_samples
 
     secret = passphrase(passphrase_file)
     loaded = load_project(project)
@@ -89,7 +89,7 @@ def check(
 
     Example: securefair site check ~/north
     """
-    from securefair.deployment.site.checking import check_site
+    from securefair.sites.site.checking import check_site
 
     lines = list(check_site(folder, passphrase(passphrase_file)))
     tell(json, "\n".join(lines), lines)
@@ -103,7 +103,7 @@ def start(
 
     Example: securefair site start ~/north --passphrase-file ~/.north
     """
-    from securefair.deployment.site.starting import run_site
+    from securefair.sites.site.starting import run_site
 
     def log(line: str) -> None:
         say(line, err=json)
@@ -122,7 +122,7 @@ def status(folder: SiteArgument, json: JsonOption = False) -> None:
 
     Example: securefair site status ~/north
     """
-    from securefair.deployment.site.status import sentences, status_of
+    from securefair.sites.site.status import sentences, status_of
 
     found = status_of(folder)
     tell(json, "\n".join(sentences(found)), found)
@@ -140,8 +140,8 @@ def page(
     """
     import threading
 
-    from securefair.deployment.operator.page import served
     from securefair.errors import ConfigError
+    from securefair.sites.operator.page import served
 
     try:
         with served(folder, port) as server:
@@ -158,7 +158,7 @@ def stop(folder: SiteArgument, json: JsonOption = False) -> None:
 
     Example: securefair site stop ~/north
     """
-    from securefair.deployment.site.starting import stop_site
+    from securefair.sites.site.starting import stop_site
 
     stopped = stop_site(folder)
     tell(json, "Stopped." if stopped else "It was not running.", {"stopped": stopped})
@@ -177,7 +177,7 @@ def export(
 
     Example: securefair site export ~/north north-results
     """
-    from securefair.deployment.site.starting import export_site
+    from securefair.sites.site.starting import export_site
 
     own = export_site(folder, passphrase(passphrase_file), out)
     files = [str(path) for path in (own.model, own.page, *own.others)]
@@ -200,7 +200,7 @@ def recover(
     """
     import time
 
-    from securefair.deployment.site.recovery import recover as recovered
+    from securefair.sites.site.recovery import recover as recovered
 
     secret = passphrase(passphrase_file)
     if not yes:
@@ -222,7 +222,7 @@ def block(
     """
     import time
 
-    from securefair.deployment.site.recovery import block as blocked
+    from securefair.sites.site.recovery import block as blocked
 
     blocked(folder, peer, time.time(), blocked=not undo)
     text = f"{peer} is {'taken again' if undo else 'blocked'}."
@@ -243,7 +243,7 @@ def leave(
 
     Example: securefair site leave ~/north
     """
-    from securefair.deployment.operator.lifecycle import leave as left
+    from securefair.sites.operator.lifecycle import leave as left
 
     secret = passphrase(passphrase_file)
     if not yes:
@@ -265,7 +265,7 @@ def erase(
     """
     import time
 
-    from securefair.deployment.operator.lifecycle import erase as erased
+    from securefair.sites.operator.lifecycle import erase as erased
 
     if not yes:
         typer.confirm("Keys, numbers and models are lost for good. Go on?", abort=True)
@@ -279,7 +279,7 @@ def upgrade(folder: SiteArgument, json: JsonOption = False) -> None:
 
     Example: securefair site upgrade ~/north
     """
-    from securefair.deployment.operator.lifecycle import upgrade as upgraded
+    from securefair.sites.operator.lifecycle import upgrade as upgraded
 
     done = upgraded(folder)
     text = "The site is up to date."
@@ -300,7 +300,7 @@ def refit(
 
     Example: securefair refit ~/north --without south --out north-without-south
     """
-    from securefair.deployment.operator.lifecycle import refit as refitted
+    from securefair.sites.operator.lifecycle import refit as refitted
 
     model = refitted(folder, passphrase(passphrase_file), without, out)
     tell(json, f"Next: securefair predict {model} new.csv", {"model": str(model)})
@@ -319,7 +319,7 @@ def verify(
 
     Example: securefair audit verify ~/north --head 120:9f86d081884c7d65...
     """
-    from securefair.deployment.operator.auditing import verified
+    from securefair.sites.operator.auditing import verified
 
     length, digest = verified(folder, head or [])
     text = f"The audit log is whole: {length} rows, head {digest}"
@@ -332,7 +332,7 @@ def heads(folder: SiteArgument, json: JsonOption = False) -> None:
 
     Example: securefair audit heads ~/south
     """
-    from securefair.deployment.operator.auditing import seen_heads
+    from securefair.sites.operator.auditing import seen_heads
 
     found = seen_heads(folder)
     tell(json, "\n".join(f"{name} {head}" for name, head in found.items()), found)

@@ -23,7 +23,7 @@ KEPT = "kept "
 
 
 class Host(Hosted, Protocol):
-    """One participant: its data, model, keys and machine. A deployment runs one of them.
+    """One participant: its data, model, keys and machine. A site runs one of them.
 
     The simulation's engine runs many, and asks only for what `Hosted` says; the rest is for a
     process that may end at any moment.

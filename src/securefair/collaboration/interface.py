@@ -321,7 +321,7 @@ class Kind(ABC, Generic[A]):
             config: of the project.
             agreement: what was agreed.
             own: its data.
-            seed: of initialisation and batches; secret in a deployment.
+            seed: of initialisation and batches; secret at a site.
             stored: of an earlier process, or `Stored()` for the first; None for one that need not
                 remember anything.
             role: whether it only answers ("teacher"), only asks ("student"), or both.

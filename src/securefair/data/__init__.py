@@ -12,6 +12,7 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
+    from securefair.data.conversion import make_samples
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
     from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
@@ -54,6 +55,7 @@ __all__ = [
     "infer_classes",
     "infer_table",
     "load_heart",
+    "make_samples",
     "propose",
     "read_npz",
     "read_rows",
@@ -87,6 +89,7 @@ _HOME = {
     "infer_classes": "inference",
     "infer_table": "inference",
     "load_heart": "heart",
+    "make_samples": "conversion",
     "propose": "proposal",
     "read_npz": "arrays",
     "read_rows": "rows",

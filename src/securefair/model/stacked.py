@@ -13,7 +13,7 @@ Networks compute in one of two forms, with equal results up to rounding:
 
 On a processor rows share the threads that torch may use, one network each. A batched computation is
 one for all networks, and torch divides its operations: threads that compute parts of small steps
-side by side wait for each other, and gain nothing (docs/plaintext-speed.md).
+side by side wait for each other, and gain nothing (docs/notebook/plaintext-speed.md).
 """
 
 from __future__ import annotations

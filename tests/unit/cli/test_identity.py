@@ -9,8 +9,8 @@ import typer
 
 from securefair.cli import identity
 from securefair.cli.identity import NEW_CREDENTIAL
-from securefair.deployment.site.folder import IDENTITY, KEYS, STORE
 from securefair.errors import StorageError
+from securefair.sites.site.folder import IDENTITY, KEYS, STORE
 from securefair.storage import Access, Keystore, Secret, Store
 
 OLD, NEW = b"old horse", b"new horse"

@@ -1,0 +1,192 @@
+"""Life after the first day: a site leaves, is erased, is upgraded, or goes on without one peer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from securefair.errors import StorageError
+from securefair.prediction import save_model
+from securefair.prediction.folder import folder_name
+from securefair.report import write_json
+from securefair.run.execute import versions
+from securefair.run.folder import MODELS
+from securefair.run.kept import kept_model
+from securefair.sites.project.agreeing import kind_in
+from securefair.sites.project.card import utc
+from securefair.sites.site.folder import KEYS, OVER, RESULTS, STORE, read_settings
+from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
+from securefair.sites.site.notices import Notice, notice_frame
+from securefair.sites.site.site import LEFT, stored_pieces
+from securefair.sites.site.starting import carried, open_site
+from securefair.storage import Secret, Store
+
+ERASED = "erased.json"
+_BLOCK = 1 << 20
+
+
+def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, bool]:
+    """Tell all peers that this site leaves, so that nobody waits for it; it never starts again.
+
+    Args:
+        folder: of the site, which must not run.
+        passphrase: of its keystore.
+        seconds: that it waits for the peers to hear it. Whoever did not is told by nobody else,
+            and goes on without this site after one deadline.
+
+    Returns:
+        Whether each peer heard it.
+
+    Raises:
+        SecureFairError: the site cannot be opened.
+    """
+    with open_site(folder, passphrase) as opened, carried(folder, opened):
+        opened.site.close()  # it never runs again
+        post, peers = opened.post, opened.post.peers
+        ready, last = opened.site.state.pace.announced, opened.site.machine.memory.round
+        with opened.store.transaction() as tx:
+            for peer in peers:
+                post.send(tx, peer, notice_frame(Notice(ready, leaves=True)), last)
+            tx.memory.put(LEFT, utc(time.time()).encode())
+            tx.audit.append("left", {}, at=utc(time.time()))
+        post.announce()
+        until = time.monotonic() + seconds
+        while True:
+            since = post.changes
+            with opened.store.view() as tx:
+                heard = {peer: not post.unconfirmed(tx, peer) for peer in peers}
+            if all(heard.values()) or time.monotonic() > until:
+                return heard
+            post.wait(since, 1.0)
+
+
+def erase(folder: Path, now: float) -> Path:
+    """Destroy a site's keys, numbers and models; its settings and a note of its end stay.
+
+    Files are overwritten once before they go. On disks that move blocks (SSDs, snapshots, backups)
+    earlier contents may survive that: use an encrypted disk, and destroy its key.
+
+    Args:
+        folder: of the site, which must not run.
+        now: seconds since 1970.
+
+    Returns:
+        The note.
+
+    Raises:
+        SecureFairError: there is no site, or it runs.
+    """
+    name = read_settings(folder).name
+    with Store.open(folder / STORE) as store, store.view() as tx:
+        head = tx.audit.head()
+    note = {
+        "site": name,
+        "erased": utc(now),
+        "audit_rows": head.length,
+        "audit_head": head.digest.hex(),
+    }
+    copies = sorted(folder.glob(f"{STORE}.format-*"))  # of upgrades
+    for path in [*(folder / part for part in (KEYS, STORE, RESULTS, "passphrase.cred")), *copies]:
+        for file in [path] if path.is_file() else sorted(path.rglob("*")):
+            if file.is_file():
+                _overwrite(file)
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+    (folder / OVER).unlink(missing_ok=True)
+    return write_json(folder / ERASED, note)
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """What an upgrade found and did.
+
+    Attributes:
+        found, now: format before and after.
+        copy: of the store as it was; None where nothing had to be done.
+    """
+
+    found: int
+    now: int
+    copy: Path | None
+
+
+def upgrade(folder: Path) -> Upgraded:
+    """Bring a site's store to the format of this version, or refuse before it is touched.
+
+    Raises:
+        StorageError: a newer version wrote the store, or a copy of it is there already.
+        SecureFairError: there is no site, or it runs.
+    """
+    read_settings(folder)
+    found = format_of(folder / STORE)
+    if found == LATEST:
+        return Upgraded(found, LATEST, None)
+    copy = folder / f"{STORE}.format-{found}"
+    if copy.exists():
+        raise StorageError(
+            "a copy of the store is there already",
+            where=str(copy),
+            hint="Move it away; an earlier upgrade may have been interrupted",
+        )
+    shutil.copytree(folder / STORE, copy)
+    brought_up_to_date(folder / STORE)
+    return Upgraded(found, LATEST, copy)
+
+
+def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
+    """The site's model as it would be without one peer, from what is stored: no exchange.
+
+    Args:
+        folder: of the site, which must not run.
+        passphrase: of its keystore.
+        without: the peer.
+        out: folder for the results.
+
+    Returns:
+        The model's folder.
+
+    Raises:
+        ConfigError: this kind keeps nothing that one peer could be taken out of.
+        SecureFairError: nothing of that peer is in the model, or the site cannot be opened.
+    """
+    with open_site(folder, passphrase) as opened:
+        terms, own = opened.project.terms, opened.own
+        opened.project.card(without)
+        with opened.store.view() as tx:
+            pieces = stored_pieces(tx)
+        function = kind_in(terms).refit(
+            terms.config,
+            opened.agreement,
+            own,
+            seed=opened.seed,
+            pieces=pieces,
+            without=without,
+        )
+        kept = kept_model(
+            terms.config,
+            own,
+            terms.project.algorithm,
+            function,
+            controls={},
+            taught=[],
+            versions=versions(),
+            folder=Path(opened.settings.data).parent,
+        )
+        place = out / MODELS / folder_name(own.name)
+        save_model(kept.model, place, card=kept.card)
+        return place
+
+
+def _overwrite(path: Path) -> None:
+    with contextlib.suppress(PermissionError), path.open("r+b") as file:
+        left = path.stat().st_size
+        while left > 0:
+            file.write(bytes(min(left, _BLOCK)))
+            left -= _BLOCK
+        file.flush()
+        os.fsync(file.fileno())

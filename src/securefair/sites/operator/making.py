@@ -1,0 +1,134 @@
+"""Projects and what goes into them, from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from securefair.collaboration.kinds import default_algorithm, refuse_unread
+from securefair.config import defaults
+from securefair.data.proposal import Proposal
+from securefair.errors import ConfigError, DataError
+from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.sites.project.agreeing import agreement_digest, proposed_totals
+from securefair.sites.project.card import Card
+from securefair.sites.project.identity import Identity
+from securefair.sites.project.project import Project
+from securefair.sites.project.terms import checked_terms
+from securefair.sites.site.folder import IDENTITY
+from securefair.storage import Keystore, Secret
+
+
+def new_project(
+    name: str,
+    cards: Sequence[Card],
+    settings: Mapping[str, Any],
+    *,
+    algorithm: str | None,
+    max_samples: int,
+    features: int | None,
+    classes: int | None,
+    round_seconds: float,
+    setup_seconds: float = defaults.SITE_SETUP_SECONDS,
+    now: float,
+    days: int,
+) -> Project:
+    """A project that nobody has signed yet.
+
+    Args:
+        name: of the project.
+        cards: of all sites.
+        settings: sections of a configuration; totals of disclosure are proposed where missing.
+        algorithm: the kind of collaboration; None for the default of a configuration.
+        max_samples: most training samples of a site.
+        features, classes: where the settings have no [table].
+        round_seconds: deadline of a round.
+        setup_seconds: added to the first round's, for sites that start late.
+        now: seconds since 1970.
+        days: how long the project may run.
+
+    Raises:
+        ConfigError, PlanError: something cannot be agreed on.
+        DataError: a card has expired.
+    """
+    project: dict[str, Any] = {
+        "name": name,
+        "algorithm": algorithm or default_algorithm(),
+        "max_samples": max_samples,
+        "round_seconds": float(round_seconds),
+        "setup_seconds": float(setup_seconds),
+        "valid_from": int(now) - 3600,
+        "valid_until": int(now) + days * 86_400,
+        "protocol": PROTOCOL_VERSION,
+    }
+    project |= {
+        key: value for key, value in (("features", features), ("classes", classes)) if value
+    }
+    table: dict[str, Any] = {**settings, "project": project}
+    made = Project(terms=checked_terms(table, source="project new"), cards=())
+    refuse_unread(made.terms.config)
+    for card in cards:
+        card.check_time(now)
+        made = made.with_card(card)
+    given = settings.get("disclosure", {})
+    if not isinstance(given, dict):
+        raise ConfigError("a section is expected", where="disclosure")
+    table["disclosure"] = proposed_totals(made) | given
+    return with_agreement(replace(made, terms=checked_terms(table, source="project new")))
+
+
+def with_agreement(project: Project) -> Project:
+    """With the digest of the plan as this installation finds it; signatures are void.
+
+    Raises:
+        ConfigError, PlanError: the project cannot be carried out.
+    """
+    terms = project.terms.replaced(agreement=agreement_digest(project))
+    return replace(project, terms=terms, signatures={})
+
+
+def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
+    """The identity of a keystore whose card is in a project.
+
+    Raises:
+        StorageError: it does not open.
+        ConfigError: none of the project's cards belongs to it.
+    """
+    keys = Keystore.open(path, passphrase)
+    secrets = keys.get(IDENTITY).reveal()
+    keys.close()
+    for card in project.cards:
+        try:
+            return Identity.restore(card, secrets)
+        except DataError:
+            continue
+    raise ConfigError(
+        "none of the project's cards belongs to these keys",
+        where=str(path),
+        expected=", ".join(project.names),
+        hint="Give your card to whoever keeps the project file",
+    )
+
+
+def read_proposals(paths: Sequence[Path]) -> dict[str, Proposal]:
+    """What sites propose for their tables, by file name.
+
+    Raises:
+        ConfigError: a file cannot be used.
+    """
+    proposals = {}
+    for path in paths:
+        try:
+            proposals[path.name] = msgspec.toml.decode(path.read_bytes(), type=Proposal)
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise ConfigError(
+                "a proposal cannot be read",
+                where=str(path),
+                found=str(error).split("\n")[0],
+                hint="`securefair project propose` makes one",
+            ) from error
+    return proposals

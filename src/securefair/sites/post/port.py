@@ -1,0 +1,85 @@
+"""What a courier sees of its site: bytes for each peer, bytes that arrived. Nothing else.
+
+A courier holds no data, key or model. It may lose, repeat, delay, reorder or alter what it
+carries: the site notices, and sends the same bytes again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from securefair.sites.post.receipts import NONCE_BYTES
+
+HandOver = Callable[[bytes], bytes | None]
+"""Takes a parcel to one peer's site and brings its receipt; None where it could not be reached."""
+
+Spoil = Callable[[str, HandOver], HandOver]
+"""Makes the hand-over to a peer fail at times; for rehearsals."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
+"""Seconds between attempts: doubled from the first to the second."""
+
+
+class Port(Protocol):
+    """A site, towards its courier. All methods may be called from any thread."""
+
+    @property
+    def name(self) -> str:
+        """Of this participant."""
+        ...
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """Whom the courier goes to."""
+        ...
+
+    @property
+    def limit(self) -> int:
+        """Most bytes of a parcel."""
+        ...
+
+    def pending(self, peer: str, seconds: float) -> bytes | None:
+        """The parcel for a peer, as soon as there is one; None after so many seconds.
+
+        A parcel is a nonce and an envelope. Each call has a new nonce; the envelope stays the same
+        until the peer has taken it.
+        """
+        ...
+
+    def settle(self, peer: str, receipt: bytes) -> bool:
+        """Take a receipt for the parcel that `pending` gave last; whether the peer took it."""
+        ...
+
+    def receive(self, parcel: bytes) -> bytes:
+        """Take a parcel from a peer; the receipt is empty where its sender cannot be told."""
+        ...
+
+
+def carry(port: Port, peer: str, hand_over: HandOver, stop: threading.Event) -> None:
+    """Take one parcel after the other to one peer, until `stop`.
+
+    Whatever was not taken is tried again after a pause that grows.
+    """
+    pause = FIRST_PAUSE
+    while not stop.is_set():
+        parcel = port.pending(peer, 1.0)
+        if parcel is None:
+            continue
+        receipt = hand_over(parcel)
+        if receipt is not None and port.settle(peer, receipt):
+            pause = FIRST_PAUSE
+            continue
+        stop.wait(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def unspoilt(_: str, hand_over: HandOver) -> HandOver:
+    """Every hand-over as it is."""
+    return hand_over
+
+
+def nonce_of(parcel: bytes) -> tuple[bytes, bytes]:
+    """A parcel's nonce and envelope."""
+    return parcel[:NONCE_BYTES], parcel[NONCE_BYTES:]

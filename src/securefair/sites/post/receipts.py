@@ -1,0 +1,95 @@
+"""Receipts: what a site says of an envelope that was handed to it.
+
+Signed, since a relay between the two is not believed: a forged "taken" would lose a message for
+ever. Fresh, by a nonce of the sender's, so that an old one cannot be played again.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from dataclasses import dataclass, replace
+
+from cryptography.exceptions import InvalidSignature
+
+from securefair.sites.project.card import SIGNATURE_BYTES, Card
+from securefair.sites.project.identity import Identity
+
+NONCE_BYTES = 16
+
+_LAYOUT = struct.Struct(">4s16s32s32s32sBQQQ32s")
+_MAGIC = b"SFR1"
+_DOMAIN = b"securefair receipt 1\0"
+
+RECEIPT_BYTES = _LAYOUT.size + SIGNATURE_BYTES
+
+
+class Fate(enum.IntEnum):
+    """What became of the envelope."""
+
+    TAKEN = 0  # now or before: it is stored, or was handled
+    WAITS = 1  # an earlier one is missing
+    REFUSED = 2  # the receiver's audit log says why
+    TURNED_BACK = 3  # the sender's store was turned back, as the receiver sees it
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a peer says.
+
+    Attributes:
+        nonce: of this attempt (16 bytes).
+        project: digest of the project.
+        by, to: fingerprints of who received and of who had sent.
+        fate: of the envelope.
+        epoch: of the pair, as the receiver sees it.
+        expected: the sequence that it expects next.
+        audit_count, audit_head: the newest state of the *sender's* audit log that the receiver
+            has seen, so that the sender finds out if its own log is not what it was.
+    """
+
+    nonce: bytes
+    project: bytes
+    by: bytes
+    to: bytes
+    fate: Fate
+    epoch: int
+    expected: int
+    audit_count: int
+    audit_head: bytes
+
+    def encode(self, identity: Identity) -> bytes:
+        """Signed, as it travels."""
+        content = _LAYOUT.pack(
+            _MAGIC,
+            self.nonce,
+            self.project,
+            self.by,
+            self.to,
+            self.fate,
+            self.epoch,
+            self.expected,
+            self.audit_count,
+            self.audit_head,
+        )
+        return content + identity.sign(_DOMAIN + content)
+
+
+def read_receipt(
+    data: bytes, *, nonce: bytes, project: bytes, own: bytes, peer: Card
+) -> Receipt | None:
+    """A peer's receipt for the attempt of this nonce; None if it is anything else."""
+    if len(data) != RECEIPT_BYTES:
+        return None
+    content, signature = data[: _LAYOUT.size], data[_LAYOUT.size :]
+    magic, *fields = _LAYOUT.unpack(content)
+    receipt = Receipt(*fields)
+    if (magic, receipt.nonce, receipt.project) != (_MAGIC, nonce, project):
+        return None
+    if (receipt.by, receipt.to) != (peer.fingerprint, own) or receipt.fate not in set(Fate):
+        return None
+    try:
+        peer.signing_key.verify(signature, _DOMAIN + content)
+    except InvalidSignature:
+        return None
+    return replace(receipt, fate=Fate(receipt.fate))

@@ -1,0 +1,128 @@
+"""A project -> what its sites agree on. Nobody's data is needed for it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from securefair.collaboration.disclosure import DisclosureLimits, limits_of
+from securefair.collaboration.interface import Agreement, PublicFacts
+from securefair.collaboration.kinds import AnyKind, kind_of
+from securefair.data.table import class_names
+from securefair.errors import ConfigError
+from securefair.sites.project.project import Project
+from securefair.sites.project.terms import Terms, check_version
+from securefair.user.tables import table_spec
+
+
+def kind_in(terms: Terms) -> AnyKind:
+    """The kind of collaboration that was agreed on."""
+    return kind_of(terms.project.algorithm)
+
+
+def rounds_of(terms: Terms) -> int:
+    """That the collaboration takes."""
+    return kind_in(terms).rounds(terms.config)
+
+
+def agreement_of(project: Project) -> Any:
+    """The public constants of a project, an `Agreement` of its kind.
+
+    Raises:
+        ConfigError: these sites cannot collaborate so.
+        PlanError: no parameters do what was asked.
+    """
+    terms, settings = project.terms, project.terms.project
+    check_version(terms)
+    features, classes = shape_of(terms)
+    facts = PublicFacts(
+        participants=project.names,
+        shape=(features,),
+        classes=classes,
+        samples=settings.max_samples,
+        round_seconds=settings.round_seconds,
+        setup_seconds=settings.setup_seconds,
+    )
+    return kind_in(terms).agree(terms.config, facts, seed=settings.seed)
+
+
+def shape_of(terms: Terms) -> tuple[int, int]:
+    """Numbers of features and classes.
+
+    Raises:
+        ConfigError: the rules of the table are not complete.
+    """
+    table, project = terms.config.table, terms.project
+    if table is None:
+        return project.features or 0, project.classes or 0
+    spec = table_spec(table)
+    return len(spec.features), len(spec.target.groups)
+
+
+def classes_of(terms: Terms) -> list[str]:
+    """Names of the classes, in the order of their numbers.
+
+    Raises:
+        ConfigError: the rules of the table are not complete.
+    """
+    table = terms.config.table
+    return class_names(None if table is None else table_spec(table), shape_of(terms)[1])
+
+
+def disclosure_of(terms: Terms) -> DisclosureLimits:
+    """What every teacher keeps to; over all rounds it is finite.
+
+    Raises:
+        ConfigError: a total is missing.
+    """
+    limits = limits_of(terms.config)
+    if limits.student_total is None or limits.teacher_total is None:
+        raise ConfigError(
+            "a project needs totals of disclosed numbers",
+            where="disclosure.student_total",
+            found="none",
+            expected="student_total and teacher_total",
+            hint="`securefair project new` proposes both",
+        )
+    return limits
+
+
+def proposed_totals(project: Project) -> dict[str, int]:
+    """Totals that let a student have one answer a round of every teacher, and no more."""
+    student = agreement_of(project).numbers_a_round * rounds_of(project.terms)
+    return {"student_total": student, "teacher_total": student * max(1, len(project.cards) - 1)}
+
+
+def agreement_digest(project: Project) -> str:
+    """What every site computes of the project for itself: its plan and public constants, in hex.
+
+    Raises:
+        ConfigError, PlanError: as `agreement_of`.
+    """
+    return _digest(agreement_of(project))
+
+
+def check_agreement(project: Project) -> Any:
+    """The public constants, if this installation finds the same plan as whoever made the project.
+
+    Raises:
+        ConfigError, PlanError: as `agreement_of`; or it finds another plan.
+    """
+    disclosure_of(project.terms)
+    agreement = agreement_of(project)
+    found, said = _digest(agreement), project.terms.project.agreement
+    if found != said:
+        raise ConfigError(
+            "this installation plans the exchange differently",
+            where="project.agreement",
+            found=found[:16],
+            expected=said[:16] or "a digest",
+            hint="Install the same version of securefair everywhere; `securefair project add` and "
+            "`project new` write the digest",
+        )
+    return agreement
+
+
+def _digest(agreement: Agreement) -> str:
+    content = b"securefair agreement 2\0" + agreement.digest + agreement.plan_digest
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,333 @@
+"""A rehearsal: real site processes with real identities on this machine, killed and disturbed.
+
+The hospitals of the packaged heart disease data run a project, each in a process of its own with
+its own store. Meanwhile sites are killed (SIGKILL) and started again, and couriers fail. Afterwards
+every decision, and every site's model, is compared with the same participants in one process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from securefair.collaboration.host import Host
+from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of, narrowed
+from securefair.config import defaults, demo_config
+from securefair.data import ParticipantData, Samples
+from securefair.errors import ConfigError
+from securefair.model.stored import Function, logits_of
+from securefair.protocol.codec import kind_of as message_kind
+from securefair.protocol.effects import RoundOver
+from securefair.simulation.engine import Engine
+from securefair.simulation.network import Network
+from securefair.sites.operator.making import new_project
+from securefair.sites.project.agreeing import check_agreement, kind_in
+from securefair.sites.project.identity import Identity
+from securefair.sites.project.project import Project
+from securefair.sites.project.terms import project_sections
+from securefair.sites.rehearsal.processes import Troupe
+from securefair.sites.rehearsal.proof import proof_of_concept
+from securefair.sites.rehearsal.witness import Witness
+from securefair.sites.site.folder import (
+    DOOR,
+    CourierName,
+    CourierSettings,
+    SiteSettings,
+    make_place,
+)
+from securefair.sites.site.records import SiteRecord, record_of
+from securefair.storage import Cost, Secret
+from securefair.user.participants import load_participants
+
+MAX_SITES = 8
+MAX_FAULTS = 0.2
+SECONDS_A_ROUND = 600.0
+CHEAP = Cost(log2_n=10)
+"""Of keystores that exist for minutes and hold nothing of worth."""
+
+FINE = 2.0**-18
+"""Precision of a rehearsal's answers: with it decisions and models are comparable."""
+
+SAME_LOGITS = 0.02
+"""Most that a test patient's logit may differ between two runs: encryption draws other noise."""
+
+
+class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a rehearsal went.
+
+    Attributes:
+        decisions_equal: every site asked and was answered as in one process, in every round, and
+            its model is the same but for the error of encryption.
+        rounds: that were asked for, of each site.
+        kills: processes that were killed.
+        lost_rounds: rounds without a record, over all sites, and records that were there before a
+            kill and not after it.
+        refused: envelopes that were refused, over all sites; repeats are not counted.
+        seconds: of the sites, from the first start to the last end.
+    """
+
+    decisions_equal: bool
+    rounds: int
+    kills: int
+    lost_rounds: int
+    refused: int
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was lost and every decision was the same."""
+        return self.decisions_equal and self.lost_rounds == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The same collaboration in one process.
+
+    Attributes:
+        records: of every site's rounds.
+        hosts: as they ended.
+        envelopes: that all sites send together.
+    """
+
+    records: dict[str, list[SiteRecord]]
+    hosts: dict[str, Host]
+    envelopes: int
+
+
+def rehearse(
+    folder: Path,
+    *,
+    courier: CourierName,
+    algorithm: str | None = None,
+    sites: int,
+    rounds: int,
+    kills: int,
+    faults: float,
+    backend: str = defaults.BACKEND,
+    limit: float = 3600.0,
+) -> RehearsalResult:
+    """Rehearse a collaboration of sites on this machine.
+
+    Args:
+        folder: empty; short enough for sockets. It holds the sites afterwards.
+        courier: local, or flare: a proof of concept of FLARE with a server and a client a site.
+        algorithm: the kind of collaboration; None for the default of a configuration.
+        sites: 2 to 8 hospitals; from the fifth on, hospitals are halved.
+        rounds: in all. Where the default takes fewer, the rest is of a kind with reputations; a
+            kind that was asked for is rehearsed as often as that takes, with new identities.
+        kills: how many processes are killed, spread over all.
+        faults: rate of each kind of fault of the couriers, in [0, 0.2].
+        backend: encryption engine.
+        limit: most seconds.
+
+    Raises:
+        ConfigError: an argument is out of range.
+        SecureFairError: a site failed, or the time is over.
+    """
+    for where, found, low, high in (
+        ("sites", sites, 2, MAX_SITES),
+        ("rounds", rounds, 1, 10_000),
+        ("kills", kills, 0, 10_000),
+        ("faults", faults, 0, MAX_FAULTS),
+    ):
+        if not low <= found <= high:
+            raise ConfigError("out of range", where=where, found=found, expected=f"{low} to {high}")
+    data = _hospitals(sites)
+    until, results = time.monotonic() + limit, list[RehearsalResult]()
+    left = rounds
+    while left:
+        done, number = rounds - left, len(results)
+        project, identities = _project(data, algorithm or _kind(number), left, backend)
+        length = min(left, kind_in(project.terms).rounds(project.terms.config))
+        share = kills * (done + length) // rounds - kills * done // rounds
+        place = folder / str(number)
+        place.mkdir()
+        _make_places(place, data, project, identities, courier)
+        places = {own.name: place / own.name for own in data}
+        expected = in_one_process(project, data, length, number)
+        troupe = Troupe(place, project.names, number, faults, length, witness_of(project))
+        with relay_of(courier, place, places):
+            results.append(_play(troupe, data, expected, share, until))
+        left -= length
+    return RehearsalResult(
+        decisions_equal=all(one.decisions_equal for one in results),
+        rounds=rounds,
+        kills=sum(one.kills for one in results),
+        lost_rounds=sum(one.lost_rounds for one in results),
+        refused=sum(one.refused for one in results),
+        seconds=round(sum(one.seconds for one in results), 1),
+    )
+
+
+def witness_of(project: Project) -> Witness:
+    """Who sees that a project's sites keep their promises."""
+    return Witness({card.name: card.fingerprint.hex() for card in project.cards})
+
+
+def relay_of(
+    courier: CourierName, folder: Path, sites: Mapping[str, Path]
+) -> contextlib.AbstractContextManager[object]:
+    """What a courier needs besides the sites, for a block."""
+    return proof_of_concept(folder, sites) if courier == "flare" else contextlib.nullcontext()
+
+
+def _play(
+    troupe: Troupe,
+    data: Sequence[ParticipantData],
+    expected: Expected,
+    kills: int,
+    until: float,
+) -> RehearsalResult:
+    """One collaboration."""
+    started = time.monotonic()
+    troupe.play(kills, expected.envelopes, until)
+    seconds = time.monotonic() - started
+    written = {name: troupe.records(name) for name in troupe.names}
+    return RehearsalResult(
+        decisions_equal=all(
+            [own.decisions for own in written[one.name]]
+            == [own.decisions for own in expected.records[one.name]]
+            and _same(troupe.model(one.name), expected.hosts[one.name].model(), one.test)
+            for one in data
+        ),
+        rounds=troupe.rounds,
+        kills=troupe.kills,
+        lost_rounds=sum(troupe.rounds - len(records) for records in written.values()) + troupe.lost,
+        refused=troupe.refused(),
+        seconds=seconds,
+    )
+
+
+def in_one_process(
+    project: Project, data: Sequence[ParticipantData], rounds: int, seed: int
+) -> Expected:
+    """The same hosts, on the engine of a simulation."""
+    kind, config = kind_in(project.terms), project.terms.config
+    agreement = check_agreement(project)
+    hosts = [kind.host(config, agreement, own, seed=seed) for own in data]
+    names = [own.name for own in data]
+    sent = [0]
+
+    def counted(message: bytes) -> str:
+        sent[0] += 1
+        return message_kind(message)
+
+    network = Network(names, classify=counted, rng=np.random.default_rng(seed))
+    engine = Engine(hosts, agreement, network, seed=seed)
+    records: dict[str, list[SiteRecord]] = {name: [] for name in names}
+    for number in range(rounds):
+        log = engine.round(number)
+        for host in hosts:
+            over = RoundOver(number, log.summaries[host.name])
+            records[host.name].append(record_of(over, host, ()))
+    notices = rounds * len(names) * (len(names) - 1)
+    return Expected(records, {host.name: host for host in hosts}, sent[0] + notices)
+
+
+def _same(found: Function | None, expected: Function, test: Samples) -> bool:
+    if found is None:
+        return False
+    features = test.features.reshape(len(test), -1)
+    difference = logits_of(found, features) - logits_of(expected, features)
+    return bool(np.abs(difference).max(initial=0.0) <= SAME_LOGITS)
+
+
+def _kind(number: int) -> str:
+    """What is rehearsed first, and what the rounds that are left are of."""
+    if number == 0:
+        return default_algorithm()
+    return next(name for name in REGISTERED if kind_of(name).wording.reputations)
+
+
+def _hospitals(count: int) -> list[ParticipantData]:
+    everyone = load_participants(demo_config(), 0)
+    if count > len(everyone):
+        everyone = [half for own in everyone for half in _halves(own)]
+    return [
+        ParticipantData(own.name.replace(" ", "-"), own.train, own.test) for own in everyone[:count]
+    ]
+
+
+def _halves(own: ParticipantData) -> Iterator[ParticipantData]:
+    for at, suffix in enumerate("AB"):
+        parts = (own.train, own.test)
+        train, test = (
+            Samples(part.features[at::2], part.labels[at::2], part.classes) for part in parts
+        )
+        yield ParticipantData(f"{own.name} {suffix}", train, test)
+
+
+def _project(
+    data: Sequence[ParticipantData], algorithm: str, rounds: int, backend: str
+) -> tuple[Project, dict[str, Identity]]:
+    settings = project_sections(narrowed(demo_config(), algorithm))
+    now = time.time()
+    identities = {own.name: Identity.generate(own.name, now=now) for own in data}
+    if "rounds" in settings.get("training", {}):
+        settings["training"]["rounds"] = rounds
+    settings["encryption"]["backend"] = backend
+    # Fine, so that noise of answers, which no two processes share, hides no difference.
+    settings["encryption"]["precision"] = FINE
+    settings.pop("disclosure")
+    project = new_project(
+        "rehearsal",
+        [identity.card for identity in identities.values()],
+        settings,
+        algorithm=algorithm,
+        max_samples=max(len(own.train) for own in data),
+        features=data[0].train.features.shape[1],
+        classes=data[0].train.classes,
+        round_seconds=SECONDS_A_ROUND,
+        now=now,
+        days=7,
+    )
+    for identity in identities.values():
+        project = project.signed(identity)
+    return project, identities
+
+
+def _make_places(
+    folder: Path,
+    data: Sequence[ParticipantData],
+    project: Project,
+    identities: dict[str, Identity],
+    courier: CourierName,
+) -> None:
+    passphrase = secrets.token_urlsafe(32)
+    path = folder / "passphrase"
+    path.touch(mode=0o600)
+    path.write_text(passphrase, encoding="ascii")
+    doors = {own.name: str(folder / own.name / DOOR) for own in data}
+    for own in data:
+        for part, samples in (("train", own.train), ("test", own.test)):
+            np.savez(
+                folder / f"{own.name}.{part}.npz", features=samples.features, labels=samples.labels
+            )
+        settings = SiteSettings(
+            name=own.name,
+            data=str(folder / f"{own.name}.train.npz"),
+            test_data=str(folder / f"{own.name}.test.npz"),
+            courier=CourierSettings(
+                kind=courier,
+                doors={
+                    peer: door
+                    for peer, door in doors.items()
+                    if peer != own.name and courier == "local"
+                },
+            ),
+        )
+        make_place(
+            folder / own.name,
+            settings,
+            project,
+            identities[own.name],
+            Secret(passphrase.encode()),
+            cost=CHEAP,
+        )

@@ -1,0 +1,110 @@
+"""What must hold before a site starts: a line for each thing that was found in order."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from securefair.collaboration.interface import Agreement
+from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.private import checked_target
+from securefair.data import ParticipantData, Samples
+from securefair.errors import StorageError
+from securefair.report.wording import sensitivity_of
+from securefair.sites.couriers.folder import check_shared
+from securefair.sites.project.agreeing import (
+    check_agreement,
+    classes_of,
+    disclosure_of,
+    kind_in,
+    rounds_of,
+)
+from securefair.sites.project.card import utc
+from securefair.sites.project.project import Project
+from securefair.sites.site.folder import KEYS, STORE, identity_of, project_of, read_settings
+from securefair.sites.site.samples import own_samples
+from securefair.storage import Keystore, Secret, Store
+
+ROOM = 4
+"""Times the largest upload of all peers together that must be free on the disk."""
+
+
+def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
+    """Check a site's folder.
+
+    Raises:
+        SecureFairError: something is not in order; one sentence says what.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    yield f"project {project.terms.project.name}: signed by {', '.join(project.names)}"
+    now = time.time()
+    project.check_time(now)
+    yield f"clock: {utc(now)}, project until {utc(project.terms.valid_until)}"
+    agreement = check_agreement(project)
+    wording, rounds = kind_in(project.terms).wording, rounds_of(project.terms)
+    yield f"plan: {wording.title}, rounds: {rounds}; {agreement.summary}"
+    most = disclosure_of(project.terms)
+    yield f"disclosure: at most {most.student_total} numbers to one, {most.teacher_total} to all"
+    keys = Keystore.open(folder / KEYS, passphrase)
+    identity_of(keys, project, settings.name)
+    keys.close()
+    yield f"keys: of {settings.name}"
+    data = own_samples(settings, project.terms, seed=0)
+    yield f"data: {len(data.train)} training and {len(data.test)} test samples"
+    said = sensitivity_of(classes_of(project.terms), table=False)
+    if said:
+        yield f"scores: {said}"
+    yield from _warnings(project, agreement, data)
+    private = privacy_of(project.terms.config)
+    if private is not None:
+        patients, target = checked_target(data, private)
+        yield (
+            f"privacy: a private fit answers, epsilon {target.epsilon:g} and delta "
+            f"{target.delta:g} for each of {patients.count} patients"
+        )
+    Store.open(folder / STORE).close()
+    needed = ROOM * agreement.limits.largest_frame * len(project.names)
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StorageError(
+            "there is too little room on the disk",
+            where=str(folder),
+            found=f"{free / 1e6:.0f} MB",
+            expected=f"{needed / 1e6:.0f} MB",
+        )
+    yield f"disk: {free / 1e9:.1f} GB free"
+    courier = settings.courier
+    if courier.kind == "folder":
+        shared = Path(courier.folder or "")
+        check_shared(shared, settings.name)
+        yield f"courier: folder {shared}, which can be written"
+    elif courier.kind == "flare":
+        yield (
+            f"courier: flare, at the door in {folder}; `securefair flare harden KIT --site "
+            f"{folder}` checks the certificate for the relay"
+        )
+    else:
+        yield f"courier: {courier.kind}, at the door in {folder}"
+
+
+def _warnings(project: Project, agreement: Agreement, own: ParticipantData) -> Iterator[str]:
+    """What may surprise; peers are taken to bring as many samples as they may."""
+    everyone = [own if name == own.name else _largest(name, own, project) for name in project.names]
+    forecast = kind_in(project.terms).forecast(project.terms.config, agreement, everyone)
+    for warning in forecast.warnings:
+        yield f"WARNING: {warning}"
+
+
+def _largest(name: str, own: ParticipantData, project: Project) -> ParticipantData:
+    """A peer with as many samples as it may bring, and nothing in them."""
+    count = project.terms.project.max_samples
+    samples = Samples(
+        np.broadcast_to(np.zeros(()), (count, *own.train.features.shape[1:])),
+        np.arange(count) % own.train.classes,
+        own.train.classes,
+    )
+    return ParticipantData(name, samples, samples)

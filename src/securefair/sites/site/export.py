@@ -1,0 +1,271 @@
+"""A site's results: its own model and its own report; nothing of its peers but their names.
+
+OUT/models/NAME/     what `securefair predict` reads, with the model's card
+OUT/report.html      own scores, rounds, who was there, what was received and let out
+OUT/report.md        the same without figures, for a terminal
+OUT/rounds.jsonl     a record a round
+OUT/status.json      the site as it stood
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from securefair.collaboration.host import Role
+from securefair.collaboration.privacy import gaps_of
+from securefair.data import ParticipantData
+from securefair.errors import StorageError
+from securefair.model.stored import Function, from_bytes
+from securefair.prediction import Calibration, save_model
+from securefair.prediction.card import ModelCard, Taught
+from securefair.prediction.folder import folder_name
+from securefair.privacy.durable import composed
+from securefair.privacy.guarantees import meaning_of
+from securefair.records import RoundRecord
+from securefair.report import write_json, write_json_lines, write_text
+from securefair.report.html import FILE_NAME
+from securefair.report.site import (
+    OWN,
+    SiteFacts,
+    SitePeer,
+    SiteRound,
+    site_markdown,
+    site_page,
+)
+from securefair.run.execute import versions
+from securefair.run.folder import MODELS
+from securefair.run.kept import kept_model
+from securefair.run.resumable import ReferenceRun
+from securefair.sites.project.agreeing import kind_in
+from securefair.sites.project.project import Project
+from securefair.sites.site.records import SiteRecord
+from securefair.sites.site.site import MODEL, stored_records
+from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
+from securefair.storage import Store, Transaction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What was written.
+
+    Attributes:
+        model: folder for `securefair predict`.
+        page: the report, for a browser.
+        others: the same facts for terminals and programs.
+    """
+
+    model: Path
+    page: Path
+    others: tuple[Path, ...]
+
+
+def write_results(
+    out: Path,
+    project: Project,
+    own: ParticipantData,
+    store: Store,
+    *,
+    seed: int,
+    data: str,
+    role: Role,
+) -> Results:
+    """Write everything; what an earlier call has written is replaced.
+
+    Args:
+        out: folder; made where it is missing.
+        project: of the site.
+        own: its samples, split as in its rounds.
+        store: of the site.
+        seed: of models that are trained alone, to compare with.
+        data: the site's table, which weights of extractors lie beside.
+        role: of the site.
+
+    Returns:
+        Where they are.
+
+    Raises:
+        StorageError: no round is over yet, or the folder cannot be written.
+        SecureFairError: a model alone cannot be trained.
+    """
+    with store.view() as tx:
+        records, weights = stored_records(tx), tx.memory.get(MODEL)
+        status, promised = site_status(tx, project, own.name), _promised(tx, own.name)
+    if weights is None or not records:
+        raise StorageError("this site has no model yet: no round is over", where=own.name)
+    terms = project.terms
+    kept = kept_model(
+        terms.config,
+        own,
+        terms.project.algorithm,
+        from_bytes(weights, where=own.name),
+        controls=_alone(project, own, seed),
+        taught=_taught(project, own.name, records, status),
+        calibration=_calibration(records[-1], own),
+        privacy=promised,
+        versions=versions(),
+        folder=Path(data).parent,
+    )
+    model = out / MODELS / folder_name(own.name)
+    save_model(kept.model, model, card=kept.card)
+    facts = facts_of(project, records, status, kept.card, promised=promised, role=role)
+    return Results(
+        model=model,
+        page=write_text(out / FILE_NAME, site_page(facts)),
+        others=(
+            write_text(out / "report.md", site_markdown(facts)),
+            write_json_lines(out / "rounds.jsonl", records),
+            write_json(out / "status.json", status),
+        ),
+    )
+
+
+def facts_of(
+    project: Project,
+    records: Sequence[SiteRecord],
+    status: SiteStatus,
+    card: ModelCard,
+    *,
+    promised: str | None = None,
+    role: Role = "both",
+) -> SiteFacts:
+    """What happened, as this site knows it.
+
+    Args:
+        project: of the site.
+        records: of its rounds, one at least.
+        status: of the site now.
+        card: of its own model.
+        promised: to its own patients; None: nothing.
+        role: of the site.
+    """
+    kind = kind_in(project.terms)
+    names = tuple(peer.name for peer in status.peers)
+    gaps = gaps_of(project.terms.config, kind.wording.reputations)
+    return SiteFacts(
+        name=status.name,
+        project=status.project,
+        title=kind.wording.title,
+        rule=kind.wording.rule,
+        weighs=kind.wording.reputations,
+        averages=kind.wording.averages,
+        role=_ROLES[role],
+        planned=status.rounds,
+        peers=tuple(_peer(peer, records, role) for peer in status.peers),
+        rounds=tuple(_round(record, names) for record in records),
+        seen=tuple(_seen(record, names) for record in records),
+        student_limit=status.student_limit,
+        teacher_limit=status.teacher_limit,
+        promised=promised,
+        gaps=tuple(gaps) if promised is not None else (),
+        refused=status.refused,
+        audit_rows=status.audit_rows,
+        audit_head=status.audit_head,
+        card=card,
+    )
+
+
+_ROLES = {
+    "both": "",
+    "teacher": "This site only teaches: it asked nobody. ",
+    "student": "This site only learns: it answered nobody. ",
+}
+
+
+def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePeer:
+    answered = sum(_answered(record, peer.name) for record in records)
+    due = 0  # of who only teaches, nothing is due
+    if role != "teacher":
+        due = sum(_asked(record, peer.name) or peer.name in record.away for record in records)
+    presence = "here" if peer.here else "away"
+    return SitePeer(
+        name=peer.name,
+        answered=answered,
+        missed=due - answered,
+        presence="never heard of" if peer.heard == NEVER else presence,
+        weight=records[-1].reputations.get(peer.name),
+        received=sum(record.received.get(peer.name, 0) for record in records),
+        told=peer.numbers,
+        bytes_in=peer.bytes_in,
+        bytes_out=peer.bytes_out,
+        fault=peer.fault,
+    )
+
+
+def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
+    notes = [f"{name} away" for name in record.away]
+    return SiteRound(
+        number=record.round,
+        answers=tuple(name for name in peers if _answered(record, name)),
+        measured=record.measured,
+        note="; ".join(notes + ([record.step_error] if record.step_error else [])),
+    )
+
+
+def _seen(record: SiteRecord, peers: Sequence[str]) -> RoundRecord:
+    """The row of this site, in the form of a run's records; the rows of others are not known."""
+    unknown: list[list[float | None]] = [[None] * len(peers)]
+    return RoundRecord(
+        algorithm=OWN,
+        round=record.round,
+        forced=record.forced,
+        accuracy=[record.measured["accuracy"]],
+        cross_entropy=[record.measured["cross_entropy"]],
+        reputation=[[record.reputations.get(name) for name in peers]],
+        alignment=unknown,
+        distillation_loss=unknown,
+        asked=[[_asked(record, name) for name in peers]],
+        answered=[[_answered(record, name) for name in peers]],
+    )
+
+
+def _promised(tx: Transaction, name: str) -> str | None:
+    """What private fits and alignments have told of any one patient; None where none was made."""
+    events = tx.privacy.events(name)
+    if not events:
+        return None
+    spent = composed(events)
+    return meaning_of(spent.epsilon, spent.delta)
+
+
+def _alone(project: Project, own: ParticipantData, seed: int) -> Mapping[str, Function]:
+    """What the same hospital reaches without the others, by algorithm."""
+    controls = kind_in(project.terms).controls(project.terms.config, [own])
+    models = {}
+    for name, control in controls.items():
+        run = ReferenceRun(control.algorithm, control.members, seed)
+        for _ in run.rounds(control.rounds):
+            pass
+        models[name] = run.models()[own.name]
+    return models
+
+
+def _calibration(last: SiteRecord, own: ParticipantData) -> Calibration:
+    if last.temperature is None:
+        return Calibration()
+    return Calibration(method="temperature", temperature=last.temperature, patients=len(own.train))
+
+
+def _taught(
+    project: Project, name: str, records: list[SiteRecord], status: SiteStatus
+) -> list[Taught]:
+    disclosed = {peer.name: peer.numbers for peer in status.peers}
+    return [
+        Taught(
+            peer=peer,
+            answers_received=sum(_answered(record, peer) for record in records),
+            numbers_received=sum(record.received.get(peer, 0) for record in records),
+            numbers_disclosed=disclosed[peer],
+        )
+        for peer in project.names
+        if peer != name
+    ]
+
+
+def _answered(record: SiteRecord, peer: str) -> bool:
+    return peer in record.opened or peer in record.combined
+
+
+def _asked(record: SiteRecord, peer: str) -> bool:
+    return peer in record.asked or peer in record.offered or peer in record.lost

@@ -1,0 +1,195 @@
+"""A site's folder: its settings, its project, its keys and its store.
+
+FOLDER/            mode 0700
+  site.toml        name, data and courier
+  project.toml     signed by everybody
+  keys             keystore: identity, keys as a student, private seed
+  store/           everything that the site remembers
+  door             socket of its couriers, while it runs
+  over             there once the rounds are over
+  results/         own model and report, once the rounds are over
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from securefair.collaboration.host import Role
+from securefair.config.writing import plain_toml
+from securefair.errors import ConfigError, DataError, StorageError
+from securefair.sites.project.agreeing import check_agreement, kind_in
+from securefair.sites.project.identity import Identity
+from securefair.sites.project.project import Project, load_project
+from securefair.storage import Cost, Keystore, Secret, Store
+from securefair.storage.files import private_folder, write_private
+
+IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
+"""Entries of the keystore."""
+
+SITE, PROJECT, KEYS, STORE, DOOR = "site.toml", "project.toml", "keys", "store", "door"
+RESULTS, OVER = "results", "over"
+
+CourierName = Literal["local", "folder", "flare"]
+
+
+class CourierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How parcels reach the peers.
+
+    Attributes:
+        kind: local (doors on this machine), folder (a shared one), flare (a relay's process asks
+            at the door).
+        folder: shared by all sites; folder only.
+        doors: of every peer; local only.
+    """
+
+    kind: CourierName
+    folder: str | None = None
+    doors: dict[str, str] = {}
+
+
+class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """site.toml.
+
+    Attributes:
+        name: of this participant.
+        data: its samples, .csv, .parquet or .npz.
+        test_data: to test on; without it a part of `data` is held out.
+        role: both, or only teacher or student, where the kind of collaboration has them.
+        courier: how parcels reach the peers.
+        tick_seconds: messages leave at multiples of so many seconds; 0: at once.
+    """
+
+    name: str
+    data: str
+    test_data: str | None = None
+    role: Role = "both"
+    courier: CourierSettings
+    tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0
+
+
+def read_settings(folder: Path) -> SiteSettings:
+    """The settings of a site's folder.
+
+    Raises:
+        ConfigError: there is no site, or the file cannot be used.
+    """
+    path = folder / SITE
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert(table, SiteSettings)
+    except FileNotFoundError:
+        raise ConfigError(
+            "there is no site in this folder",
+            where=str(folder),
+            hint="`securefair site init` makes one",
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise ConfigError(
+            "the site's settings cannot be used", where=str(path), found=str(error)
+        ) from error
+
+
+def write_settings(folder: Path, settings: SiteSettings) -> None:
+    """Replace the settings of a site's folder."""
+    write_private(folder / SITE, plain_toml(_without_none(msgspec.to_builtins(settings))).encode())
+
+
+def make_place(
+    folder: Path,
+    settings: SiteSettings,
+    project: Project,
+    identity: Identity,
+    passphrase: Secret,
+    *,
+    cost: Cost | None = None,
+) -> None:
+    """Make a site's folder; everything is checked before the first byte is written.
+
+    Args:
+        folder: empty or missing.
+        settings: of the site.
+        project: signed by all.
+        identity: whose card is in the project.
+        passphrase: of the new keystore.
+        cost: of the keystore.
+
+    Raises:
+        ConfigError: the project is not agreed on, or has another card of this name.
+        StorageError: the folder holds something, or cannot be written.
+    """
+    project.check_signatures()
+    check_agreement(project)
+    if project.card(settings.name) != identity.card:
+        raise ConfigError(
+            "the project has another card of this name",
+            where="cards",
+            found=project.card(settings.name).spoken,
+            expected=identity.card.spoken,
+        )
+    if folder.exists() and any(folder.iterdir()):
+        raise StorageError(
+            "this folder is not empty", where=str(folder), hint="Name a new folder for the site"
+        )
+    private_folder(folder, create=True)
+    secrets = {IDENTITY: Secret(bytearray(identity.secrets())), SEED: Secret.random(32)}
+    Keystore.create(folder / KEYS, passphrase, cost=cost, secrets=secrets).close()
+    Store.open(folder / STORE).close()
+    write_private(folder / PROJECT, project.to_toml().encode())
+    write_settings(folder, settings)
+
+
+def identity_of(keys: Keystore, project: Project, name: str) -> Identity:
+    """The identity in a site's keystore.
+
+    Raises:
+        DataError: its keys are of another card than the project's.
+    """
+    return Identity.restore(project.card(name), keys.get(IDENTITY).reveal())
+
+
+def project_of(folder: Path) -> Project:
+    """The project of a site's folder.
+
+    Raises:
+        ConfigError, DataError: it cannot be read, or was changed since it was signed.
+    """
+    project = load_project(folder / PROJECT)
+    project.check_signatures()
+    return project
+
+
+def check_data_file(path: Path) -> None:
+    """See that a file of samples is there.
+
+    Raises:
+        DataError: it is not.
+    """
+    if not path.is_file():
+        raise DataError("the file of samples is missing", where=str(path))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(one) for key, one in value.items() if one is not None}
+    return value
+
+
+def checked_role(text: str, project: Project) -> Role:
+    """A role that a project's kind of collaboration has.
+
+    Raises:
+        ConfigError: it has none of this name.
+    """
+    for role in get_args(Role):
+        if text == role:
+            kind_in(project.terms).check_role(role)
+            found: Role = role
+            return found
+    raise ConfigError(
+        "there is no such role", where="--role", found=text, expected=", ".join(get_args(Role))
+    )

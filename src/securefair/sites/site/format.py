@@ -1,0 +1,75 @@
+"""The format of what a site stores: a number, and the steps from each to the next.
+
+The store's own tables have a version of their own (`storage.schema`) and follow by themselves. This
+is about what sites write into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from securefair.errors import StorageError
+from securefair.sites.site.steps import to_format_2
+from securefair.storage import Access, Store, Transaction
+
+STEPS: tuple[Callable[[Transaction], None], ...] = (to_format_2,)
+"""`STEPS[n]` turns format n + 1 into format n + 2; a released step never changes."""
+
+LATEST = len(STEPS) + 1
+NAME = "site format"
+
+
+def format_of(store: Path) -> int:
+    """The format of a site's store, which is left as it is; the latest for an empty one.
+
+    Raises:
+        StorageError: a newer version of securefair has written it, or it cannot be read.
+    """
+    with Store.open(store, access=Access.READ) as opened, opened.view() as tx:
+        return _format(tx, str(store))
+
+
+def check_format(tx: Transaction, where: str) -> None:
+    """See that this version can go on with a store, and note the format in an empty one.
+
+    Raises:
+        StorageError: it is newer or older.
+    """
+    found = _format(tx, where)
+    if found < LATEST:
+        raise StorageError(
+            "this site was written by an older version of securefair",
+            where=where,
+            found=f"format {found}",
+            expected=f"format {LATEST}",
+            hint="`securefair site upgrade` brings it up to date, and keeps a copy",
+        )
+    if tx.memory.get(NAME) is None:
+        tx.memory.put(NAME, str(LATEST).encode())
+
+
+def brought_up_to_date(store: Path) -> None:
+    """Take all steps to the latest format, in one transaction.
+
+    Raises:
+        StorageError: as `format_of`; nothing was changed then.
+    """
+    with Store.open(store) as opened, opened.transaction() as tx:
+        for step in STEPS[_format(tx, str(store)) - 1 :]:
+            step(tx)
+        tx.memory.put(NAME, str(LATEST).encode())
+
+
+def _format(tx: Transaction, where: str) -> int:
+    data = tx.memory.get(NAME)
+    found = LATEST if data is None else int(data)
+    if found > LATEST:
+        raise StorageError(
+            "this site was written by a newer version of securefair",
+            where=where,
+            found=f"format {found}",
+            expected=f"format {LATEST} or older",
+            hint="Use the newer version; nothing was changed",
+        )
+    return found

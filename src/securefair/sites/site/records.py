@@ -1,0 +1,108 @@
+"""What a site remembers and reports of its rounds: what *it* may know, and nobody else's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from securefair.collaboration.host import Host
+from securefair.protocol.effects import RoundOver
+from securefair.sites.site.pace import Pace
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteState:
+    """What a site remembers besides its machine.
+
+    Attributes:
+        pace: everybody's rounds.
+        left: seconds to the deadline when it was written; time in which the site is down does not
+            count.
+        closed: the audit log has its closing row, and nothing came in since.
+    """
+
+    pace: Pace = field(default_factory=Pace)
+    left: float = 0.0
+    closed: bool = False
+
+
+class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One round of one site.
+
+    Attributes:
+        round: its number.
+        forced: everyone was asked.
+        asked, opened, failed, missed, declined: peers, see `RoundSummary`.
+        offered, combined, lost: peers, where answers are gathered in one; see `RoundSummary`.
+        received: numbers that were got of each peer.
+        reputations: after the round, or the weights that stand in their place; see `Host`.
+        away: peers that were not waited for, or never heard of.
+        measured: of the own model after the round, on own samples.
+        temperature: see `Host`.
+        step_error: why the own step failed.
+    """
+
+    round: int
+    forced: bool
+    asked: tuple[str, ...]
+    opened: tuple[str, ...]
+    declined: dict[str, str]
+    failed: tuple[str, ...]
+    missed: tuple[str, ...]
+    offered: tuple[str, ...]
+    combined: tuple[str, ...]
+    lost: tuple[str, ...]
+    received: dict[str, int]
+    reputations: dict[str, float | None]
+    away: tuple[str, ...]
+    measured: dict[str, float]
+    temperature: float | None
+    step_error: str | None
+
+    @property
+    def decisions(self) -> tuple[object, ...]:
+        """Who was asked and who answered: what two runs of equal seeds have in common."""
+        return (
+            self.round,
+            self.asked,
+            self.opened,
+            tuple(sorted(self.declined)),
+            self.offered,
+            self.combined,
+        )
+
+
+def learned_from(records: Iterable[SiteRecord]) -> tuple[str, ...]:
+    """Peers whose answers or models entered the own model in any round, sorted."""
+    return tuple(sorted({peer for one in records for peer in (*one.opened, *one.combined)}))
+
+
+def rounds_away(records: Iterable[SiteRecord]) -> dict[str, int]:
+    """In how many rounds each peer was away at the end; those who never were are left out."""
+    return dict(sorted(Counter(peer for one in records for peer in one.away).items()))
+
+
+def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
+    """The record of a round that has just ended."""
+    summary = over.summary
+    return SiteRecord(
+        round=over.round,
+        forced=summary.forced,
+        asked=summary.asked,
+        opened=summary.opened,
+        declined={peer: reason.value for peer, reason in summary.declined.items()},
+        failed=summary.failed,
+        missed=summary.missed,
+        offered=tuple(sorted(summary.offered)),  # they come in any order
+        combined=summary.combined,
+        lost=summary.lost,
+        received=dict(host.received(over.round)),
+        reputations=dict(host.reputations()),
+        away=away,
+        measured=dict(host.measured(over.round)),
+        temperature=host.temperature,
+        step_error=summary.step_error,
+    )

@@ -1,0 +1,177 @@
+"""What an operator decides: to recover a site whose store was lost or turned back, to block one, or
+to give keys another passphrase.
+
+A recovered site keeps its model and its records, and nothing else: its streams begin a new epoch,
+its keys as a student are made anew, and its ledger counts as full, since nobody knows what it let
+out after the backup. It learns from then on, and answers nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import msgspec
+
+from securefair.collaboration.host import KEPT
+from securefair.errors import ConfigError, StorageError
+from securefair.protocol.ledger import EVERY_NUMBER, EVERY_OFFER, Account
+from securefair.protocol.saved_state import SavedState
+from securefair.sites.post.peers import PeerState, read_peer, write_peer
+from securefair.sites.post.streams import stream_of
+from securefair.sites.project.card import utc
+from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
+from securefair.sites.site.site import BLOB, HOST, MACHINE, STATE, stored_records
+from securefair.storage import Keystore, Secret, Store, Transaction
+
+RECOVERED = "recovered"
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of a site that was recovered.
+
+    Attributes:
+        epoch: of its streams, seconds since 1970.
+        round: the last with a record; -1 for none.
+    """
+
+    epoch: int
+    round: int
+
+    @property
+    def key_epoch(self) -> int:
+        """Of its new keys: minutes since 1970, which is above all earlier ones."""
+        return self.epoch // 60
+
+    def saved_state(self, peers: tuple[str, ...]) -> SavedState:
+        """What its machine begins with."""
+        return SavedState(
+            round=self.round,
+            teacher_version=max(0, self.round),
+            reputations=dict.fromkeys(peers),
+            exchanges=dict.fromkeys(peers, 0),
+            accounts={
+                peer: Account(samples=1, total=EVERY_NUMBER, offers=EVERY_OFFER) for peer in peers
+            },
+        )
+
+
+def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
+    """Begin a new epoch with all peers, in a folder whose store was lost or put back.
+
+    Raises:
+        SecureFairError: the folder or keystore cannot be used, or the site runs.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    keys = Keystore.open(folder / KEYS, passphrase)
+    peers = tuple(name for name in project.names if name != settings.name)
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        left = recover_store(tx, peers, now)
+        keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
+    keys.close()
+    return left
+
+
+def recover_store(tx: Transaction, peers: Sequence[str], now: float) -> Recovered:
+    """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
+
+    Args:
+        tx: of the site's store.
+        peers: all others.
+        now: seconds since 1970.
+    """
+    records = stored_records(tx)
+    last = records[-1].round if records else -1
+    left = Recovered(epoch=int(now), round=last)
+    for peer in peers:
+        _begin_epoch(tx, peer, left.epoch)
+    pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
+    for name in (MACHINE, STATE, *tx.memory.names(BLOB), *pieces):
+        tx.memory.delete(name)
+    tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
+    tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
+    return left
+
+
+def recovered_in(tx: Transaction) -> Recovered | None:
+    """What is left of a site, if it was recovered."""
+    data = tx.memory.get(RECOVERED)
+    return None if data is None else msgspec.msgpack.decode(data, type=Recovered)
+
+
+def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
+    """Take nothing of a peer any more, or take it again.
+
+    Raises:
+        SecureFairError: nobody has that name, or the site runs.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    if peer == settings.name:
+        raise ConfigError("a site does not block itself", where="peer", found=peer)
+    project.card(peer)
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
+        event = "blocked" if blocked else "unblocked"
+        tx.audit.append(event, {"peer": peer}, at=utc(now))
+
+
+def change_passphrase(
+    path: Path, passphrase: Secret, replacement: Callable[[], Secret], now: float
+) -> Path:
+    """Encrypt a keystore under another passphrase; a copy of the old file keeps the old one.
+
+    Args:
+        path: of the keystore, or of the site whose it is; a link stays one.
+        passphrase: that opens it.
+        replacement: gives the new one, once the old one was right.
+        now: for the audit trail of a site.
+
+    Returns:
+        The file of the keystore.
+
+    Raises:
+        StorageError: there is no keystore, it belongs to another user, the passphrase is wrong, the
+            new one is none or the same one, the site runs, or the disk is full; then the file is as
+            it was. Only where the folder cannot be synced, the new file is in its place already: it
+            opens with the new passphrase, and a loss of power may bring the old one back.
+    """
+    file = Path(os.path.realpath(path / KEYS if path.is_dir() else path))
+    _refuse_others_file(file)
+    with ExitStack() as opened:
+        site = None
+        if file.name == KEYS and (file.parent / STORE).is_dir():
+            # A site that runs has its keystore open, and could not read it any more.
+            site = opened.enter_context(Store.open(file.parent / STORE))
+        keys = opened.enter_context(closing(Keystore.open(file, passphrase)))
+        new = replacement()
+        if new == passphrase:
+            raise StorageError("the new passphrase is the old one", where=str(file))
+        if site is not None:
+            # Before the change: a row without a change is harmless, a change without a row is not.
+            with site.transaction() as tx:
+                tx.audit.append("passphrase to be changed", {}, at=utc(now))
+        keys.change_passphrase(new)
+    return file
+
+
+def _refuse_others_file(file: Path) -> None:
+    """The new file would belong to whoever writes it, and its old owner could not read it."""
+    if file.exists() and file.stat().st_uid != os.geteuid():
+        raise StorageError(
+            "this keystore belongs to another user",
+            where=str(file),
+            found=f"user {file.stat().st_uid}",
+            expected=f"user {os.geteuid()}",
+            hint="Run this as its owner",
+        )
+
+
+def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
+    known = read_peer(tx, peer)
+    stream = stream_of(peer, known.epoch)
+    tx.outbox.drop(stream)
+    for item in list(tx.inbox.pending(stream)):
+        tx.inbox.done(item)
+    write_peer(tx, peer, PeerState(epoch=max(epoch, known.epoch + 1), blocked=known.blocked))

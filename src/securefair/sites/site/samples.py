@@ -1,0 +1,92 @@
+"""A site's own samples, by the rules that everyone signed."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from securefair.config import ParticipantSection
+from securefair.data import ParticipantData
+from securefair.data.databases import is_query
+from securefair.errors import DataError
+from securefair.sites.project.agreeing import shape_of
+from securefair.sites.project.terms import Terms
+from securefair.sites.site.folder import SiteSettings, check_data_file
+from securefair.storage import Store
+from securefair.user.files import one_from_files
+
+SAMPLES = "samples digest"
+"""Of the store: which samples the first start found."""
+
+
+def check_same_samples(store: Store, data: ParticipantData) -> None:
+    """See that these are the samples that the site began with, or note them down.
+
+    Answers of one site come from one set of patients, and what it encrypted is of them.
+
+    Raises:
+        DataError: the files were changed since.
+    """
+    digest = sha256()
+    for part in (data.train, data.test):
+        for array in (part.features, part.labels):
+            digest.update(repr((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    with store.transaction() as tx:
+        known = tx.memory.get(SAMPLES)
+        if known is None:
+            tx.memory.put(SAMPLES, digest.digest())
+        elif known != digest.digest():
+            raise DataError(
+                "the samples are not those that this site began with",
+                where=data.name,
+                hint="Put the files back as they were; other samples need a new project",
+            )
+
+
+def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantData:
+    """The samples of one site.
+
+    Args:
+        settings: which files.
+        terms: what was agreed.
+        seed: of what is held out.
+
+    Raises:
+        DataError: a file is missing or does not keep to the rules, or there are too many samples.
+    """
+    test = None if settings.test_data is None else Path(settings.test_data)
+    query = is_query(settings.data)
+    for path in (None if query else Path(settings.data), test):
+        if path is not None:
+            check_data_file(path)
+    features, classes = shape_of(terms)
+    own = one_from_files(
+        terms.config,
+        ParticipantSection(
+            name=settings.name,
+            file=None if query else Path(settings.data),
+            data=settings.data if query else None,
+            test_file=test,
+        ),
+        classes=classes,
+        seed=seed,
+    )
+    found = own.train.features.shape[1]
+    if found != features:
+        raise DataError(
+            "the samples have another number of features than agreed",
+            where=settings.name,
+            found=found,
+            expected=features,
+        )
+    if len(own.train) > terms.project.max_samples:
+        raise DataError(
+            "there are more training samples than agreed",
+            where=settings.name,
+            found=len(own.train),
+            expected=f"at most {terms.project.max_samples}",
+        )
+    return own

@@ -1,0 +1,391 @@
+"""One participant on a real clock, over a store: the engine of a site.
+
+Every input of its machine is one transaction: what the machine remembers, what the participant
+computed, records, ledger, audit log and what is to be sent, all or nothing; the inbox row that
+caused it goes with it. Nothing leaves before. So the process may end at any moment, and goes on
+where it was: jobs that were under way run again, and nobody has seen their first results.
+
+`turn` takes one input and never waits; `run` turns until the rounds are over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from securefair.collaboration.host import Host
+from securefair.errors import RemoteProtocolError, SecureFairError
+from securefair.model.stored import to_bytes
+from securefair.protocol.codec import Limits, decode, encode
+from securefair.protocol.effects import (
+    Begin,
+    Blame,
+    Done,
+    Effect,
+    Expired,
+    Failed,
+    Input,
+    Presence,
+    Received,
+    RoundOver,
+    Send,
+    SetDeadline,
+)
+from securefair.protocol.jobs import Job
+from securefair.protocol.machine import ParticipantMachine
+from securefair.protocol.states import RoundState
+from securefair.protocol.stored import encode_memory
+from securefair.sites.post.peers import read_peer
+from securefair.sites.post.post import Post
+from securefair.sites.project.card import utc
+from securefair.sites.site.notes import end_round, end_site, note
+from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
+from securefair.sites.site.records import SiteRecord, SiteState, record_of
+from securefair.storage import Amount, Item, Store, Transaction
+from securefair.storage import Limits as StoreLimits
+
+MACHINE, STATE, RECORD, BLOB = "machine", "site state", "record ", "machine blob "
+HOST, MODEL, LEFT = "host ", "site model", "site left"
+LOOK_AGAIN = 5.0
+"""Seconds after which a site that waits looks at its clock."""
+
+SCOPE, CONTROL_SCOPE = "answers", "control messages"
+"""Of the ledger's rows: numbers that were released, and bits of opened values (`flows`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How a site keeps time.
+
+    Attributes:
+        rounds: of the collaboration.
+        coins: the sharing coin of a round and student, in [0, 1).
+        wall: seconds since 1970.
+        monotonic: seconds that only grow; they do not count while the site is down.
+        linger: seconds that a site waits after its last round for the others to end theirs.
+        receipts: seconds that it waits for the last receipts when all have.
+        leave: seconds for which it still answers then.
+    """
+
+    rounds: int
+    coins: Callable[[int, str], float]
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    linger: float = 600.0
+    receipts: float = 20.0
+    leave: float = 2.0
+
+
+class Site:
+    """Hosts one participant.
+
+    Args:
+        host: the participant, as it was restored from `store`.
+        post: to its peers, over the same store.
+        store: open.
+        limits: most bytes of every message.
+        schedule: rounds, coins and clocks.
+        identities: of the peers in the durable ledger, by name.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        post: Post,
+        store: Store,
+        limits: Limits,
+        schedule: Schedule,
+        identities: Mapping[str, str],
+    ) -> None:
+        self._host, self._post, self._store = host, post, store
+        self._limits, self._schedule, self._identities = limits, schedule, identities
+        self._peers = post.peers
+        with store.view() as tx:
+            data = tx.memory.get(STATE)
+            self._blobs = set(tx.memory.names(BLOB))
+        self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+        self._anchor = schedule.monotonic()
+        self._settled = False
+        accounts = host.ledger.accounts
+        self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
+
+    @property
+    def machine(self) -> ParticipantMachine:
+        """What decides here."""
+        return self._host.machine
+
+    @property
+    def state(self) -> SiteState:
+        """What the site remembers besides its machine."""
+        return self._state
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last round is over here."""
+        memory = self.machine.memory
+        return memory.round >= self._schedule.rounds - 1 and memory.state is RoundState.IDLE
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody needs this site any more, as far as it can wait for that."""
+        if not self.finished or self._post.fault is not None:
+            return False
+        if self._left() <= 0:
+            return True
+        if self._state.pace.waits_for(self._schedule.rounds, self._peers):
+            return False
+        with self._store.view() as tx:
+            return not any(self._post.unconfirmed(tx, peer) for peer in self._peers)
+
+    def run(self, over: Callable[[int], None] = lambda _: None) -> None:
+        """Take turns until the rounds are over; tell `over` of each.
+
+        Raises:
+            SecureFairError: the store failed, or is not what peers remember; or the own training
+                failed. What was committed stays.
+        """
+        while True:
+            since, before = self._post.changes, self.machine.memory
+            if self.turn():
+                after = self.machine.memory
+                if after.state is RoundState.IDLE and before.state is not RoundState.IDLE:
+                    over(after.round)
+                continue
+            self._settle()
+            if self.over:
+                self._take_leave()
+                self.close()
+                return
+            if not self.finished and self._host.idle():
+                continue  # with what came in the meantime
+            self._post.wait(since, max(0.01, min(self._left(), LOOK_AGAIN)))
+
+    def _settle(self) -> None:
+        """Once everyone has ended all rounds, only receipts are missing: some may never come."""
+        pace, rounds = self._state.pace, self._schedule.rounds
+        if self.finished and not self._settled and not pace.waits_for(rounds, self._peers):
+            self._settled = True
+            self._set_deadline(min(self._left(), self._schedule.receipts))
+
+    def _take_leave(self) -> None:
+        """Stay for as long as peers repeat what they sent last: the receipts may be on their way.
+
+        Who has ended all rounds waits for nothing but that.
+        """
+        until = self._schedule.monotonic() + self._schedule.leave
+        while (left := until - self._schedule.monotonic()) > 0:
+            self._post.wait(self._post.changes, left)
+
+    def close(self) -> None:
+        """Write what was noted since the last round: one row, also where that is nothing.
+
+        Another one is written only if something came in since, whatever it was.
+        """
+        if self._state.closed:
+            return
+        with self._store.transaction() as tx:
+            end_site(tx, at=utc(self._schedule.wall()))
+            self._save(tx, closed=True)
+
+    def turn(self) -> bool:
+        """Take one input, if there is one; never waits.
+
+        Raises:
+            SecureFairError: as `run`.
+        """
+        if self._post.fault is not None:
+            raise self._post.fault
+        memory = self.machine.memory
+        if memory.running:
+            self._work(next(iter(memory.running.values())))
+            return True
+        with self._store.view() as tx:
+            item = tx.inbox.next()
+        if item is not None:
+            self._read(item)
+            return True
+        if memory.state is not RoundState.IDLE:
+            if self._left() > 0:
+                return False
+            self._feed(Expired(memory.round))
+            return True
+        return False if self.finished else self._begin_when_due()
+
+    # --- inputs ---
+
+    def _work(self, job: Job) -> None:
+        event: Done | Failed
+        try:
+            event = Done(job, self._host.run(job))
+        except SecureFairError as error:
+            culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
+            event = Failed(job, str(error), culprit)
+        self._feed(event)
+
+    def _read(self, item: Item) -> None:
+        peer = item.stream.rsplit(" ", 1)[0]
+        away = peer in self._state.pace.away
+        self._state = replace(self._state, pace=self._state.pace.hears(peer))
+        event: Received | None = None
+        blame, gone = "", False
+        try:
+            content = read_frame(item.payload, sender=peer, rounds=self._schedule.rounds)
+            if isinstance(content, Notice):
+                pace = self._state.pace.says(peer, content.ready)
+                pace = pace.leaves(peer) if content.leaves else pace
+                self._state = replace(self._state, pace=pace)
+                gone = content.leaves
+            else:
+                event = Received(peer, decode(content, sender=peer, limits=self._limits))
+        except SecureFairError as error:
+            blame = str(error)
+        back = away and peer not in self._state.pace.away
+        inputs: list[Input] = [Presence(peer, here=True)] if back else []
+        inputs += [Presence(peer, here=False)] if gone else []
+        inputs += [] if event is None else [event]
+        newcomer = item.sequence == 0 and self._state.pace.announced > 0
+        self._feed(*inputs, item=item, blame=(peer, blame), greet=peer if newcomer else None)
+
+    def _begin_when_due(self) -> bool:
+        pace, memory = self._state.pace, self.machine.memory
+        number = pace.next_round(memory.round, self._peers)
+        if number >= self._schedule.rounds:
+            number = max(memory.round + 1, self._schedule.rounds - 1)
+        gone: tuple[str, ...] = ()
+        if memory.round >= 0 and pace.waits_for(number, self._peers):
+            if self._left() > 0:
+                return False
+            gone = pace.silent(number, self._peers)
+        self._host.begin(number)
+        coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
+        skipped = pace.announced < number
+        self._state = replace(self._state, pace=pace.begins(number, gone))
+        events: list[Input] = [Presence(peer, here=False) for peer in gone]
+        events.append(Begin(number, coins, teacher_version=number))
+        self._feed(*events, notice=Notice(number) if skipped and number > 0 else None)
+        return True
+
+    def _feed(
+        self,
+        *events: Input,
+        item: Item | None = None,
+        blame: tuple[str, str] = ("", ""),
+        notice: Notice | None = None,
+        greet: str | None = None,
+    ) -> None:
+        """One transaction; if it cannot be committed, this object is of no use any more."""
+        with self._store.transaction() as tx:
+            if item is not None:
+                tx.inbox.done(item)
+            if blame[1]:
+                self._carry_out(tx, Blame(*blame))
+            for event in events:
+                effects = self.machine.handle(event)
+                self._charge(tx)  # before the row of a round that ends with this
+                for effect in effects:
+                    self._carry_out(tx, effect)
+            if notice is not None:
+                self._announce(tx, notice)
+            if greet is not None:  # it was recovered, and does not know how far the others are
+                frame = notice_frame(Notice(self._state.pace.announced))
+                self._post.send(tx, greet, frame, self.machine.memory.round)
+            self._save(tx)
+        self._post.announce()
+
+    # --- effects ---
+
+    def _carry_out(self, tx: Transaction, effect: Effect) -> None:
+        match effect:
+            case Send(peer=peer, message=message):
+                frame = message_frame(encode(message, self._limits))
+                self._post.send(tx, peer, frame, self.machine.memory.round)
+            case SetDeadline(seconds=seconds):
+                self._set_deadline(seconds)
+            case Blame(peer=peer, reason=reason):
+                note(tx, "blame", peer=peer, reason=reason[:400])
+            case RoundOver():
+                self._end_round(tx, effect)
+
+    def _end_round(self, tx: Transaction, over: RoundOver) -> None:
+        pace = self._state.pace
+        never = [peer for peer in self._peers if not read_peer(tx, peer).heard]
+        away = (*pace.away, *(peer for peer in never if peer not in pace.away))
+        record = record_of(over, self._host, away)
+        tx.memory.put(MODEL, to_bytes(self._host.model()))
+        tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
+        at, opened = utc(self._schedule.wall()), len(over.summary.opened)
+        end_round(tx, round=over.round, opened=opened, at=at)
+        if over.round == self._schedule.rounds - 1:
+            self._set_deadline(self._schedule.linger)
+        self._announce(tx, Notice(over.round + 1))
+
+    def _announce(self, tx: Transaction, notice: Notice) -> None:
+        pace = msgspec.structs.replace(self._state.pace, announced=notice.ready)
+        self._state = replace(self._state, pace=pace)
+        for peer in self._peers:
+            self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
+
+    def _charge(self, tx: Transaction) -> None:
+        """Count in the durable ledger, by identity, what the participant has decided to let out."""
+        for peer, account in self._host.ledger.accounts.items():
+            total, bits = self._charged.get(peer, (0, 0.0))
+            self._charged[peer] = account.total, account.bits
+            told = (
+                (SCOPE, Amount(numbers=account.total - total)),
+                (CONTROL_SCOPE, Amount(bits=account.bits - bits)),
+            )
+            for scope, amount in told:
+                if amount != Amount():
+                    item = f"model of round {self.machine.memory.teacher_version}"
+                    # Its own ledger has kept to the limits.
+                    tx.ledger.charge(scope, self._identities[peer], item, amount, StoreLimits())
+            if account.total > total:
+                numbers = account.total - total
+                note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
+
+    def _save(self, tx: Transaction, *, closed: bool = False) -> None:
+        data, apart = encode_memory(self.machine.memory)
+        tx.memory.put(MACHINE, data)
+        named = {BLOB + digest.hex(): value for digest, value in apart.items()}
+        for name in named.keys() - self._blobs:
+            tx.memory.put(name, named[name])
+        for name in self._blobs - named.keys():
+            tx.memory.delete(name)
+        self._blobs = set(named)
+        for name, piece in self._host.changed().items():
+            if piece is None:
+                tx.memory.delete(HOST + name)
+            else:
+                tx.memory.put(HOST + name, piece)
+        self._state = replace(self._state, left=self._left(), closed=closed)
+        self._anchor = self._schedule.monotonic()
+        tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
+
+    # --- time ---
+
+    def _left(self) -> float:
+        """Seconds to the deadline: of the round, or after the last one of the waiting."""
+        return self._state.left - (self._schedule.monotonic() - self._anchor)
+
+    def _set_deadline(self, seconds: float) -> None:
+        self._anchor = self._schedule.monotonic()
+        self._state = replace(self._state, left=seconds)
+
+
+def stored_pieces(tx: Transaction) -> dict[str, bytes]:
+    """What the participant gave out to be remembered, by its own names."""
+    pieces = {name.removeprefix(HOST): tx.memory.get(name) for name in tx.memory.names(HOST)}
+    return {name: piece for name, piece in pieces.items() if piece is not None}
+
+
+def stored_records(tx: Transaction) -> list[SiteRecord]:
+    """All rounds that are over."""
+    found = []
+    for name in tx.memory.names(RECORD):
+        data = tx.memory.get(name)
+        if data is not None:
+            found.append(msgspec.json.decode(data, type=SiteRecord))
+    return found

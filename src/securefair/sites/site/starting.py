@@ -1,0 +1,339 @@
+"""A site's folder and a passphrase -> a site that is ready to run, wherever its process ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from securefair.collaboration.host import Host, Role, Stored
+from securefair.collaboration.interface import Agreement
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError, StorageError
+from securefair.fairness.sharing import coin, private_coin
+from securefair.protocol.stored import decode_memory
+from securefair.sites.couriers.folder import start_folder
+from securefair.sites.couriers.local import start_local
+from securefair.sites.post.door import Door
+from securefair.sites.post.port import Spoil, unspoilt
+from securefair.sites.post.post import Correspondence, Post
+from securefair.sites.project.agreeing import check_agreement, kind_in, rounds_of
+from securefair.sites.project.card import utc
+from securefair.sites.project.project import Project
+from securefair.sites.site.export import Results, write_results
+from securefair.sites.site.folder import (
+    DOOR,
+    KEYS,
+    OVER,
+    RESULTS,
+    SEED,
+    STORE,
+    STUDENT_KEYS,
+    SiteSettings,
+    identity_of,
+    project_of,
+    read_settings,
+)
+from securefair.sites.site.format import check_format
+from securefair.sites.site.records import learned_from, rounds_away
+from securefair.sites.site.recovery import recovered_in
+from securefair.sites.site.samples import check_same_samples, own_samples
+from securefair.sites.site.site import (
+    BLOB,
+    LEFT,
+    MACHINE,
+    Schedule,
+    Site,
+    stored_pieces,
+    stored_records,
+)
+from securefair.storage import Keystore, Secret, Store, Transaction, running_process
+
+RECEIPTS = 20.0
+"""Seconds that a site waits for the last receipts, after its last message may leave."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a rehearsal hands to its sites, and no site in earnest takes: a common seed.
+
+    Attributes:
+        seed: of first weights and coins, so that the run can be compared with a simulation.
+        spoil: what happens to hand-overs.
+    """
+
+    seed: int
+    spoil: Spoil = unspoilt
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSite:
+    """A site with everything that it needs to run."""
+
+    settings: SiteSettings
+    project: Project
+    agreement: Agreement
+    own: ParticipantData
+    seed: int
+    store: Store
+    post: Post
+    site: Site
+    host: Host
+
+
+@contextlib.contextmanager
+def open_site(
+    folder: Path, passphrase: Secret, *, rehearsal: Rehearsal | None = None
+) -> Iterator[OpenSite]:
+    """Open a site where its process ended, or for the first time.
+
+    Args:
+        folder: of the site.
+        passphrase: of its keystore.
+        rehearsal: None in earnest.
+
+    Raises:
+        SecureFairError: something cannot be used; says what in one sentence.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    project.check_time(time.time())
+    agreement = check_agreement(project)
+    with Store.open(folder / STORE) as store, contextlib.ExitStack() as left:
+        with store.transaction() as tx:
+            check_format(tx, str(folder))
+            _check_stays(tx, folder)
+        keys = left.enter_context(contextlib.closing(Keystore.open(folder / KEYS, passphrase)))
+        identity = identity_of(keys, project, settings.name)
+        private = keys.get(SEED)
+        seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
+        data = own_samples(settings, project.terms, seed)
+        check_same_samples(store, data)
+        host = _host(data, project, agreement, store, keys, seed, settings.role)
+        post = Post(
+            Correspondence(
+                identity=identity,
+                project=project.digest,
+                cards={card.name: card for card in project.cards if card.name != settings.name},
+                expires=project.terms.valid_until,
+                largest_frame=agreement.limits.largest_frame + 1,
+            ),
+            store,
+            time.time,
+            tick=0 if rehearsal is not None else settings.tick_seconds,
+        )
+        schedule = Schedule(
+            rounds=rounds_of(project.terms),
+            coins=_coins(settings.name, private, rehearsal),
+            linger=project.terms.project.round_seconds,
+            receipts=RECEIPTS + settings.tick_seconds,
+        )
+        identities = {card.name: card.fingerprint.hex() for card in project.cards}
+        yield OpenSite(
+            settings=settings,
+            project=project,
+            agreement=agreement,
+            own=data,
+            seed=seed,
+            store=store,
+            post=post,
+            site=Site(host, post, store, agreement.limits, schedule, identities),
+            host=host,
+        )
+
+
+@contextlib.contextmanager
+def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator[None]:
+    """The site's door and couriers, open for a block.
+
+    Raises:
+        ConfigError, OSError: the door or the shared folder cannot be opened.
+    """
+    stop = threading.Event()
+    door = Door(folder / DOOR, opened.post)
+    courier = opened.settings.courier
+    try:
+        if courier.kind == "local":
+            doors = {name: Path(path) for name, path in courier.doors.items()}
+            start_local(opened.post, doors, stop, spoil=spoil)
+        elif courier.kind == "folder" and courier.folder is not None:
+            start_folder(opened.post, Path(courier.folder), stop)
+        yield
+        if opened.site.finished:
+            (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone
+    finally:
+        stop.set()
+        opened.post.announce()
+        door.close()
+
+
+def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tuple[int, Results]:
+    """Run a site in earnest, in the foreground, until its rounds are over or it is stopped.
+
+    Args:
+        folder: of the site.
+        passphrase: of its keystore.
+        say: writes a line of the log; no patient, model or released number is in one.
+
+    Returns:
+        Rounds of the project, and the site's own results.
+
+    Raises:
+        SecureFairError: it cannot begin or go on; says why in one sentence.
+    """
+
+    def leave(number: int, frame: object) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, leave)
+    with open_site(folder, passphrase) as opened, carried(folder, opened):
+        rounds = rounds_of(opened.project.terms)
+        with opened.store.view() as tx:
+            over = len(stored_records(tx))
+        say(f"{opened.settings.name}: {over} of {rounds} rounds are over")
+        opened.site.run(
+            lambda round: say(f"{utc(time.time())}: round {round + 1} of {rounds} is over")
+        )
+        with opened.store.view() as tx:
+            records = stored_records(tx)
+        for peer, away in rounds_away(records).items():
+            say(f"{peer} was away in {away} of {len(records)} rounds")
+        if not learned_from(records):
+            say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone")
+        return rounds, write_results(
+            folder / RESULTS,
+            opened.project,
+            opened.own,
+            opened.store,
+            seed=opened.seed,
+            data=opened.settings.data,
+            role=opened.settings.role,
+        )
+
+
+def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
+    """Write a stopped site's model and report into a new folder.
+
+    Raises:
+        StorageError: the folder holds something, the site runs, or no round is over.
+        SecureFairError: the site's folder cannot be read.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise StorageError("this folder is not empty", where=str(out))
+    with open_site(folder, passphrase) as opened:
+        return write_results(
+            out,
+            opened.project,
+            opened.own,
+            opened.store,
+            seed=opened.seed,
+            data=opened.settings.data,
+            role=opened.settings.role,
+        )
+
+
+def stop_site(folder: Path) -> bool:
+    """Ask a running site to end; whether there was one.
+
+    Raises:
+        SecureFairError: there is no site in this folder.
+    """
+    read_settings(folder)
+    owner = running_process(folder / STORE)
+    if owner is None:
+        return False
+    os.kill(owner, signal.SIGTERM)
+    return True
+
+
+def _check_stays(tx: Transaction, folder: Path) -> None:
+    left = tx.memory.get(LEFT)
+    if left is not None:
+        raise ConfigError(
+            "this site has left the project",
+            where=str(folder),
+            found=left.decode(),
+            hint="`securefair site erase` destroys what is left of it",
+        )
+
+
+def _host(
+    data: ParticipantData,
+    project: Project,
+    agreement: Agreement,
+    store: Store,
+    keys: Keystore,
+    seed: int,
+    role: Role,
+) -> Host:
+    """The participant as it was, or for the first time."""
+    known = STUDENT_KEYS in keys.names()
+    peers = tuple(name for name in project.names if name != data.name)
+    stored = stored_host(
+        store,
+        peers,
+        keys.get(STUDENT_KEYS) if known else None,
+        keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
+    )
+    host = kind_in(project.terms).host(
+        project.terms.config, agreement, data, seed=seed, stored=stored, role=role
+    )
+    if not known:
+        keys.put(STUDENT_KEYS, host.export_keys())
+    return host
+
+
+def stored_host(
+    store: Store,
+    peers: tuple[str, ...],
+    keys: Secret | None,
+    *,
+    keep: Callable[[Secret], None] = lambda _: None,
+) -> Stored:
+    """What the processes before this one have left of the participant.
+
+    Args:
+        store: of the site.
+        peers: all others.
+        keys: in the keystore; None: none yet.
+        keep: see `Stored`.
+    """
+    with store.view() as tx:
+        left = recovered_in(tx)
+
+        def load(digest: bytes) -> bytes:
+            found = tx.memory.get(BLOB + digest.hex())
+            if found is None:
+                raise KeyError(digest.hex())
+            return found
+
+        data = tx.memory.get(MACHINE)
+        return Stored(
+            pieces=stored_pieces(tx),
+            keys=keys,
+            memory=None if data is None else decode_memory(data, load),
+            saved_state=None if left is None else left.saved_state(peers),
+            key_epoch=0 if left is None else left.key_epoch,
+            budget=store,
+            keep=keep,
+        )
+
+
+def _weights_seed(private: Secret) -> int:
+    """Of first weights, mini-batches and the split: 32 bits that no peer is told."""
+    digest = blake2b(key=private.reveal(), digest_size=4, person=b"sf-first-weights").digest()
+    return int.from_bytes(digest, "big")
+
+
+def _coins(name: str, private: Secret, rehearsal: Rehearsal | None) -> Callable[[int, str], float]:
+    if rehearsal is not None:
+        common = rehearsal.seed
+        return lambda number, peer: coin(common, number, name, peer)
+    secret = private.reveal()
+    return lambda number, peer: private_coin(secret, number, peer)

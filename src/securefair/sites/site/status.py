@@ -1,0 +1,170 @@
+"""What a site tells its operator: rounds, peers, bytes, disclosure so far; no patient, no model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from securefair.report.html import FILE_NAME as PAGE
+from securefair.sites.post.peers import read_peer, refusals
+from securefair.sites.post.streams import stream_of
+from securefair.sites.project.agreeing import disclosure_of, rounds_of
+from securefair.sites.project.card import utc
+from securefair.sites.project.project import Project
+from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
+from securefair.sites.site.records import SiteState
+from securefair.sites.site.site import SCOPE, STATE, stored_records
+from securefair.storage import Access, Store, Transaction
+
+NEVER = "never"
+
+
+class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One peer, as this site sees it.
+
+    Attributes:
+        name: of the peer.
+        here: whether it is waited for.
+        ready: the round that it said it may begin.
+        heard: when something of it arrived last; "never" otherwise.
+        unconfirmed: envelopes that it has not confirmed yet.
+        numbers: disclosed to it so far.
+        bytes_out, bytes_in: of envelopes for it and from it.
+        fault: what it remembers otherwise than this site, or why nothing of it is taken.
+    """
+
+    name: str
+    here: bool
+    ready: int
+    heard: str
+    unconfirmed: int
+    numbers: int
+    bytes_out: int
+    bytes_in: int
+    fault: str
+
+
+class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A site at one moment.
+
+    Attributes:
+        name, project: of the site and its project.
+        rounds_over, rounds: that are over, of all.
+        seconds_left: to the deadline of the round, when the store was written last.
+        peers: in the project's order.
+        refused: how often something was refused, by reason and peer.
+        student_limit, teacher_limit: most numbers to one peer and to all.
+        accuracy: of the own model on own test samples after the last round; None before.
+        audit_rows, audit_head: of the audit log.
+        report: page about the rounds; None before they are over.
+    """
+
+    name: str
+    project: str
+    rounds_over: int
+    rounds: int
+    seconds_left: float
+    peers: tuple[PeerStatus, ...]
+    refused: dict[str, int]
+    student_limit: int | None
+    teacher_limit: int | None
+    accuracy: float | None
+    audit_rows: int
+    audit_head: str
+    report: str | None = None
+
+
+def status_of(folder: Path) -> SiteStatus:
+    """The status of a site, whether it runs or not.
+
+    Raises:
+        SecureFairError: there is no site, or its store cannot be read.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
+        status = site_status(tx, project, settings.name)
+    report = folder / RESULTS / PAGE
+    return structs.replace(status, report=str(report) if report.exists() else None)
+
+
+def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
+    """The same, of a store that is open."""
+    limits = disclosure_of(project.terms)
+    data = tx.memory.get(STATE)
+    state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+    peers = []
+    for card in project.cards:
+        if card.name == name:
+            continue
+        known = read_peer(tx, card.name)
+        fault = known.fault
+        if known.turned_back:
+            fault = "its store was turned back: nothing of it is taken until it recovers"
+        if known.blocked:
+            fault = "blocked by this site's operator"
+        following = tx.outbox.next_sequence(stream_of(card.name, known.epoch))
+        peers.append(
+            PeerStatus(
+                name=card.name,
+                here=card.name not in state.pace.away,
+                ready=state.pace.ready.get(card.name, 0),
+                heard=utc(known.heard) if known.heard else NEVER,
+                unconfirmed=following - known.confirmed,
+                numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                bytes_out=known.bytes_out,
+                bytes_in=known.bytes_in,
+                fault=fault,
+            )
+        )
+    records = stored_records(tx)
+    head = tx.audit.head()
+    return SiteStatus(
+        name=name,
+        project=project.terms.project.name,
+        rounds_over=len(records),
+        rounds=rounds_of(project.terms),
+        seconds_left=state.left,
+        peers=tuple(peers),
+        refused=refusals(tx),
+        student_limit=limits.student_total,
+        teacher_limit=limits.teacher_total,
+        accuracy=records[-1].measured.get("accuracy") if records else None,
+        audit_rows=head.length,
+        audit_head=head.digest.hex(),
+    )
+
+
+def sentences(status: SiteStatus) -> list[str]:
+    """The status for a terminal, a line each."""
+    lines = [
+        f"{status.name}, project {status.project}: "
+        f"{status.rounds_over} of {status.rounds} rounds are over",
+    ]
+    if status.accuracy is not None:
+        lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
+    if status.seconds_left > 0 and status.rounds_over < status.rounds:
+        lines.append(
+            f"round {status.rounds_over + 1}: at most {status.seconds_left / 3600:.1f} hours left; "
+            "it goes on without whoever has not answered by then"
+        )
+    for peer in status.peers:
+        ready = f"ready for round {peer.ready + 1}"
+        if peer.ready >= status.rounds:
+            ready = "through with all rounds"
+        presence = f"{'here' if peer.here else 'AWAY'}, {ready}, heard {peer.heard}"
+        if peer.heard == NEVER:
+            presence = "NOT HEARD OF YET"
+        limit = "" if status.student_limit is None else f" of {status.student_limit}"
+        lines.append(
+            f"  {peer.name}: {presence}, {peer.numbers}{limit} numbers disclosed to it, "
+            f"envelopes under way: {peer.unconfirmed}"
+        )
+        if peer.fault:
+            lines.append(f"    {peer.fault}")
+    lines += [f"  refused: {what}: {count}" for what, count in status.refused.items()]
+    lines.append(f"audit log: {status.audit_rows} rows, head {status.audit_head[:16]}")
+    if status.report is not None:
+        lines.append(f"report: {status.report}")
+    return lines

@@ -1,0 +1,79 @@
+"""Stores and models that each format left behind: a site of every one can go on, or says why not.
+
+A new format adds its own file to tests/vectors; those of before stay as they are.
+"""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from securefair.errors import StorageError
+from securefair.prediction import load_model
+from securefair.sites.operator.lifecycle import ERASED, erase, upgrade
+from securefair.sites.site import format as site_format
+from securefair.sites.site.format import LATEST, NAME, STEPS, check_format, format_of
+from securefair.sites.site.status import status_of
+from securefair.storage import Store
+
+VECTORS = Path(__file__).parents[3] / "vectors"
+LEFT_BEHIND = sorted(VECTORS.glob("site-format-*.tar.xz"))
+
+
+@pytest.fixture(params=LEFT_BEHIND, ids=lambda path: path.name)
+def site(request, tmp_path):
+    with tarfile.open(request.param) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "Cleveland"
+    for private in (folder, folder / "store", folder / "store" / "blobs"):
+        private.chmod(0o700)
+    return folder
+
+
+def test_there_is_one_of_every_format():
+    assert len(LEFT_BEHIND) == LATEST
+
+
+def test_it_is_brought_up_to_date_and_read(site):
+    upgrade(site)
+    assert upgrade(site).copy is None
+    status = status_of(site)
+    assert (status.rounds_over, status.rounds) == (1, 1)
+    assert status.peers[0].numbers > 0
+    with Store.open(site / "store") as store, store.view() as tx:
+        tx.audit.verify()
+    model = load_model(site / "results" / "models" / "Cleveland")
+    assert model.record.patients > 100
+
+
+def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
+    """As a next format will do it: one more step, one transaction, a copy beside."""
+
+    def step(tx):
+        tx.memory.put("new", b"1")
+
+    found = format_of(site / "store")
+    monkeypatch.setattr(site_format, "STEPS", (*STEPS, step))
+    monkeypatch.setattr(site_format, "LATEST", LATEST + 1)
+    monkeypatch.setattr("securefair.sites.operator.lifecycle.LATEST", LATEST + 1)
+    with (
+        Store.open(site / "store") as store,
+        pytest.raises(StorageError, match="older version"),
+        store.transaction() as tx,
+    ):
+        check_format(tx, "site")
+    done = upgrade(site)
+    assert (done.found, done.now) == (found, LATEST + 1)
+    assert (done.copy / "store.sqlite").is_file()
+    with Store.open(site / "store") as store, store.view() as tx:
+        assert tx.memory.get("new") == b"1"
+        assert tx.memory.get(NAME) == str(LATEST + 1).encode()
+    erase(site, now=0.0)  # the copy holds numbers and models, too
+    assert {path.name for path in site.iterdir()} <= {"site.toml", "project.toml", ERASED}
+
+
+def test_a_copy_that_is_there_stops_an_upgrade(site, monkeypatch):
+    monkeypatch.setattr("securefair.sites.operator.lifecycle.LATEST", LATEST + 1)
+    (site / f"store.format-{format_of(site / 'store')}").mkdir()
+    with pytest.raises(StorageError, match="copy of the store"):
+        upgrade(site)

@@ -1,0 +1,51 @@
+from securefair.sites.site.pace import Pace
+
+PEERS = ("a", "b", "c")
+
+
+def said(**ready):
+    pace = Pace()
+    for peer, number in ready.items():
+        pace = pace.says(peer, number).hears(peer)
+    return pace
+
+
+def test_a_round_begins_when_all_have_ended_the_one_before():
+    pace = said(a=3, b=3)
+    assert pace.waits_for(3, PEERS) == ("c",)
+    assert pace.says("c", 3).waits_for(3, PEERS) == ()
+
+
+def test_who_waits_may_have_ended_the_next_round_and_is_not_overtaken():
+    assert said(a=4, b=4, c=4).next_round(2, PEERS) == 3
+
+
+def test_who_was_away_goes_on_where_most_are():
+    assert said(a=9, b=9, c=4).next_round(2, PEERS) == 9
+    assert said(a=9, b=4, c=4).next_round(2, PEERS) == 3
+
+
+def test_one_peer_alone_makes_nobody_skip():
+    assert said(a=1000, b=3, c=3).next_round(2, PEERS) == 3
+    assert said(a=1000).next_round(2, PEERS) == 3
+
+
+def test_what_was_said_is_not_taken_back():
+    assert said(a=5).says("a", 2).ready == {"a": 5}
+
+
+def test_only_the_silent_are_gone_and_they_come_back():
+    pace = said(a=3, b=2, c=2)
+    pace = pace.begins(2, ()).hears("b")
+    assert pace.waits_for(3, PEERS) == ("b", "c")
+    assert pace.silent(3, PEERS) == ("c",)
+    pace = pace.begins(3, ("c",))
+    assert pace.away == ("c",)
+    assert pace.waits_for(4, PEERS) == ("a", "b")
+    assert pace.hears("c").away == ()
+
+
+def test_nobody_left_is_nobody_to_wait_for():
+    pace = said().begins(1, PEERS)
+    assert pace.waits_for(2, PEERS) == ()
+    assert pace.next_round(1, PEERS) == 2

@@ -1,0 +1,55 @@
+"""What the rounds of a site tell of a peer that was gone."""
+
+import msgspec
+
+from securefair.sites.site.export import _peer
+from securefair.sites.site.records import SiteRecord, rounds_away
+from securefair.sites.site.status import PeerStatus
+
+RECORD = SiteRecord(
+    round=0,
+    forced=True,
+    asked=("south",),
+    opened=("south",),
+    declined={},
+    failed=(),
+    missed=(),
+    offered=(),
+    combined=(),
+    lost=(),
+    received={"south": 8},
+    reputations={"south": 1.0},
+    away=(),
+    measured={},
+    temperature=None,
+    step_error=None,
+)
+SOUTH = PeerStatus(
+    name="south",
+    here=False,
+    ready=2,
+    heard="an hour ago",
+    unconfirmed=0,
+    numbers=8,
+    bytes_out=1,
+    bytes_in=1,
+    fault="",
+)
+
+
+def played():
+    """It answers, misses a round, and is away in two."""
+    there, missing, gone = {}, {"opened": (), "missed": ("south",)}, {"asked": (), "opened": ()}
+    changes = [there, missing, gone | {"away": ("south",)}, gone | {"away": ("south",)}]
+    return [msgspec.structs.replace(RECORD, **one) for one in changes]
+
+
+def test_rounds_in_which_a_peer_was_away_are_counted():
+    assert rounds_away(played()) == {"south": 2}
+    assert rounds_away(played()[:2]) == {}
+
+
+def test_a_report_counts_rounds_without_a_peer_whether_it_was_asked_or_away():
+    peer = _peer(SOUTH, played(), "both")
+    assert (peer.answered, peer.missed, peer.presence) == (1, 3, "away")
+    assert _peer(SOUTH, played()[:1], "both").missed == 0

@@ -1,0 +1,167 @@
+"""Peers that are gone, come back, leave or are slow, and receipts that never come."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from securefair.protocol.effects import RoundOver
+from securefair.sites.site.notices import Notice, notice_frame
+from support.town import noted
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_site_that_is_gone_for_good_costs_one_deadline(make_town):
+    town = make_town(3, rounds=6)
+    town.until("west", 2)
+    town.stop("west")
+    before = town.now
+    town.live()
+    for name in ("north", "south"):
+        records = town.records(name)
+        assert [record.round for record in records] == list(range(6))
+        assert "west" in records[-1].away
+        assert records[3].opened == (("south",) if name == "north" else ("north",))  # forced
+    assert town.now - before < 4 * 50.0 + 600.0 + 100
+
+
+def test_a_site_that_comes_back_takes_part_again(make_town):
+    town = make_town(3, rounds=12)
+    town.until("west", 2)
+    town.stop("west")
+    town.until("north", 6)
+    town.start("west")
+    town.live()
+    north, west = town.records("north"), town.records("west")
+    assert north[-1].away == ()
+    assert "west" in north[9].opened  # a forced round after its return
+    assert len(west) < 12
+    assert west[-1].round == 11
+    assert all(kind != "blame" for name in town.names for kind, _ in town.audited(name))
+
+
+def test_who_says_that_it_leaves_is_not_waited_for(make_town):
+    town = make_town(3, rounds=5)
+    town.until("west", 2)
+    with town.stores["west"].transaction() as tx:
+        for peer in ("north", "south"):
+            town.posts["west"].send(tx, peer, notice_frame(Notice(2, leaves=True)), 1)
+    town.posts["west"].announce()
+    for _ in range(40):
+        town.walk("west")
+        for name in ("north", "south"):
+            town.sites[name].turn()
+            town.walk(name)
+    town.stop("west")
+    before = town.now
+    town.live()
+    assert [record.round for record in town.records("north")] == list(range(5))
+    assert "west" in town.records("north")[-1].away
+    assert town.now - before < 600.0  # only the last wait for whoever might still ask
+
+
+def test_eight_sites_one_gone_one_slow_and_no_network_for_six_minutes(make_town):
+    """At the courier: the last is killed for good, the slow one is reached every twentieth time."""
+    town = make_town(8, rounds=8, round_seconds=600.0)
+    gone, slow = town.names[-1], town.names[-2]
+    attempts, carried, dark = 0, 0, None
+
+    def courier(peer, parcel):
+        nonlocal attempts, carried, dark
+        if dark is None and town.sites["north"].machine.memory.round == 4:  # four are over
+            dark = town.now + 360.0
+        if dark is not None and town.now < dark:
+            return None
+        if peer == slow:
+            attempts += 1
+            if attempts % 20:
+                return None
+        carried += len(parcel)
+        return town.deliver(peer, parcel)
+
+    town.until(gone, 2, courier)
+    uploaded = carried
+    town.stop(gone)
+    town.live(courier, turns=2_000_000)
+    for name in town.names[:-1]:
+        records = town.records(name)
+        assert [record.round for record in records] == list(range(8))
+        assert gone in records[-1].away
+        assert slow not in records[-1].away
+    assert dark is not None
+    assert (carried - uploaded) / (7 * 6) < 5e6
+
+
+def test_a_receipt_that_never_comes_is_not_waited_for_long(make_town):
+    """Its sender has ended all rounds and left; nobody else needs this site either."""
+    town = make_town(2, rounds=1)
+    town.live()
+    site, post = town.sites["north"], town.posts["north"]
+    clock = itertools.count(town.now, 0.25)
+    quick = replace(site._schedule, monotonic=lambda: next(clock), leave=0.5)
+    site._schedule, post.wait = quick, lambda _since, _seconds: None
+    site._set_deadline(1e6)
+    with town.stores["north"].transaction() as tx:
+        post.send(tx, "south", notice_frame(Notice(1)), 0)
+    assert not site.over
+    site.run()
+    assert next(clock) - town.now < 60.0
+
+
+def test_what_a_late_peer_got_after_the_last_round_is_in_the_log(make_town):
+    """A teacher's only round ends before anybody could ask; its process is killed afterwards."""
+    town = make_town(3, algorithm="transfer", roles={"north": "teacher"})
+    town.until("north", 1)
+    assert town.numbers("north") == 0
+    for name in ("south", "west"):
+        town.until(name, 1)
+    told = town.numbers("north")
+    assert told > 0 == town.answered("north")  # nothing that leaves may count it yet
+    town.kill("north")
+    town.live()
+    assert town.answered("north") == town.numbers("north") == told
+    assert closing_rows(town, "north") == 1
+
+
+def test_an_answer_that_ends_a_round_is_in_its_row(make_town, monkeypatch):
+    """What the machine let out with the input that ended its round is charged before the row."""
+    town = make_town(2, rounds=1)
+    site, handle = town.sites["north"], town.sites["north"].machine.handle
+
+    def only_now(event):
+        effects = handle(event)
+        if any(isinstance(effect, RoundOver) for effect in effects):
+            site._charged.clear()
+        return effects
+
+    monkeypatch.setattr(site.machine, "handle", only_now)
+    town.until("north", 1)
+    total = site._host.ledger.accounts["south"].total
+    with town.stores["north"].view() as tx:
+        [row] = [row for row in tx.audit.rows() if row.kind == "round over"]
+    answer = ("answer", {"peer": "south", "numbers": total, "total": total})
+    assert noted(row.facts) == [answer, answer]  # when it was given, and with the end
+
+
+def closing_rows(town, name):
+    return [kind for kind, _ in town.audited(name)].count("closed")
+
+
+def test_a_site_that_leaves_closes_its_log_once_and_again_only_if_something_came(make_town):
+    town = make_town(2, rounds=1)
+    town.live()
+    site, post = town.sites["north"], town.posts["north"]
+    clock = itertools.count(town.now, 0.25)
+    site._schedule = replace(site._schedule, monotonic=lambda: next(clock))
+    post.wait = lambda _since, _seconds: None
+    site.run()
+    assert closing_rows(town, "north") == 1
+    with town.stores["south"].transaction() as tx:
+        town.posts["south"].send(tx, "north", notice_frame(Notice(1)), 0)
+    town.posts["south"].announce()
+    while town.walk("south"):
+        pass
+    for _ in range(2):
+        site.run()
+        assert closing_rows(town, "north") == 2

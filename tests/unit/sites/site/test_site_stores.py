@@ -1,0 +1,106 @@
+"""What a site's store counts, and stores that are full, put back or recovered."""
+
+import shutil
+
+import pytest
+
+from securefair.errors import StorageError
+from securefair.sites.site.records import learned_from
+from securefair.sites.site.recovery import recover_store
+
+pytestmark = pytest.mark.slow
+
+NOW = 1_800_000_000
+
+
+def test_numbers_in_the_durable_ledger_are_those_that_were_opened(make_town):
+    town = make_town(3, rounds=5)
+    town.live()
+    for teacher in town.names:
+        with town.stores[teacher].view() as tx:
+            entries = tx.ledger.entries()
+        prints = {name: one.card.fingerprint.hex() for name, one in town.identities.items()}
+        told = {
+            name: sum(entry.amount.numbers for entry in entries if entry.identity == fingerprint)
+            for name, fingerprint in prints.items()
+        }
+        for student in town.names:
+            if student != teacher:
+                opened = [r for r in town.records(student) if teacher in r.opened]
+                assert told[student] == len(opened) * 8 * 2  # q numbers of each class
+
+
+def test_a_full_disk_ends_a_site_with_a_sentence_and_loses_nothing(make_town, check_same):
+    town = make_town(2, rounds=3)
+
+    class FullStore(type(town.sites["north"]._store)):
+        def transaction(self):
+            raise StorageError("the disk is full", where="store")
+
+    for _ in range(5):
+        for name in town.names:
+            town.sites[name].turn()
+            town.walk(name)
+    site = town.sites["north"]
+    working = site._store
+    site._store = FullStore(working.store, working.kills)
+    with pytest.raises(StorageError, match="disk is full"):
+        town.until("north", 3)
+    town.kill("north")
+    town.live()
+    check_same(town)
+
+
+def backup(town, name):
+    town.stores[name].close()
+    shutil.copytree(town.folder / name, town.folder / "backup")
+    town.start(name)
+
+
+def put_back(town, name):
+    town.stores[name].close()
+    shutil.rmtree(town.folder / name)
+    shutil.copytree(town.folder / "backup", town.folder / name)
+    town.start(name)
+
+
+def test_a_backup_that_is_put_back_stops_its_site_and_a_recovery_answers_nobody(make_town):
+    town = make_town(3, rounds=12)
+    town.until("north", 3)
+    backup(town, "north")
+    town.until("north", 5)
+    told = town.numbers("north")
+    put_back(town, "north")
+    with pytest.raises(StorageError, match="not what its peers remember"):
+        town.until("north", 6)
+    assert any("turned back, north" in town.refused(peer) for peer in ("south", "west"))
+    town.posts["north"].fault = None
+    with town.stores["north"].transaction() as tx:
+        left = recover_store(tx, ("south", "west"), NOW + town.now)
+    assert left.round == 2
+    del town.keys["north"]  # the keys as a student are made anew
+    town.kill("north")
+    town.live()
+    records = town.records("north")
+    assert records[-1].round == 11
+    forced = [record for record in records if record.round in (6, 9)]
+    assert any(record.opened for record in forced)  # it learns
+    for peer in ("south", "west"):
+        later = [record for record in town.records(peer) if record.round >= 7]
+        assert all("north" not in record.opened for record in later)  # and answers nobody
+    assert town.numbers("north") <= told
+
+
+def test_a_teacher_asks_nobody_and_a_student_answers_nobody(make_town):
+    town = make_town(4, algorithm="transfer", roles={"north": "teacher", "south": "student"})
+    town.live()
+    assert town.records("north")[0].combined == ()
+    assert town.records("south")[0].combined == ("east", "north", "west")
+    assert learned_from(town.records("north")) == ()
+    assert learned_from(town.records("south")) == ("east", "north", "west")
+    for peer in ("west", "east"):
+        assert "north" in town.records(peer)[0].combined
+        assert "south" not in town.records(peer)[0].combined
+    assert town.numbers("south") == 0
+    with town.stores["north"].view() as tx:
+        assert tx.memory.get("host request") is None  # no patient of it was ever encrypted

@@ -1,0 +1,48 @@
+from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, sentences
+
+
+def text(*, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0, ready=1):
+    peer = PeerStatus(
+        name="south",
+        here=here,
+        ready=ready,
+        heard=heard,
+        unconfirmed=0,
+        numbers=16,
+        bytes_out=10,
+        bytes_in=10,
+        fault="",
+    )
+    status = SiteStatus(
+        name="north",
+        project="heart",
+        rounds_over=rounds_over,
+        rounds=2,
+        seconds_left=left,
+        peers=(peer,),
+        refused={},
+        student_limit=32,
+        teacher_limit=32,
+        accuracy=None,
+        audit_rows=3,
+        audit_head="00" * 32,
+    )
+    return "\n".join(sentences(status))
+
+
+def test_a_peer_is_here_away_or_not_heard_of_yet():
+    assert "south: here" in text()
+    assert "south: AWAY" in text(here=False)
+    assert "south: NOT HEARD OF YET" in text(heard=NEVER)
+
+
+def test_rounds_are_counted_from_one_and_numbers_against_their_limit():
+    assert "south: here, ready for round 2, heard 2026" in text()
+    assert "16 of 32 numbers disclosed to it, envelopes under way: 0" in text()
+    assert "through with all rounds" in text(rounds_over=2, ready=2)
+
+
+def test_it_says_how_long_a_round_is_waited_for():
+    assert "round 2: at most 1.5 hours left" in text()
+    assert "hours left" not in text(rounds_over=2)
+    assert "hours left" not in text(left=0.0)
