@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from securefair.circuit.spec import ExchangeSpec, HeadBounds
     from securefair.ckks.keys import PublicKeys
     from securefair.collaboration.disclosure import DisclosureLimits
+    from securefair.data.conversion import make_samples
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
     from securefair.exchange.student import Opened, Student
@@ -81,6 +82,7 @@ __all__ = [
     "build_head",
     "collaborate",
     "load_model",
+    "make_samples",
     "plan_exchange",
 ]
 
@@ -111,6 +113,7 @@ _HOME = {
     "build_head": "model.heads",
     "collaborate": "library.call",
     "load_model": "prediction.folder",
+    "make_samples": "data.conversion",
     "plan_exchange": "circuit.planner",
 }
 

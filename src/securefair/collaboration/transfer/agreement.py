@@ -14,10 +14,10 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.sizes import longest_plans
-from securefair.config import EncryptionSection, ModelSection, TransferSection, defaults
+from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
-from securefair.model.transfer.peers import Opened, asked_peers, opened_of
+from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
@@ -68,7 +68,25 @@ class TransferAgreement(AgreedSections):
     @property
     def fewest_senders(self) -> int:
         """Of a gathering: a mean over one would be that teacher's answer."""
-        return defaults.MIN_SENDERS if self.opens == "mean" else 1
+        return FEWEST_LEFT if self.opens == "mean" else 1
+
+    def missing_of(self, student: str) -> int | None:
+        """Of its agreed teachers, how many a student's mean may be without; None: it has no mean.
+
+        All but t + 1 hospitals of a group know the fit of another if they work together, and fewer
+        do not.
+        """
+        if self.opens == "each":
+            return None
+        return missing_of(self.transfer.missing, len(self.teachers_of(student)))
+
+    @property
+    def enough_together(self) -> int:
+        """Fewest hospitals that know the fit of another if they work together."""
+        if self.opens == "each":
+            return 1
+        groups = {len(self.teachers_of(name)) for name in self.participants}
+        return min(teachers - missing_of(self.transfer.missing, teachers) for teachers in groups)
 
     @property
     def outputs(self) -> int:
@@ -138,7 +156,12 @@ class TransferAgreement(AgreedSections):
     def summary(self) -> str:
         """See `Agreement`."""
         plan = self.plan
-        opened = "only the mean of all answers" if self.opens == "mean" else "every answer"
+        opened = "every answer"
+        if self.opens == "mean":
+            opened = (
+                "only the mean of all answers, "
+                f"from which {self.enough_together} hospitals together know the fit of another"
+            )
         return (
             f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer; "
             f"students open {opened}; upload {plan.feature_bytes / 1e6:.1f} MB a peer"
@@ -200,8 +223,12 @@ class TransferAgreement(AgreedSections):
             setup_seconds=self.facts.setup_seconds,
             gossip=GossipSettings(
                 name=name,
-                neighbours=self.teachers_of(name),
+                senders={
+                    peer: tuple(sorted(self.teachers_of(peer)))
+                    for peer in (name, *self.teachers_of(name))
+                },
                 min_senders=self.fewest_senders,
+                missing=self.missing_of(name),
                 aligns=False,
             ),
             guarantee=guarantee,
