@@ -69,6 +69,7 @@ class Reading:
 ELSEWHERE = {
     *("training.class_weight", "privacy.patient_column", "privacy.unit"),  # where data are read
     *("privacy.require_delta", "model.hidden"),  # only with the keys beside them
+    "transfer.missing",  # only where means are opened
 }
 PASSED_ON = {"privacy.asked_epsilon"}
 """With all terms of privacy, to kinds that have no use for it."""
