@@ -3,7 +3,7 @@
     python bench/budget_costs.py --seeds 1
 
 Every line differs from the first of its group in one setting, which turns a measure off or on. The
-tables are in docs/choosing-parameters.md.
+tables are in docs/notebook/profiling.md.
 """
 
 from __future__ import annotations

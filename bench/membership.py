@@ -1,7 +1,7 @@
 """Who was behind a teacher: membership inference against its answers, as a table for a page.
 
     python bench/membership.py                                        # print
-    python bench/membership.py --write docs/differential-privacy.md   # replace the table
+    python bench/membership.py --write docs/notebook/differential-privacy.md   # replace the table
 
 The likelihood-ratio attack with shadow models (Carlini et al. 2022, online) on Cleveland's
 patients. Of every pool of 160 patients, 64 models are fitted to random halves; each is attacked

@@ -1,7 +1,7 @@
 """What private teachers cost their students in VPDL and CYCle, as tables and a figure.
 
     python bench/privacy_rounds.py --rows rows.jsonl --seeds 20                  # measure, print
-    python bench/privacy_rounds.py --rows rows.jsonl --write docs/differential-privacy.md
+    python bench/privacy_rounds.py --rows rows.jsonl --write docs/notebook/differential-privacy.md
 
 Teachers answer from private fits as in `privacy_worth`. A third
 method, "CYCle, private alignments", forms these privately as well, at the same epsilon: then
@@ -40,14 +40,7 @@ from privacy_rows import (
 from worth import Results
 from worth_data import DATA_SETS
 
-from securefair.algorithms import (
-    Cycle,
-    EarlyStopping,
-    LogitsRelease,
-    Population,
-    ProjectionRelease,
-    Vpdl,
-)
+from securefair.algorithms import EarlyStopping, LogitsRelease, Population, ProjectionRelease
 from securefair.algorithms.algorithm import Algorithm
 from securefair.algorithms.population import Alignment
 from securefair.algorithms.transfer import own_fits
@@ -56,6 +49,7 @@ from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.transfer import Polynomial
 from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
+from securefair_lab.algorithms import Cycle, Vpdl
 
 Array = NDArray[np.float64]
 ROUNDS, LAMBDA_0, Q, TEMPERATURE = 10, 10.0, 64, 5.0
@@ -63,7 +57,7 @@ LOCAL_EPOCHS, LOCAL_STEPS = 40, 5
 EARLY = "stopped early"
 ALIGNMENTS = "CYCle, private alignments"
 METHODS = ("VPDL", "CYCle", ALIGNMENTS)
-IMAGE = "images/privacy-rounds.svg"
+IMAGE = "../images/privacy-rounds.svg"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What differential privacy of the teachers costs their students, as tables and a figure.
 
     python bench/privacy_worth.py --rows rows --seeds 20           # measure, print
-    python bench/privacy_worth.py --rows rows --write docs/differential-privacy.md
+    python bench/privacy_worth.py --rows rows --write docs/notebook/differential-privacy.md
 
 Teachers answer from fits that are private for each of their patients; students use their own fits
 as ever. Every epsilon stands for one private fit of each hospital, delta = 0.001. Needs the folder
@@ -57,7 +57,7 @@ from securefair.privacy import (
 
 FIRST = "objective"
 TEACHER = "teacher: "
-IMAGE = "images/privacy.svg"
+IMAGE = "../images/privacy.svg"
 
 Teacher = Callable[[Samples, PrivacyTarget, SeededNoise], Polynomial]
 

@@ -7,22 +7,34 @@ the largest that the limits allow, and mutants: a valid spec and schedule in whi
 numbers are replaced by extreme ones. Each goes to a teacher that agreed on something else, and to
 one that answers whatever it is asked. Every request comes twice, to a process that knows nothing of
 it and to one that has refused it before. Decision 19 has the figures.
+
+Others are *granted* and refused later: schedules in every ring that fit, with all parts of the
+planned lengths, and one residue that its prime does not allow. A thousand of them follow each
+other, and the memory of the process is compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import random
 import statistics
 import time
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
-from securefair.circuit.planner import plan_exchange
-from securefair.circuit.schedule import Schedule
+from securefair.circuit.evaluation import evaluate
+from securefair.circuit.planner import ExchangePlan, flooded, plan_exchange, verified_plan
+from securefair.circuit.schedule import LayerSteps, RescaleStep, Schedule, check_schedule
 from securefair.circuit.spec import MAX_MAPS, MAX_SIZE, ExchangeSpec, LayerBounds
+from securefair.ckks.backends.seal_bytes import SEED_BYTES
+from securefair.ckks.backends.wire import switching_key_bytes
+from securefair.ckks.keys import PublicKeys
+from securefair.ckks.parameters import CkksSpec
 from securefair.errors import SecureFairError
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.teacher import Teacher
@@ -144,6 +156,69 @@ def cases(mutants: int, seed: int) -> Iterator[Case]:
         yield f"mutant {at} of {name}", request_of(spec, schedule)
 
 
+def granted(spec: ExchangeSpec) -> list[ExchangePlan]:
+    """Plans of this spec with rings and primes of a student's choice, which a teacher verifies."""
+    own, found = plan_exchange(spec).schedule, []
+    sizes = itertools.product((8192, 16_384, 32_768), range(31, 25, -1), range(5, 13))
+    for ring_degree, bits, limbs in sizes:
+        ckks = CkksSpec(
+            ring_degree=ring_degree, limb_bits=(31,) + (bits,) * (limbs - 1), special_bits=31
+        )
+        whole = RescaleStep(relinearize=False, limbs=limbs)
+        stages = tuple(
+            LayerSteps(linear=whole, square=None if stage.square is None else whole)
+            for stage in own.stages
+        )
+        schedule = msgspec.structs.replace(own, ckks=ckks, product_limbs=limbs, stages=stages)
+        with contextlib.suppress(SecureFairError):
+            check_schedule(spec, schedule)
+            plan = evaluate(spec, schedule)
+            if plan is not None:
+                found.append(verified_plan(spec, flooded(plan).schedule))
+    return found
+
+
+def hollow(plan: ExchangePlan) -> bytes:
+    """A request of the planned lengths, whose last residue is none; no work goes into it."""
+    features = bytearray(plan.feature_bytes)
+    features[-SEED_BYTES - 4 : -SEED_BYTES] = b"\xff" * 4
+    switching = [
+        bytes(switching_key_bytes(plan.params, limbs))
+        for limbs in (plan.relinearization_limbs, plan.galois_limbs)
+    ]
+    return msgspec.msgpack.encode(
+        Request(
+            format=REQUEST_FORMAT,
+            spec=plan.spec,
+            schedule=plan.schedule,
+            digest=plan.digest,
+            seed=b"",
+            public_key=memoryview(bytes(plan.public_key_bytes)),
+            evaluation_keys=memoryview(PublicKeys(b"", *switching).evaluation),
+            features=memoryview(features),
+            basis=memoryview(bytes(plan.basis_bytes)),
+            predictions=memoryview(bytes(plan.query_bytes)),
+        )
+    )
+
+
+def resident() -> float:
+    """Megabytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def refuse_granted(teachers: dict[str, Teacher], count: int) -> None:
+    """Print what so many of them cost each teacher."""
+    kinds = [msgspec.structs.replace(AGREED, hidden=hidden) for hidden in (6, 0)]
+    requests = [hollow(plan) for spec in kinds for plan in granted(spec)]
+    print("| granted, then refused by | requests | worst, ms | resident, MB |\n|---|---|---|---|")
+    for kind, teacher in teachers.items():
+        before = resident()
+        each = [refused(teacher, requests[at % len(requests)])[0] for at in range(count)]
+        print(f"| {kind} | {count} | {max(each):.1f} | {before:.0f} to {resident():.0f} |")
+
+
 def refused(teacher: Teacher, request: bytes) -> tuple[float, str]:
     """Milliseconds of processor time until it was refused, and why."""
     began = time.process_time()
@@ -158,10 +233,12 @@ def main() -> None:
     """Print the worst, and a summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutants", type=int, default=20_000)
+    parser.add_argument("--granted", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     model = build_head("quadratic", 5, 6, 2, 1)
     teachers = {"agreed": Teacher(model, AGREED), "open": Teacher(model)}
+    refuse_granted(teachers, args.granted)
     rows: list[tuple[float, float, str, bytes, str]] = []
     for name, request in cases(args.mutants, args.seed):
         for kind, teacher in teachers.items():

@@ -1,7 +1,7 @@
 """What collaboration by transfer is worth, beside pooling all raw data, as tables for a page.
 
     python bench/worth.py --seeds 20                        # measure, keep, print
-    python bench/worth.py --seeds 20 --write docs/worth.md  # replace the tables of the page
+    python bench/worth.py --seeds 20 --write docs/notebook/worth.md  # replace its tables
 
 Needs the folder of data sets (SECUREFAIR_DATA). Every data set is divided anew for every seed;
 penalties and weights are chosen on training patients. Intervals are 90 % intervals of a bootstrap

@@ -1,4 +1,4 @@
-"""The measured rows of docs/worth.md, kept in worth.json, and the tables made of them."""
+"""The measured rows of docs/notebook/worth.md, kept in worth.json, and the tables made of them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-REPOSITORY_PAGES = ("SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")
+REPOSITORY_PAGES = ("SECURITY.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md")
 COMMANDS = "<!-- commands -->"
 
 _LINK = re.compile(r"(\]\()([^)#\s]*)((?:#[^)\s]*)?\))")

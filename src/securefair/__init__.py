@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from securefair.collaboration.disclosure import DisclosureLimits
     from securefair.collaboration.distillation.participant import ModelConfig, Participant
     from securefair.collaboration.distillation.setup import Collaboration
+    from securefair.data.conversion import make_samples
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
     from securefair.exchange.student import Opened, Student
@@ -86,6 +87,7 @@ __all__ = [
     "build_head",
     "collaborate",
     "load_model",
+    "make_samples",
     "plan_exchange",
 ]
 
@@ -119,6 +121,7 @@ _HOME = {
     "build_head": "model.heads",
     "collaborate": "library.call",
     "load_model": "prediction.folder",
+    "make_samples": "data.conversion",
     "plan_exchange": "circuit.planner",
 }
 

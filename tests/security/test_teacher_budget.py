@@ -136,6 +136,9 @@ def everything_in_slots(**limits):
     packed = steps.pack(filled, features)
     upload = steps.encrypt(student._keys.encryptor, slots.features, packed)
     teacher = Teacher(MODEL, FEW, **limits)
+    with pytest.raises(PlanError, match="not the parameters"):
+        teacher._check_parameters(FEW, slots.schedule)
+    teacher._check_parameters = lambda *_: None  # the account holds by itself
     parts = (student.public_keys, upload, b"")
     received = teacher.receive(FEW, b"", *parts, schedule=slots.schedule)
     return student, teacher, received, features
@@ -204,7 +207,7 @@ def million_blocks():
     one = ExchangeSpec(features=484, hidden=128, classes=10, samples=1, release="logits")
     plan, _ = in_monomials(one)
     many = msgspec.structs.replace(one, samples=1 << 20)
-    return many, planner._flooded(plan).schedule
+    return many, planner.flooded(plan).schedule
 
 
 def test_a_plan_of_a_million_blocks_is_verified_by_one_of_them(million_blocks, monkeypatch):
@@ -262,7 +265,7 @@ def test_material_of_a_stranger_is_verified_and_not_searched_for(monkeypatch):
     samples = Samples(np.zeros((SAMPLES, D)), np.arange(SAMPLES) % 2, CLASSES)
     features, basis = student.encrypt_features(samples)
     teacher, schedule = Teacher(MODEL, SPEC), student.plan.schedule
-    monkeypatch.setattr(planner, "_searched", None)  # whoever searches fails
+    monkeypatch.setattr(planner, "_search", None)  # the own plan is remembered
     upload = teacher.receive(SPEC, b"", student.public_keys, features, basis, schedule=schedule)
     assert upload.plan.digest == student.plan.digest
     worse = msgspec.structs.replace(schedule, flooding_bits=29)

@@ -16,7 +16,6 @@ from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.backends.public_zeros import MOST_BYTES, PublicZeros
-from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.data.dataset import Samples
 from securefair.exchange.student import Student
@@ -34,7 +33,7 @@ def public():
 
 @pytest.fixture
 def zeros(public):
-    return PublicZeros(seal_context(PARAMS), public)
+    return PublicZeros(PARAMS, public)
 
 
 def digests(words):

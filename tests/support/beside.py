@@ -14,6 +14,6 @@ def plan_beside(spec, parts, ring_degree=8192):
     granting = planner._granting(found)
     assert granting, f"no plan with {parts} features beside each other"
     best = min(granting, key=planner._exchange_cost)
-    plan = verified_plan(spec, planner._flooded(best[0]).schedule)
+    plan = verified_plan(spec, planner.flooded(best[0]).schedule)
     assert plan.schedule.parts == parts
     return plan

@@ -15,7 +15,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from securefair.algorithms.cycle_gossip import CycleGossip
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.averaging import get_averaging
 from securefair.collaboration.gossip import participant
@@ -25,6 +24,7 @@ from securefair.errors import BackendUnavailableError, DataError, SecureFairErro
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.simulation.network import Faults, Link
+from securefair_lab.algorithms.cycle_gossip import CycleGossip
 
 SEED = 4
 OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.001, clip_norm=5.0)

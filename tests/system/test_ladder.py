@@ -21,14 +21,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from securefair.algorithms import (
-    Cycle,
-    LogitsRelease,
-    Population,
-    ProjectionRelease,
-    Rounding,
-    Vpdl,
-)
+from securefair.algorithms import LogitsRelease, Population, ProjectionRelease, Rounding
 from securefair.algorithms import run as run_reference
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
@@ -38,6 +31,7 @@ from securefair.collaboration.distillation.run import start_run
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.fairness.sharing import coin
 from securefair.model.reconstruction import Reconstructor
+from securefair_lab.algorithms import Cycle, Vpdl
 
 SEED = 3
 EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2

@@ -19,3 +19,18 @@ def test_the_notebook_is_reachable_from_the_first_page_and_the_sites_menu():
     assert {front, *linked(front)} >= set(NOTEBOOK)
     menu = re.findall(r"- (notebook/\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)
     assert sorted(menu) == [page.relative_to(DOCS).as_posix() for page in NOTEBOOK]
+
+
+def test_the_picture_shows_every_room():
+    page = (DOCS / "how-it-works.md").read_text("utf-8")
+    (picture,) = re.findall(r"^## The rooms\n.*?```text\n(.*?)```", page, re.M | re.S)
+    package = DOCS.parent / "src" / "securefair"
+    rooms = {folder.parent.name for folder in package.glob("*/__init__.py")}
+    assert rooms - set(re.findall(r"\w+", picture)) == set()
+
+
+def test_seven_files_are_named_to_begin_with():
+    page = (DOCS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    files = re.findall(r"^\d\. `(src/securefair/[\w/]+\.py)`: ", page, re.M)
+    assert len(files) == 7
+    assert [file for file in files if not (DOCS.parent / file).is_file()] == []

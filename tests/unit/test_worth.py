@@ -1,4 +1,4 @@
-"""docs/worth.md shows the rows that were measured, and says where they miss a goal."""
+"""The pages on worth show the rows that were measured, and say where they miss a goal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "worth.md"
+MANUAL = ROOT / "docs" / "worth.md"
+PAGE = ROOT / "docs" / "notebook" / "worth.md"
 CHANCE = 0.16
 
 
@@ -34,6 +35,17 @@ def test_the_page_shows_the_stored_rows(stored):
         shown = re.search(rf"<!-- {name} -->\n\n(.*?)\n\n<!-- /{name} -->", page, re.S)
         assert shown is not None, name
         assert shown[1] == table
+
+
+def test_the_manual_shows_them_in_short(stored):
+    _, rows = stored
+    lines = MANUAL.read_text("utf-8").splitlines()
+    for name, r in rows.items():
+        (line,) = [line for line in lines if line.startswith(f"| {name} |")]
+        assert line == (
+            f"| {name} | {r.alone:.3f} | {r.averaged_alone:+.3f} | {r.pooled:+.3f} "
+            f"| **{r.transfer:+.3f}** ± {r.error:.3f} | {r.share:.2f} | {r.auc[1]:+.1f} |"
+        )
 
 
 def test_the_goals_are_reached(stored):

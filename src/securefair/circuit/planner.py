@@ -140,7 +140,7 @@ def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
         worth = WORTH if best[0].schedule.parts == 1 else WORTH**2
         if few is not None and _exchange_cost(best) >= worth * _exchange_cost(few):
             best = few
-    return _flooded(best[0])
+    return flooded(best[0])
 
 
 def _beside(spec: ExchangeSpec, slots: Candidate) -> Candidate | None:
@@ -213,7 +213,7 @@ def _in_slots(spec: ExchangeSpec) -> Candidate:
 def _granting(found: Sequence[Candidate]) -> list[Candidate]:
     """Those that grant, with as much flooding as the precision allows if need be."""
     precise = [each for each in found if each[0].relative_error <= each[0].spec.precision]
-    return [each for each in precise if is_masked(each[0]) or is_masked(_flooded(each[0]))]
+    return [each for each in precise if is_masked(each[0]) or is_masked(flooded(each[0]))]
 
 
 def _masked_error(candidate: Candidate) -> float:
@@ -316,18 +316,17 @@ def _all_bytes(plan: ExchangePlan) -> int:
     return plan.key_bytes + plan.feature_bytes + plan.spec.answers * plan.answer_bytes
 
 
-def _flooded(plan: ExchangePlan) -> ExchangePlan:
+def flooded(plan: ExchangePlan) -> ExchangePlan:
     """The same with as much flooding as the precision allows: a number then tells no more."""
-
     run = computed(plan.spec, plan.schedule)
 
-    def flooded(bits: int) -> ExchangePlan | None:
+    def at(bits: int) -> ExchangePlan | None:
         schedule = msgspec.structs.replace(plan.schedule, flooding_bits=bits)
         found = None if run is None else run.released(schedule)
         return found if found is not None and found.floods_to_precision else None
 
-    most = most_flooding(plan.spec.flooding_bits, lambda bits: flooded(bits) is not None)
-    return flooded(most) or plan
+    most = most_flooding(plan.spec.flooding_bits, lambda bits: at(bits) is not None)
+    return at(most) or plan
 
 
 def _cost(candidate: Candidate) -> tuple[float, ...]:

@@ -253,6 +253,13 @@ class Evaluator(PlainProducts[P]):
         del limbs, count, most  # nothing is added
         return 0
 
+    def open_keys(self) -> None:
+        """Do now what the peer's keys need before they are used, where that was put off.
+
+        Keys are checked when they arrive. What takes time and memory waits until one is used, so
+        that what is refused on other grounds has cost neither.
+        """
+
     @abstractmethod
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> CipherTensor[P]:
         """A peer's upload, checked against the public facts that the plan states.

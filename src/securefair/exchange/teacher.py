@@ -14,6 +14,7 @@ from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
+from securefair.ckks.parameters import CkksSpec
 from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange import steps
@@ -216,6 +217,8 @@ class Teacher:
         """
         self._check_spec(spec, seed)
         able = self._backend.packs_coefficients
+        if schedule is not None:
+            self._check_parameters(spec, schedule)
         plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, monomials=able)
         return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
 
@@ -289,6 +292,7 @@ class Teacher:
         asked = decode_request(request)
         self._check_spec(asked.spec, asked.seed)
         self._account.check(peer, Amount(numbers=1), self._allowance.unplanned)
+        self._check_parameters(asked.spec, asked.schedule)
         plan = verified_plan(asked.spec, asked.schedule)
         if plan.digest != asked.digest:
             raise PlanError(
@@ -313,6 +317,45 @@ class Teacher:
             monomials=self._backend.packs_coefficients,
         )
 
+    def _check_parameters(self, spec: ExchangeSpec, schedule: Schedule) -> None:
+        """Refuse ring and primes of the student's choice, where something was agreed.
+
+        They are those of the own plan of what was agreed. Who brings fewer samples may plan
+        otherwise, in no larger ring and with no more primes than for the agreed number or for the
+        fewest: nothing is searched at its word.
+
+        Raises:
+            PlanError: other parameters, or what was agreed is impossible.
+        """
+        if self._agreed is None:
+            return
+        asked, own = schedule.ckks, self._parameters(self._agreed.samples)
+        if asked == own:
+            return
+        most = [own]
+        if spec.samples < self._agreed.samples:
+            most.append(self._parameters(self._fewest(self._agreed)))
+        degree, limbs = max(s.ring_degree for s in most), max(len(s.limb_bits) for s in most)
+        if len(most) == 1 or asked.ring_degree > degree or len(asked.limb_bits) > limbs:
+            raise PlanError(
+                "these are not the parameters of what was agreed",
+                where="schedule",
+                found=f"N = {asked.ring_degree}, primes: {len(asked.limb_bits)}",
+                expected=f"N = {degree}, primes: {limbs}",
+                hint="Use the same version of securefair and the same backend on both sides",
+            )
+
+    def _parameters(self, samples: int) -> CkksSpec:
+        """Those of the own plan of what was agreed, for so many samples; searched once."""
+        assert self._agreed is not None
+        spec = msgspec.structs.replace(self._agreed, samples=samples)
+        return plan_exchange(spec, monomials=self._backend.packs_coefficients).schedule.ckks
+
+    def _fewest(self, agreed: ExchangeSpec) -> int:
+        """Samples that a student must bring at least."""
+        fewest = -(-agreed.samples // FEWEST) if self._min_samples is None else self._min_samples
+        return min(max(1, fewest), agreed.samples)
+
     def _check_spec(self, spec: ExchangeSpec, seed: bytes) -> None:
         """Nothing but the number of samples, within what was agreed, is the student's choice."""
         if spec.flooding_bits < self._min_flooding_bits:
@@ -331,7 +374,7 @@ class Teacher:
                 "the request is not what was agreed",
                 hint="Use the same spec and seed on both sides",
             )
-        fewest = -(-agreed.samples // FEWEST) if self._min_samples is None else self._min_samples
+        fewest = self._fewest(agreed)
         if not fewest <= spec.samples <= agreed.samples:
             raise PlanError(
                 "the request is not what was agreed",

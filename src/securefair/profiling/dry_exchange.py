@@ -185,6 +185,7 @@ class DryTeacher:
         self._stages, self._totals = stages, totals
         with totals.stage(IMPORT), stages.stage("load_keys"):
             self._evaluator = _timed(backend.evaluator(plan.params, public), plan, stages)
+            self._evaluator.open_keys()
         self._features: list[CipherTensor[Any]] = []
         self._factors: list[CipherTensor[Any]] = []
 

@@ -20,7 +20,7 @@ def spec_of(**changes):
 
 def in_forms(spec, packing):
     """The fastest plan of that packing, whether the planner would choose it or not."""
-    return planner._flooded({"monomials": in_monomials, "pieces": in_pieces}[packing](spec)[0])
+    return planner.flooded({"monomials": in_monomials, "pieces": in_pieces}[packing](spec)[0])
 
 
 def head_of(spec, seed=0):

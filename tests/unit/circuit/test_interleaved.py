@@ -126,7 +126,7 @@ def test_what_is_granted_of_fewer_parts_is_certified(parts):
     plan = plan_beside(spec_of(samples=64), 64)
     scale = plan.schedule.feature_scale + log2(64 / parts)
     schedule = with_schedule(plan.schedule, parts=parts, feature_scale=scale)
-    found = planner._flooded(evaluate(plan.spec, schedule))
+    found = planner.flooded(evaluate(plan.spec, schedule))
     assert verified_plan(plan.spec, found.schedule).digest == found.digest
     assert failing(found) == []
     assert found.features.count == -(-784 // parts)

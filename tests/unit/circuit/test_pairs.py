@@ -139,7 +139,7 @@ def test_a_block_answers_with_the_same_numbers_and_bits_whatever_its_samples_sha
     plan, cap = plan_exchange(spec), MAX_LOG_QP[ring_degree]
     features = planner._in_pairs(plan, "features", affine_specs(spec), cap)
     assert features is not None
-    other = planner._flooded(features[0])
+    other = planner.flooded(features[0])
     assert (plan.schedule.pairs, other.schedule.pairs) == ("samples", "features")
     for name in ("numbers", "tensors", "answer_bytes", "query_bytes", "basis_bytes", "blocks"):
         assert getattr(plan, name) == getattr(other, name)

@@ -194,7 +194,7 @@ def test_a_number_has_no_room_for_a_second_entry_of_a_form(changes):
 
 def test_a_number_carries_no_more_than_one_of_monomials():
     spec = spec_of(**IMAGE)
-    other = planner._flooded(in_monomials(spec)[0])
+    other = planner.flooded(in_monomials(spec)[0])
     assert planned(**IMAGE).number_bits <= other.number_bits + 0.01
 
 

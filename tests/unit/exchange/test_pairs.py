@@ -67,7 +67,7 @@ def in_pairs_of_samples(release, samples, **changes):
     chosen = plan_exchange(spec, monomials=False)
     cap = MAX_LOG_QP[chosen.params.ring_degree]
     found = planner._in_pairs(chosen, "samples", affine_specs(spec), cap)
-    plan = verified_plan(spec, planner._flooded(found[0]).schedule)
+    plan = verified_plan(spec, planner.flooded(found[0]).schedule)
     assert (plan.schedule.pairs, plan.params.slots) == ("samples", SLOTS[release])
     return plan
 

@@ -26,8 +26,6 @@ from securefair.ckks.backends.kernel_checks import (
     check_dense,
     check_in_memory,
     check_key,
-    check_message,
-    not_below,
 )
 from securefair.ckks.backends.residues import Device, Residues
 from securefair.errors import EncryptionError
@@ -195,12 +193,33 @@ def arrive(
     """
     if not kernels.available() or device is not None:
         return kernels.receive(first, seeds, basis, device)
-    from securefair.ckks.backends import residues_native
-
-    check_message(first, seeds, basis)
-    if not residues_native.message_below(first, seeds, basis):
-        raise not_below()
+    kernels.check_below(first, seeds, basis)
     return Arrivals(first, seeds, basis, room)
+
+
+class ArrivedKey:
+    """A switching key as it arrived, checked; its seeds are expanded when it is first used.
+
+    Args:
+        first, seeds, basis: as of `Arrivals`, the special prime last.
+        device: where the key is wanted.
+
+    Raises:
+        EncryptionError: a residue is not below its prime, or the shapes do not fit.
+    """
+
+    def __init__(
+        self, first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: Device
+    ) -> None:
+        kernels.check_below(first, seeds, basis)
+        self._message = (first, seeds, basis, device)
+        self._expanded: Residues | None = None
+
+    def expanded(self) -> Residues:
+        """Residues (digits, 2, limbs, N)."""
+        if self._expanded is None:
+            self._expanded = kernels.receive(*self._message)
+        return self._expanded
 
 
 def expanded(x: Payload) -> Residues:

@@ -56,6 +56,24 @@ def receive(
     return received
 
 
+def check_below(first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis) -> None:
+    """Refuse a message that `receive` would refuse; nothing is expanded.
+
+    Raises:
+        EncryptionError: see `receive`.
+    """
+    check_message(first, seeds, basis)
+    if not available():
+        residues = packing.unpack(first, basis.primes, basis.ring_degree)
+        below = bool((residues < np.array(basis.primes, dtype=np.uint32)[:, None]).all())
+    else:
+        from securefair.ckks.backends import residues_native
+
+        below = residues_native.message_below(first, seeds, basis)
+    if not below:
+        raise not_below()
+
+
 def encode(slots: Residues, scale: float, basis: Basis) -> Residues:
     """Real slots float64 (d, n <= N/2), the rest zero -> plaintexts (d, limbs, N).
 

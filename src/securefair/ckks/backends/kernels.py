@@ -39,7 +39,14 @@ from securefair.ckks.backends.kernel_choice import (
     set_threads,
 )
 from securefair.ckks.backends.kernel_maps import linear, linear_patches, square_patches
-from securefair.ckks.backends.kernel_messages import decode, encode, expand_seeds, pack, receive
+from securefair.ckks.backends.kernel_messages import (
+    check_below,
+    decode,
+    encode,
+    expand_seeds,
+    pack,
+    receive,
+)
 from securefair.ckks.backends.kernel_products import inner, multiply, outer, square, sum_products
 from securefair.ckks.backends.residues import Residues, device_of
 from securefair.errors import EncryptionError
@@ -54,6 +61,7 @@ __all__ = [
     "add_to_first_",
     "all_below",
     "available",
+    "check_below",
     "coefficients",
     "decode",
     "describe",

@@ -14,8 +14,10 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.backends.seal_context import SealContext
+from securefair.ckks.backends import wire
+from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
 from securefair.ckks.backends.seal_keys import encryptions_of_zero, load_public_key
+from securefair.ckks.parameters import CkksParameters
 
 Words = NDArray[np.uint32]
 
@@ -24,11 +26,19 @@ MOST_BYTES = 64 << 20
 
 
 class PublicZeros:
-    """Makes encryptions of zero, some of them ahead; every one is handed out once."""
+    """Makes encryptions of zero, some of them ahead; every one is handed out once.
 
-    def __init__(self, context: SealContext, public_key: bytes) -> None:
-        self._context = context
-        self._encryptor = load_public_key(context, public_key)
+    A key is checked when it arrives. SEAL gets it when it is first used: what is refused on other
+    grounds has built no context.
+
+    Raises:
+        EncryptionError: the key has another length, or a residue is not below its prime.
+    """
+
+    def __init__(self, params: CkksParameters, public_key: bytes) -> None:
+        wire.check_public_key(public_key, params)
+        self._params, self._key = params, public_key
+        self._opened: tuple[SealContext, SealObject] | None = None
         self._ready: dict[int, list[Words]] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -66,12 +76,20 @@ class PublicZeros:
         with self._lock:
             return len(self._stock().get(limbs, []))
 
+    def open(self) -> tuple[SealContext, SealObject]:
+        """SEAL's context, and its encryptor under the key."""
+        with self._lock:
+            if self._opened is None:
+                context = seal_context(self._params)
+                self._opened = context, load_public_key(context, self._key)
+            return self._opened
+
     def _make(self, limbs: int, count: int) -> Words:
-        zeros = encryptions_of_zero(self._context, self._encryptor, limbs, count)
+        zeros = encryptions_of_zero(*self.open(), limbs, count)
         return zeros.astype(np.uint32)
 
     def _short(self, limbs: int, count: int) -> bool:
-        each = 8 * limbs * self._context.params.ring_degree
+        each = 8 * limbs * self._params.ring_degree
         with self._lock:
             stock = self._stock()
             used = sum(zero.nbytes for zeros in stock.values() for zero in zeros)

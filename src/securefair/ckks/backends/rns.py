@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from securefair.ckks import rules
 from securefair.ckks.backends import interleaved, kernels, pairs, seal_keys, turned, wire
 from securefair.ckks.backends.answers import WireBackend
-from securefair.ckks.backends.arrivals import Arrivals, Map, Room, arrive
+from securefair.ckks.backends.arrivals import Arrivals, ArrivedKey, Map, Room, arrive
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.patched import PatchMap, Payload, Squares, linear_patches, whole
@@ -59,20 +59,26 @@ class RnsEvaluator(Evaluator[Payload]):
     def __init__(self, params: CkksParameters, public: PublicKeys, device: Device) -> None:
         super().__init__(params)
         self._device = device
-        self._context = seal_context(params)
-        self._zeros = PublicZeros(self._context, public.encryption)
-        self._key = self._received(public.relinearization)
-        self._galois = self._received(public.galois)
+        self._zeros = PublicZeros(params, public.encryption)
+        self._relinearization = self._checked(public.relinearization)
+        self._galois = self._checked(public.galois)
         self._room = Room()
 
-    def _received(self, key: bytes) -> Residues | None:
-        """A switching key, checked and its seeds expanded; None where the plan lists none."""
+    def open_keys(self) -> None:
+        """See `Evaluator`."""
+        self._zeros.open()
+        for key in (self._relinearization, self._galois):
+            if key is not None:
+                key.expanded()
+
+    def _checked(self, key: bytes) -> ArrivedKey | None:
+        """A switching key, expanded when it is used; None where the plan lists none."""
         if not key:
             return None
         first, seeds, limbs = wire.split_switching_key(key, self.params)
         primes = (*self.params.primes[:limbs], self.params.special_prime)
         basis = Basis(self.params.ring_degree, primes)
-        return kernels.receive(first, seeds, basis, self._device)
+        return ArrivedKey(first, seeds, basis, self._device)
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> RnsTensor:
         """Check the residues; seeds are expanded where they are used."""
@@ -166,7 +172,7 @@ class RnsEvaluator(Evaluator[Payload]):
     def _galois_key(self, name: str) -> Residues:
         if self._galois is None:
             raise EncryptionError(f"the peer sent no {name} key")
-        return self._galois
+        return self._galois.expanded()
 
     def _linear_from(
         self,
@@ -281,10 +287,10 @@ class RnsEvaluator(Evaluator[Payload]):
         return self._rescaled_relinearize(x, x.meta)
 
     def _rescaled_relinearize(self, x: RnsTensor, meta: CipherMeta) -> Payload:
-        if self._key is None:
+        if self._relinearization is None:
             raise EncryptionError("the peer sent no relinearisation key")
-        values, special = whole(x.payload), self.params.special_prime
-        return kernels.relinearize(values, self._key, special, self._basis(x.meta), meta.limbs)
+        key, special = self._relinearization.expanded(), self.params.special_prime
+        return kernels.relinearize(whole(x.payload), key, special, self._basis(x.meta), meta.limbs)
 
     def _rescale(self, x: RnsTensor, limbs: int) -> Payload:
         return kernels.rescale(whole(x.payload), limbs, self._basis(x.meta))

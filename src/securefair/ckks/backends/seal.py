@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,14 +45,24 @@ class SealEvaluator(Evaluator[Residues]):
 
     def __init__(self, params: CkksParameters, public: PublicKeys) -> None:
         super().__init__(params)
-        self._context = seal_context(params)
-        self._zeros = PublicZeros(self._context, public.encryption)
-        self._relinearization = seal_keys.load_relinearization_key(
-            self._context, public.relinearization
-        )
-        self._galois, self._loaded = public.galois, dict[int, seal_keys.LoadedKey | None]()
-        if public.galois:  # its residues are refused now rather than later
-            wire.read_switching_key(public.galois, params)
+        self._public, self._loaded = public, dict[int, seal_keys.LoadedKey | None]()
+        self._zeros = PublicZeros(params, public.encryption)
+        for key in (public.relinearization, public.galois):
+            if key:  # its residues are refused now rather than later
+                wire.read_switching_key(key, params)
+
+    @cached_property
+    def _context(self) -> SealContext:
+        return seal_context(self.params)
+
+    @cached_property
+    def _relinearization(self) -> seal_keys.LoadedKey | None:
+        return seal_keys.load_relinearization_key(self._context, self._public.relinearization)
+
+    def open_keys(self) -> None:
+        """See `Evaluator`. A Galois key's bytes do not name its element."""
+        self._zeros.open()
+        _ = self._relinearization
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> SealTensor:
         """Expand every seed with SEAL."""
@@ -101,7 +112,8 @@ class SealEvaluator(Evaluator[Residues]):
     def _galois_key(self, element: int) -> seal_keys.LoadedKey | None:
         """The peer's Galois key, which SEAL keeps by its element; the bytes do not name it."""
         if element not in self._loaded:
-            self._loaded[element] = seal_keys.load_galois_key(self._context, self._galois, element)
+            galois = self._public.galois
+            self._loaded[element] = seal_keys.load_galois_key(self._context, galois, element)
         return self._loaded[element]
 
     def _real_parts(self, x: SealTensor) -> tuple[Residues, ...]:

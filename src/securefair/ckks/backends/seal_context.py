@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
+import weakref
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -133,7 +134,23 @@ class SealContext:
         return np.concatenate(done)
 
 
-@lru_cache(maxsize=16)
+KEPT_CONTEXTS = 2
+"""That stay when nobody uses them: one of ciphertexts, and one of shorter keys. A context of
+N = 32768 takes tens of megabytes, and a student chooses its parameters where nothing was agreed."""
+
+
+@lru_cache(maxsize=KEPT_CONTEXTS)
 def seal_context(params: CkksParameters) -> SealContext:
-    """The context of a parameter set; building one takes tens of milliseconds."""
-    return SealContext(params)
+    """The context of a parameter set, one as long as somebody uses it.
+
+    Building one takes tens of milliseconds.
+    """
+    with _BUILDING:
+        context = _IN_USE.get(params)
+        if context is None:
+            context = _IN_USE[params] = SealContext(params)
+        return context
+
+
+_IN_USE: weakref.WeakValueDictionary[CkksParameters, SealContext] = weakref.WeakValueDictionary()
+_BUILDING = threading.Lock()

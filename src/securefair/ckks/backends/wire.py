@@ -56,8 +56,18 @@ def write_public_key(first: Words, seed: bytes) -> bytes:
     return first.astype("<u4").tobytes() + seed
 
 
+def check_public_key(data: bytes, params: CkksParameters) -> None:
+    """Refuse what is no public key of these parameters.
+
+    Raises:
+        EncryptionError: it has another length, or a residue is not below its prime.
+    """
+    first, _ = read_public_key(data, params)
+    check_below("a public key", first[None], _key_primes(params, params.limbs))
+
+
 def read_public_key(data: bytes, params: CkksParameters) -> tuple[Words, bytes]:
-    """The inverse of `write_public_key`; residues are checked where they are used."""
+    """The inverse of `write_public_key`; its length is checked, its residues are not."""
     check_length("a public key", data, public_key_bytes(params))
     first = np.frombuffer(data[:-SEED_BYTES], dtype="<u4")
     return first.reshape(params.limbs + 1, params.ring_degree), data[-SEED_BYTES:]
@@ -88,9 +98,12 @@ def split_switching_key(data: Bytes, params: CkksParameters) -> tuple[Packed, Se
 
 
 def read_switching_key(data: Bytes, params: CkksParameters) -> tuple[Words, Seeds]:
-    """First polynomials (l, l + 1, N) and seeds (l, 64), to be compared where they are used."""
+    """First polynomials (l, l + 1, N) and seeds (l, 64), checked."""
     packed, seeds, limbs = split_switching_key(data, params)
-    return unpack(packed, _key_primes(params, limbs), params.ring_degree), seeds
+    primes = _key_primes(params, limbs)
+    first = unpack(packed, primes, params.ring_degree)
+    check_below("an evaluation key", first, primes)
+    return first, seeds
 
 
 def write_upload(first: Words, seeds: Sequence[bytes], primes: Sequence[int]) -> bytes:
@@ -166,10 +179,14 @@ def check_length(what: str, data: Bytes, expected: int) -> None:
 
 
 def check_residues(what: str, residues: Words, meta: CipherMeta) -> None:
-    """Refuse residues (..., limbs, N) that are not below their primes."""
-    primes = np.array(_primes(meta), dtype=np.uint32)
-    largest = residues.max(axis=-1, initial=0).reshape(-1, meta.limbs).max(axis=0)
-    if (largest >= primes).any():
+    """Refuse residues (..., limbs, N) of ciphertexts that are not below their primes."""
+    check_below(what, residues, _primes(meta))
+
+
+def check_below(what: str, residues: Words, primes: Sequence[int]) -> None:
+    """Refuse residues (..., limbs, N) that are not below the primes of their limbs."""
+    largest = residues.max(axis=-1, initial=0).reshape(-1, len(primes)).max(axis=0)
+    if (largest >= np.array(primes, dtype=np.uint32)).any():
         raise EncryptionError(
             f"{what} holds a residue that is not below its prime",
             hint="It was damaged on the way, or made under other parameters",

@@ -283,9 +283,14 @@ class GossipAgreement:
             share=sums.share_bytes,
         )
 
+    def neighbours_of(self, name: str) -> tuple[str, ...]:
+        """Who may be a sender to a participant, in ascending order."""
+        row = self.graph[self.participants.index(name)]
+        beside = zip(self.participants, row, strict=True)
+        return tuple(sorted(peer for peer, linked in beside if linked and peer != name))
+
     def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:
         """Settings of the machine of one participant."""
-        own = self.participants.index(name)
         return MachineSettings(
             collaboration=self.digest,
             forced_every=self.forced_every,
@@ -303,11 +308,9 @@ class GossipAgreement:
             setup_seconds=self.setup_seconds,
             gossip=GossipSettings(
                 name=name,
-                neighbours=tuple(
-                    peer
-                    for peer, beside in zip(self.participants, self.graph[own], strict=True)
-                    if beside and peer != name
-                ),
+                senders={
+                    peer: self.neighbours_of(peer) for peer in (name, *self.neighbours_of(name))
+                },
                 min_senders=self.min_senders,
                 alignment_bits=self.bits_per_alignment,
                 told_to_all=self.max_share is not None,

@@ -17,7 +17,7 @@ from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.model.transfer import Degree
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
-from securefair.model.transfer.peers import Opened, asked_peers, opened_of
+from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
@@ -41,6 +41,7 @@ class TransferAgreement:
         q: numbers of a logit that a student gets at most; `numbers_of` says how many it gets.
         opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
         peers: everyone asks everyone of its group, which are so many or more (`asked_peers`).
+        missing: teachers of a student that its mean may be without; `missing_of` says how many.
         flooding_bits, precision, weight_bits: as in `ExchangeSpec`.
         round_seconds: deadline of every phase.
         setup_seconds: for keys, on top.
@@ -59,6 +60,7 @@ class TransferAgreement:
     q: int = defaults.TRANSFER_Q
     opened: Opened | None = None
     peers: int = defaults.PEERS
+    missing: int = defaults.MISSING_TEACHERS
     flooding_bits: int = defaults.FLOODING_BITS
     precision: float = defaults.PRECISION
     weight_bits: int = defaults.WEIGHT_BITS
@@ -73,7 +75,11 @@ class TransferAgreement:
                 where="participants",
                 found=self.participants,
             )
-        for where, found, least in (("peers", self.peers, 2), ("q", self.q, 1)):
+        for where, found, least in (
+            ("peers", self.peers, 2),
+            ("q", self.q, 1),
+            ("missing", self.missing, 0),
+        ):
             if found < least:
                 raise ConfigError(
                     "out of range", where=where, found=found, expected=f"{least} or more"
@@ -97,7 +103,25 @@ class TransferAgreement:
     @property
     def fewest_senders(self) -> int:
         """Of a gathering: a mean over one would be that teacher's answer."""
-        return defaults.MIN_SENDERS if self.opens == "mean" else 1
+        return FEWEST_LEFT if self.opens == "mean" else 1
+
+    def missing_of(self, student: str) -> int | None:
+        """Of its agreed teachers, how many a student's mean may be without; None: it has no mean.
+
+        All but t + 1 hospitals of a group know the fit of another if they work together, and fewer
+        do not.
+        """
+        if self.opens == "each":
+            return None
+        return missing_of(self.missing, len(self.teachers_of(student)))
+
+    @property
+    def enough_together(self) -> int:
+        """Fewest hospitals that know the fit of another if they work together."""
+        if self.opens == "each":
+            return 1
+        groups = {len(self.teachers_of(name)) for name in self.participants}
+        return min(teachers - missing_of(self.missing, teachers) for teachers in groups)
 
     @property
     def outputs(self) -> int:
@@ -180,7 +204,12 @@ class TransferAgreement:
     def summary(self) -> str:
         """See `Agreement`."""
         plan = self.plan
-        opened = "only the mean of all answers" if self.opens == "mean" else "every answer"
+        opened = "every answer"
+        if self.opens == "mean":
+            opened = (
+                "only the mean of all answers, "
+                f"from which {self.enough_together} hospitals together know the fit of another"
+            )
         return (
             f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer; "
             f"students open {opened}; upload {plan.feature_bytes / 1e6:.1f} MB a peer"
@@ -242,8 +271,12 @@ class TransferAgreement:
             setup_seconds=self.setup_seconds,
             gossip=GossipSettings(
                 name=name,
-                neighbours=self.teachers_of(name),
+                senders={
+                    peer: tuple(sorted(self.teachers_of(peer)))
+                    for peer in (name, *self.teachers_of(name))
+                },
                 min_senders=self.fewest_senders,
+                missing=self.missing_of(name),
                 aligns=False,
             ),
             guarantee=guarantee,

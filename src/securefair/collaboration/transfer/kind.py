@@ -97,6 +97,7 @@ class TransferKind(Kind["TransferAgreement"]):
             q=section.q,
             opened=None if section.opened == "auto" else section.opened,
             peers=section.peers,
+            missing=section.missing,
             flooding_bits=encryption.flooding_bits,
             precision=encryption.precision,
             weight_bits=config.model.weight_bits,
