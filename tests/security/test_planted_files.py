@@ -12,8 +12,8 @@ import pytest
 
 from securefair.errors import StorageError
 from securefair.sites.couriers.folder import start_folder, to_folder
-from securefair.sites.couriers.shared import NoFileError, put, take
-from securefair.storage.files import read_private, replace_file
+from securefair.sites.couriers.shared import put, take
+from securefair.storage.files import NoFileError, read_private, replace_file
 from support.ends import WHO, End, envelope_of
 
 SECRET = b"the only copy of the keys"

@@ -150,6 +150,13 @@ def read_private(path: Path, what: str) -> bytes:
         ) from error
 
 
+class NoFileError(OSError):
+    """In a file's place lies something else, or more than was expected."""
+
+
+_NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)  # of opening a link, a socket, a folder
+
+
 def read_regular(path: str | Path, limit: int, *, dir_fd: int | None = None) -> bytes:
     """The content of a regular file which others may have put there; nothing is followed.
 
@@ -160,10 +167,16 @@ def read_regular(path: str | Path, limit: int, *, dir_fd: int | None = None) -> 
 
     Raises:
         FileNotFoundError: there is none.
-        OSError: it is a link, no regular file, or larger.
+        NoFileError: it is a link, no regular file, or larger.
+        OSError: it cannot be read.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, dir_fd=dir_fd)
+    try:
+        descriptor = os.open(path, flags, dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            raise NoFileError(error.errno, "this is no regular file", str(path)) from error
+        raise
     try:
         return _regular(descriptor, str(path), limit)
     finally:
@@ -174,13 +187,13 @@ def _regular(descriptor: int, path: str, limit: int) -> bytes:
     """At most so many bytes of what is open, if that is a regular file."""
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "this is no regular file", path)
+        raise NoFileError(errno.EINVAL, "this is no regular file", path)
     if found.st_size > limit:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        raise NoFileError(errno.EFBIG, os.strerror(errno.EFBIG), path)
     with os.fdopen(os.dup(descriptor), "rb") as file:
         data = file.read(limit + 1)  # it may grow meanwhile
     if len(data) > limit:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        raise NoFileError(errno.EFBIG, os.strerror(errno.EFBIG), path)
     return data
 
 

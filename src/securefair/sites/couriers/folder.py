@@ -16,10 +16,11 @@ from pathlib import Path
 
 from securefair.errors import ConfigError
 from securefair.sites.couriers.local import start_carrying
-from securefair.sites.couriers.shared import NoFileError, drop, put, take
+from securefair.sites.couriers.shared import drop, put, take
 from securefair.sites.post.port import HandOver, Port, surviving
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
+from securefair.storage.files import NoFileError
 
 LOOK_EVERY = 0.5
 """Seconds between two looks into the folder."""

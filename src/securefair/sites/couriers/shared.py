@@ -15,14 +15,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from securefair.storage.files import PRIVATE_FILE, read_regular
+from securefair.storage.files import PRIVATE_FILE, NoFileError, read_regular
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class NoFileError(OSError):
-    """In the place of a file lies something else, or more than fits; it was put out of the way."""
 
 
 def put(folder: Path, site: str, name: str, data: bytes) -> None:
@@ -60,7 +56,7 @@ def take(folder: Path, site: str, name: str, limit: int) -> bytes | None:
         limit: most bytes.
 
     Raises:
-        NoFileError: it is no regular file, or larger.
+        NoFileError: it is no regular file, or larger; it was put out of the way.
         OSError: it cannot be read.
     """
     with _part(folder, site) as part:
@@ -68,9 +64,9 @@ def take(folder: Path, site: str, name: str, limit: int) -> bytes | None:
             data = read_regular(name, limit, dir_fd=part)
         except FileNotFoundError:
             return None
-        except OSError as error:
+        except NoFileError:
             _put_away(part, name)
-            raise NoFileError(f"{site}/{name}: no file of at most {limit} bytes") from error
+            raise
         os.unlink(name, dir_fd=part)
         return data
 
