@@ -213,7 +213,6 @@ NO_LIBRARY_ERROR = {
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
     "sites/project/card.py": {"ValueError"},
-    "sites/post/streams.py": {"ValueError"},
     "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.
