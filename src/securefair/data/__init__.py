@@ -12,23 +12,11 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
+    from securefair.data.conversion import make_samples
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
     from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
     from securefair.data.inference import InferredTable, infer_classes, infer_table
-    from securefair.data.partition import (
-        PARTITIONERS,
-        ClassLadderPartitioner,
-        DirichletPartitioner,
-        IidPartitioner,
-        ImbalancedPartitioner,
-        NaturalIdPartitioner,
-        Partitioner,
-        PathologicalPartitioner,
-        PowerLawPartitioner,
-        RatioPartitioner,
-    )
-    from securefair.data.population import load_population
     from securefair.data.proposal import ColumnProposal, Proposal, propose
     from securefair.data.rows import Row, Table, read_rows
     from securefair.data.split import hold_out, stratified_split
@@ -44,24 +32,14 @@ if TYPE_CHECKING:
 __all__ = [
     "HEART_SPEC",
     "HOSPITALS",
-    "PARTITIONERS",
     "Binary",
     "Categorical",
-    "ClassLadderPartitioner",
     "ColumnProposal",
-    "DirichletPartitioner",
-    "IidPartitioner",
-    "ImbalancedPartitioner",
     "IndexedDataset",
     "InferredTable",
-    "NaturalIdPartitioner",
     "Numeric",
     "ParticipantData",
-    "Partitioner",
-    "PathologicalPartitioner",
-    "PowerLawPartitioner",
     "Proposal",
-    "RatioPartitioner",
     "Row",
     "Samples",
     "Table",
@@ -77,7 +55,7 @@ __all__ = [
     "infer_classes",
     "infer_table",
     "load_heart",
-    "load_population",
+    "make_samples",
     "propose",
     "read_npz",
     "read_rows",
@@ -88,24 +66,14 @@ __all__ = [
 _HOME = {
     "Binary": "table",
     "Categorical": "table",
-    "ClassLadderPartitioner": "partition",
     "ColumnProposal": "proposal",
-    "DirichletPartitioner": "partition",
     "HEART_SPEC": "heart",
     "HOSPITALS": "heart",
-    "IidPartitioner": "partition",
-    "ImbalancedPartitioner": "partition",
     "IndexedDataset": "arrays",
     "InferredTable": "inference",
-    "NaturalIdPartitioner": "partition",
     "Numeric": "table",
-    "PARTITIONERS": "partition",
     "ParticipantData": "dataset",
-    "Partitioner": "partition",
-    "PathologicalPartitioner": "partition",
-    "PowerLawPartitioner": "partition",
     "Proposal": "proposal",
-    "RatioPartitioner": "partition",
     "Row": "rows",
     "Samples": "dataset",
     "Table": "rows",
@@ -121,7 +89,7 @@ _HOME = {
     "infer_classes": "inference",
     "infer_table": "inference",
     "load_heart": "heart",
-    "load_population": "population",
+    "make_samples": "conversion",
     "propose": "proposal",
     "read_npz": "arrays",
     "read_rows": "rows",

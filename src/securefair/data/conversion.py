@@ -18,10 +18,24 @@ from securefair.errors import DataError, printable
 _log = logging.getLogger(__name__)
 
 
-def converted(
-    data: object, *, label: str | None, feature_range: tuple[float, float] | None
+def make_samples(
+    data: object,
+    *,
+    label: str | None = None,
+    feature_range: tuple[float, float] | None = None,
 ) -> Samples:
-    """See `Samples.of`."""
+    """Samples from what people have.
+
+    Args:
+        data: a DataFrame of pandas or polars or the path of a table, with `label`; else a pair
+            (features, labels) of arrays or tensors, or a map-style torch data set.
+        label: column to predict; the rules of the other columns are inferred from this table,
+            so that its ranges tell of these patients. A column that is no feature is logged.
+        feature_range: of numbers, becomes [-1, 1]; None: they lie in it already.
+
+    Raises:
+        DataError: it is none of these, or holds what no rule reads.
+    """
     if isinstance(data, str | Path) or is_frame(data):
         if label is None:
             raise DataError(

@@ -48,14 +48,14 @@ class Samples:
                     where=what,
                     found=type(array).__name__,
                     expected="numpy arrays",
-                    hint="Samples.of takes tensors, data sets, tables and names of classes as well",
+                    hint="make_samples takes tensors, data sets, tables and names of classes",
                 )
         if not isinstance(self.classes, int | np.integer) or y.dtype.kind not in "iu":
             raise DataError(
                 "labels are numbers of classes, and classes their count",
                 where="labels",
                 found=f"{y.dtype}, classes {self.classes!r}",
-                hint="Samples.of takes names of classes, such as 1 and 2",
+                hint="make_samples takes names of classes, such as 1 and 2",
             )
         if len(x) != len(y) or y.ndim != 1:
             raise DataError(
@@ -99,30 +99,6 @@ class Samples:
                 found=int(y.min() if y.min() < 0 else y.max()),
                 expected=f"0 to {self.classes - 1}",
             )
-
-    @classmethod
-    def of(
-        cls,
-        data: object,
-        *,
-        label: str | None = None,
-        feature_range: tuple[float, float] | None = None,
-    ) -> Samples:
-        """Samples from what people have.
-
-        Args:
-            data: a DataFrame of pandas or polars or the path of a table, with `label`; else a pair
-                (features, labels) of arrays or tensors, or a map-style torch data set.
-            label: column to predict; the rules of the other columns are inferred from this table,
-                so that its ranges tell of these patients. A column that is no feature is logged.
-            feature_range: of numbers, becomes [-1, 1]; None: they lie in it already.
-
-        Raises:
-            DataError: it is none of these, or holds what no rule reads.
-        """
-        from securefair.data.conversion import converted  # which makes samples itself
-
-        return converted(data, label=label, feature_range=feature_range)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -371,7 +371,7 @@ def _unlabelled(plan: ExchangePlan, features: Array) -> Array:
             "features are an array of floats",
             where="samples",
             found=str(getattr(features, "dtype", type(features).__name__)),
-            hint="Samples.of takes tensors, data sets and tables as well",
+            hint="make_samples takes tensors, data sets and tables as well",
         )
     return features
 

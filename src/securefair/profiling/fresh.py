@@ -22,7 +22,7 @@ from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import BackendUnavailableError
 from securefair.profiling.dry_exchange import ANSWER
-from securefair.profiling.head import Exchanges
+from securefair.profiling.head_record import Exchanges
 from securefair.profiling.measure import medians
 
 FURTHER = 4

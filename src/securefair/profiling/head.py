@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import platform
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +35,8 @@ from securefair.profiling.dry_exchange import (
     rounding_error,
     synthetic,
 )
-from securefair.profiling.head_record import Distance, HeadProfile, Machine, StageTime
+from securefair.profiling.fresh import fresh_exchanges
+from securefair.profiling.head_record import Distance, Exchanges, HeadProfile, Machine, StageTime
 from securefair.profiling.measure import (
     Clock,
     MachineLimits,
@@ -56,34 +56,6 @@ UNCOUNTED = ("load_keys", AHEAD)
 
 AFTER = ("open", "reconstruct")
 """Stages of the student once the answer is there."""
-
-
-@dataclass(frozen=True, eq=False)
-class Exchanges:
-    """What exchanges took and gave, before anything is derived from it.
-
-    Attributes:
-        stages, totals: median seconds of stages, and of parts of an exchange.
-        further: seconds of a further answer to the same upload.
-        first_encryption: seconds of the first in its process.
-        encode: seconds of encoding alone; 0 where it cannot be told apart.
-        upload, query, answer, keys: bytes.
-        released: what was opened, of every answer.
-        peak, student_peak: largest memory, bytes.
-    """
-
-    stages: dict[str, float]
-    totals: dict[str, float]
-    further: float
-    first_encryption: float
-    encode: float
-    upload: int
-    query: int
-    answer: int
-    keys: int
-    released: list[NDArray[np.float64]]
-    peak: int
-    student_peak: int
 
 
 def profile_head(
@@ -123,8 +95,6 @@ def profile_head(
     limits = measure_limits()
     if warm:
         return profile_plan(plan, limits, backend=backend, threads=threads, repeats=repeats)
-    from securefair.profiling.fresh import fresh_exchanges
-
     done = fresh_exchanges(plan, backend=backend, threads=threads, repeats=repeats)
     material = synthetic(plan)
     return _profile(material, limits, done, backend, threads, repeats, fresh=True)

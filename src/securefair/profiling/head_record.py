@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from securefair.circuit.spec import ExchangeSpec
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanges:
+    """What exchanges took and gave, before anything is derived from it.
+
+    Attributes:
+        stages, totals: median seconds of stages, and of parts of an exchange.
+        further: seconds of a further answer to the same upload.
+        first_encryption: seconds of the first in its process.
+        encode: seconds of encoding alone; 0 where it cannot be told apart.
+        upload, query, answer, keys: bytes.
+        released: what was opened, of every answer.
+        peak, student_peak: largest memory, bytes.
+    """
+
+    stages: dict[str, float]
+    totals: dict[str, float]
+    further: float
+    first_encryption: float
+    encode: float
+    upload: int
+    query: int
+    answer: int
+    keys: int
+    released: list[NDArray[np.float64]]
+    peak: int
+    student_peak: int
 
 
 class StageTime(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from securefair.config import defaults
@@ -19,10 +20,13 @@ class GossipSettings:
 
     Args:
         name: of this participant, as it stands in lists of senders.
-        neighbours: the peers that it compares gradients and exchanges models with; keys go to all
-            peers, since senders of one sum need not be neighbours of each other.
+        senders: everybody who is agreed to be a sender to a receiver, in ascending order: of the
+            sums that this participant asks for, under its own name, and of every receiver that it
+            is a sender to. Keys go to all peers, since senders of one sum need not be neighbours
+            of each other.
         min_senders: fewest senders of a sum that it asks for, or has a share in; 1 only where
             every sender's share may be opened by itself.
+        missing: agreed senders that a sum may be without; None: any, as long as enough are left.
         aligns: whether gradients are compared at all.
         alignment_bits: of opened values, that an opened alignment may tell (`flows`).
         told_to_all: weights that follow from an alignment are shown to all neighbours, and not
@@ -30,12 +34,14 @@ class GossipSettings:
         max_sums: rounds in which a neighbour is offered the own model at most; None: all.
 
     Raises:
-        ConfigError: a neighbour is doubled, or is the participant itself; or no sender suffices.
+        ConfigError: a sender is doubled, or is the receiver; receivers are not those that this
+            participant asks; or a number is out of range.
     """
 
     name: str
-    neighbours: tuple[str, ...]
+    senders: Mapping[str, tuple[str, ...]]
     min_senders: int = defaults.MIN_SENDERS
+    missing: int | None = None
     aligns: bool = True
     alignment_bits: float = 0.0
     told_to_all: bool = False
@@ -50,10 +56,35 @@ class GossipSettings:
             raise ConfigError(
                 "out of range", where="max_sums", found=self.max_sums, expected="1 or more"
             )
-        if len({self.name, *self.neighbours}) != len(self.neighbours) + 1:
+        if self.missing is not None and self.missing < 0:
             raise ConfigError(
-                "neighbours must be different peers", where="neighbours", found=self.neighbours
+                "out of range", where="missing", found=self.missing, expected="0 or more"
             )
+        for receiver, senders in self.senders.items():
+            if receiver in senders or list(senders) != sorted(set(senders)):
+                raise ConfigError(
+                    "senders must be different peers of their receiver, in ascending order",
+                    where=f"senders[{receiver}]",
+                    found=senders,
+                )
+        if set(self.senders) != {self.name, *self.neighbours}:
+            raise ConfigError(
+                "whoever is a sender to this participant must be a receiver of it",
+                where="senders",
+                found=sorted(self.senders),
+                expected=sorted({self.name, *self.neighbours}),
+            )
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """The peers that it exchanges models or answers with: its agreed senders."""
+        return self.senders.get(self.name, ())
+
+    def fewest(self, receiver: str) -> int:
+        """Fewest senders of a sum for a receiver: all that were agreed on but `missing`."""
+        if self.missing is None:
+            return self.min_senders
+        return max(self.min_senders, len(self.senders.get(receiver, ())) - self.missing)
 
 
 @dataclass(frozen=True, kw_only=True)

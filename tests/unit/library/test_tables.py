@@ -206,15 +206,15 @@ def test_a_frame_without_a_label_is_told_so(frame):
 
 class TestSamples:
     def test_from_a_frame(self, frame):
-        samples = sf.Samples.of(frame(rows(40, 0)), label="outcome")
+        samples = sf.make_samples(frame(rows(40, 0)), label="outcome")
         assert (len(samples), samples.classes, samples.features.shape[1]) == (40, 2, 2)
         with pytest.raises(DataError, match="needs the column to predict"):
-            sf.Samples.of(frame(rows(40, 0)))
+            sf.make_samples(frame(rows(40, 0)))
 
     def test_from_arrays_with_any_names_of_classes(self):
-        samples = sf.Samples.of((np.zeros((3, 2)), np.array([2, 1, 2])))
+        samples = sf.make_samples((np.zeros((3, 2)), np.array([2, 1, 2])))
         assert samples.labels.tolist() == [1, 0, 1]
-        assert sf.Samples.of((np.zeros((2, 2)), ["b", "a"])).labels.tolist() == [1, 0]
+        assert sf.make_samples((np.zeros((2, 2)), ["b", "a"])).labels.tolist() == [1, 0]
 
     @pytest.mark.parametrize(
         ("features", "labels", "classes"),
@@ -227,7 +227,7 @@ class TestSamples:
         ],
     )
     def test_what_is_no_array_of_numbers_is_refused(self, features, labels, classes):
-        with pytest.raises(DataError, match=r"Samples\.of"):
+        with pytest.raises(DataError, match=r"make_samples"):
             sf.Samples(features, labels, classes)
 
 

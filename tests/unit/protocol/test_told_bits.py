@@ -163,7 +163,11 @@ def test_a_later_process_has_new_keys_which_have_told_nothing():
 
 
 def test_a_key_must_outlast_a_round():
-    gossip = GossipSettings(name="ann", neighbours=("bea",), alignment_bits=alignment_bits(5))
+    gossip = GossipSettings(
+        name="ann",
+        senders={"ann": ("bea",), "bea": ("ann",)},
+        alignment_bits=alignment_bits(5),
+    )
     assert alignment_bits(5) == pytest.approx(2.585, abs=1e-3)
     with pytest.raises(ConfigError, match="key_bits"):
         dataclasses.replace(SETTINGS, key_bits=ROUND_BITS - 0.01)
