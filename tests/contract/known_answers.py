@@ -3,7 +3,7 @@
 Inputs are words of SHAKE-128: word i of a label is the little-endian number in bytes 8 i to 8 i + 7
 of its output. A residue is such a word modulo its prime. Outputs are residues as little-endian u32
 in the order (ciphertext, polynomial, prime, place), told by their SHA-256 and the first four of
-every row. `docs/known-answers.md` says it for other implementations.
+every row. `docs/notebook/known-answers.md` says it for other implementations.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from securefair.config.base import Ratio, Section
 class EncryptionSection(Section):
     """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
 
+    own_matter = frozenset({"backend"})  # their ciphertexts are the same
+
     backend: Literal["seal", "rns", "clear"] = Field(
         default=defaults.BACKEND,
         description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
@@ -44,7 +46,7 @@ class EncryptionSection(Section):
 
 
 class DisclosureSection(Section):
-    """[disclosure]: when a teacher stops answering."""
+    """[disclosure]: when a teacher stops answering; each decides for itself."""
 
     fraction: float = Field(
         default=defaults.DISCLOSURE_FRACTION,

@@ -9,8 +9,8 @@ import pytest
 from securefair import ExchangeSpec, plan_exchange
 from securefair.circuit.planner import ExchangePlan
 from securefair.collaboration.sizes import longest_plans
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.errors import PlanError
+from support.agreements import agree
 
 SLOTS = 4096
 IN_SLOTS = {"monomials": False, "pieces": False, "parts": 1}
@@ -53,9 +53,7 @@ def test_every_number_of_few_samples_keeps_the_limits(features, most):
 
 
 def test_a_transfer_admits_the_question_of_an_odd_number_of_blocks():
-    agreed = TransferAgreement(
-        participants=("a", "b", "c"), features=60, classes=2, patients=16384, degree=2
-    )
+    agreed = agree("transfer", ("a", "b", "c"), shape=60, samples=16384, fit="quadratic")
     asked = plan_exchange(agreed.spec_for(3 * SLOTS))
     size = asked.public_key_bytes + asked.evaluation_key_bytes + asked.feature_bytes
     assert size < agreed.limits.sum_request
