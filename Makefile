@@ -22,14 +22,15 @@ setup: $(STAMP)
 # Rebuilt only when what is installed could differ: constraints, metadata or native sources.
 # Whatever is installed has one of the hashes in constraints/.
 # Modules are compiled when they are first loaded, as here: of all that is installed, few ever are.
-$(STAMP): pyproject.toml constraints/torch.txt constraints/development.txt $(wildcard native/*)
+$(STAMP): pyproject.toml lab/pyproject.toml constraints/torch.txt constraints/development.txt $(wildcard native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps --retries 1 \
 	--index-url $(TORCH_INDEX) --requirement constraints/torch.txt
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement constraints/development.txt
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation \
+	--editable . --editable lab
 	$(BIN)/python -m pip check
-	$(BIN)/python -c "import securefair.cli, securefair.library, securefair.run.execute"
+	$(BIN)/python -c "import securefair.cli, securefair.library, securefair.run.execute, securefair_lab"
 	touch $(STAMP)
 
 # Processes that tests start would compile the package anew, each of them.
@@ -53,7 +54,7 @@ test: setup openfhe-if-possible
 # Properties draw half as many examples as in `make test`. No folder is named: the process that only
 # divides the tests would load its conftest.py, and torch.
 test-core: setup
-	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=tests/unit/papers \
+	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=lab/tests/papers \
 	-m "not slow" -k "not openfhe"
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.

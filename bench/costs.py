@@ -18,9 +18,9 @@ import msgspec
 import typer
 from page import PageOption, replace_tables, run_script
 
-from securefair.profiling.scale import TEACHER, ScaleProfile
-from securefair.profiling.sharing_records import SharingCost, SharingProfile
 from securefair.report.wording import data_size, percent
+from securefair_lab.profiling.scale import TEACHER, ScaleProfile
+from securefair_lab.profiling.sharing_records import SharingCost, SharingProfile
 
 PROBABILITIES = "0,0.2,0.4,0.6,0.8,1"
 P = TypeVar("P")

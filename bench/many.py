@@ -20,10 +20,10 @@ import typer
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.data.folder import data_folder
 from securefair.data.rows import read_rows
 from securefair.report import write_text
 from securefair.run.folder import read_run
+from securefair_lab.data.folder import data_folder
 
 
 def main(

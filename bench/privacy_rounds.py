@@ -40,14 +40,7 @@ from privacy_rows import (
 from worth import Results
 from worth_data import DATA_SETS
 
-from securefair.algorithms import (
-    Cycle,
-    EarlyStopping,
-    LogitsRelease,
-    Population,
-    ProjectionRelease,
-    Vpdl,
-)
+from securefair.algorithms import EarlyStopping, LogitsRelease, Population, ProjectionRelease
 from securefair.algorithms.algorithm import Algorithm
 from securefair.algorithms.population import Alignment
 from securefair.algorithms.transfer import own_fits
@@ -56,6 +49,7 @@ from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.transfer import Polynomial
 from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
+from securefair_lab.algorithms import Cycle, Vpdl
 
 Array = NDArray[np.float64]
 ROUNDS, LAMBDA_0, Q, TEMPERATURE = 10, 10.0, 64, 5.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from securefair.papers.comparison import ComparedNumber, Comparison
-from securefair.papers.experiment import Row
-from securefair.papers.stored import stored_result
+from securefair_lab.papers.comparison import ComparedNumber, Comparison
+from securefair_lab.papers.experiment import Row
+from securefair_lab.papers.stored import stored_result
 
 Fields = Mapping[str, object]
 Show = Callable[["Found"], str]

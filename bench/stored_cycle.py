@@ -19,10 +19,10 @@ from stored_cells import (
     worst,
 )
 
-from securefair.papers.cycle_rates import RATES
-from securefair.papers.lambda_choice import CONTENDERS, LAMBDAS, chosen
-from securefair.papers.measures import HELD_OUT
-from securefair.papers.stored import stored_result
+from securefair_lab.papers.cycle_rates import RATES
+from securefair_lab.papers.lambda_choice import CONTENDERS, LAMBDAS, chosen
+from securefair_lab.papers.measures import HELD_OUT
+from securefair_lab.papers.stored import stored_result
 
 READINGS = ("softened", "plain")
 LINKS = ("as printed", "relative")

@@ -15,7 +15,7 @@ from page import PageOption, replace_tables, run_script
 from stored_cells import EVERYONE, Column, Line, fields_of, level, ours, papers, step, table
 from stored_cycle import CYCLE
 
-from securefair.papers.stored import stored_result
+from securefair_lab.papers.stored import stored_result
 
 CFFL_METHODS = (
     ("Standalone", "Standalone", None, None),

@@ -22,10 +22,11 @@ from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.tensor import CipherTensor
 from securefair.ckks.threads import cores, set_threads
 from securefair.exchange.compile import compiled_network
-from securefair.model.networks import balanced_by_values, fold, reference, reference_network
-from securefair.model.networks.reference import ReferenceName
-from securefair.profiling.cnn import profile_cnn
-from securefair.profiling.cnn_task import CnnTask, network_spec
+from securefair.model.networks import balanced_by_values, fold
+from securefair_lab.networks import reference, reference_network
+from securefair_lab.networks.reference import ReferenceName
+from securefair_lab.profiling.cnn import profile_cnn
+from securefair_lab.profiling.cnn_task import CnnTask, network_spec
 
 IMAGES = 64
 

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.data.encoding import encode
-from securefair.data.folder import data_folder
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
 from securefair.data.inference import infer_table
 from securefair.data.proposal import propose
 from securefair.data.rows import Row, read_rows
 from securefair.data.split import stratified_rows
 from securefair.data.table import TableSpec
-from securefair.data.tables.forests import MATERNAL_FILE, STUDENTS_FILE
+from securefair_lab.data.folder import data_folder
+from securefair_lab.data.tables.forests import MATERNAL_FILE, STUDENTS_FILE
 
 Rows = Sequence[Row]
 Numbers = NDArray[np.int64]

@@ -29,20 +29,20 @@ from rich.console import Console
 
 from securefair.cli.ending import errors
 from securefair.data.cache import cached_array, content_key
-from securefair.data.images import (
+from securefair.metrics import accuracy, balanced_accuracy
+from securefair.model.folded import activation_ranges
+from securefair.model.networks import balanced_by_values, fold
+from securefair.model.quantize import quantize
+from securefair_lab.data.images import (
     ImageSet,
     load_cifar10,
     load_fashion_mnist,
     load_ham10000,
     load_mnist,
 )
-from securefair.metrics import accuracy, balanced_accuracy
-from securefair.model.folded import activation_ranges
-from securefair.model.networks import (
+from securefair_lab.networks import (
     EpochReport,
     TrainingRecipe,
-    balanced_by_values,
-    fold,
     larger_network,
     reference,
     reference_network,
@@ -50,9 +50,8 @@ from securefair.model.networks import (
     soft_labels,
     train_network,
 )
-from securefair.model.networks.larger import RECIPE as LARGER_RECIPE
-from securefair.model.networks.reference import ReferenceName
-from securefair.model.quantize import quantize
+from securefair_lab.networks.larger import RECIPE as LARGER_RECIPE
+from securefair_lab.networks.reference import ReferenceName
 
 CALIBRATION_SAMPLES = 2000
 WEIGHT_BITS = (6, 8, 10, 12)

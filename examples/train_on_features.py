@@ -20,9 +20,9 @@ from rich.console import Console
 
 from securefair.cli.ending import errors
 from securefair.data import Samples
-from securefair.data.images import load_cifar10
 from securefair.model import OptimizerConfig, TrainState, build_head, evaluate, train_epochs
 from securefair.model.extractor import efficientnet_lite0, extract_features
+from securefair_lab.data.images import load_cifar10
 
 HIDDEN = 64
 EPOCHS = 15

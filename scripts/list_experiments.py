@@ -1,12 +1,12 @@
-"""Write src/securefair/papers/listing.json, what `securefair reproduce --list` tells.
+"""Write lab/src/securefair_lab/papers/listing.json, what `securefair reproduce --list` tells.
 
 python scripts/list_experiments.py
 """
 
 from __future__ import annotations
 
-from securefair.papers.catalogue import EXPERIMENTS
-from securefair.papers.listing import FILE, written
+from securefair_lab.papers.catalogue import EXPERIMENTS
+from securefair_lab.papers.listing import FILE, written
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import securefair as sf
-from securefair.data import load_population
+from securefair.data import load_heart
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     program = Path(sys.executable).with_name("securefair")
     subprocess.run([program, "doctor"], check=True)
 
-    patients, *_ = load_population("heart", seed=0)
+    patients, *_ = load_heart(seed=0)
     model = sf.build_head("quadratic", features=32, hidden=16, classes=2, seed=0)
     samples = patients.train
     spec = sf.ExchangeSpec(

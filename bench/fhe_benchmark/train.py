@@ -16,8 +16,8 @@ from task import BOUNDS, CLASSES, FEATURES, HIDDEN, MODEL, features
 from torch.nn.functional import cross_entropy
 
 import securefair as sf
-from securefair.data.images import load_mnist
 from securefair.model.balance import balanced_by_weights
+from securefair_lab.data.images import load_mnist
 
 EPOCHS, BATCH, RATE, DECAY, PENALTY = 8, 256, 4e-3, 1e-4, 2e-3
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from securefair import plan_exchange
-from securefair.data.images import load_mnist
+from securefair_lab.data.images import load_mnist
 from support import processes
 
 ROOT = Path(__file__).parents[2]

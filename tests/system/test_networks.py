@@ -16,10 +16,10 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
 from securefair.exchange import compile as compilation
-from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
+from securefair_lab.networks import TrainingRecipe
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
 ROUNDS = 2

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "securefair"
 ROOMS, LAYERS = 30, 10
 LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
-AT_HOME = ("algorithms", "papers", "collaboration/kinds.py")
+AT_HOME = ("algorithms", "collaboration/kinds.py")
 """Where names of algorithms may be compared, besides the folder of each kind."""
 
 
@@ -71,14 +71,11 @@ OTHERWISE = {
     "config/run.py": "the default",
     "library/settings.py": "a section",
     "model/transfer/__init__.py": "a function",
-    "profiling/scale_command.py": "an option",
-    "profiling/scale_transfer.py": "what is measured",
-    "profiling/sharing.py": "what is measured",
 }
 """Where a name of an algorithm stands as a text, which is no reason to compare it."""
 
-MEASURING = (*("alignment", "commands", "scale", "scale_transfer", "sharing", "watched"),)
-"""Modules of `profiling` that measure one kind; `__init__` hands its public names out."""
+MEASURING = ("pricing", "transfer_prices")
+"""Modules of `profiling` that price one kind; `__init__` hands its public names out."""
 
 
 def constant_texts(tree):
@@ -123,7 +120,7 @@ def test_no_folder_of_a_kind_is_imported_but_where_that_kind_is_measured():
             for one in start
         )
     }
-    assert found == {"__init__.py", *(f"profiling/{name}.py" for name in MEASURING)}
+    assert found == {f"profiling/{name}.py" for name in MEASURING}
 
 
 def test_the_search_would_find_a_comparison():
@@ -205,7 +202,6 @@ NO_LIBRARY_ERROR = {
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"ValueError"},
     "sites/site/starting.py": {"KeyboardInterrupt", "KeyError"},
-    "papers/code.py": {"ModuleNotFoundError"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
     "ckks/backends/openfhe_child/__main__.py": {"EOFError"},
@@ -217,7 +213,6 @@ NO_LIBRARY_ERROR = {
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
     "sites/project/card.py": {"ValueError"},
-    "sites/post/streams.py": {"ValueError"},
     "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.

@@ -5,33 +5,23 @@ take the same sharing decisions and to reach the same numbers within its planned
 """
 
 from securefair.algorithms.algorithm import Algorithm, run
-from securefair.algorithms.cycle import Cycle
-from securefair.algorithms.cycle_gossip import CycleGossip
 from securefair.algorithms.early_stopping import EarlyStopping
-from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.population import Population
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.schedule import StepDecay
 from securefair.algorithms.stacked_population import StackedPopulation
-from securefair.algorithms.standalone import Standalone
-from securefair.algorithms.vpdl import Vpdl
 
 __all__ = [
     "Algorithm",
     "StackedPopulation",
-    "Cycle",
-    "CycleGossip",
     "EarlyStopping",
-    "GossipSgd",
     "LogitsRelease",
     "NetworkPopulation",
     "Population",
     "ProjectionRelease",
     "Release",
     "Rounding",
-    "Standalone",
     "StepDecay",
-    "Vpdl",
     "run",
 ]

@@ -10,6 +10,7 @@ import typer
 
 from securefair.cli.ending import Commands
 from securefair.cli.on_demand import CommandsOnDemand
+from securefair.config.extensions import COMMANDS
 from securefair.report.telling import say
 
 __all__ = ["app", "main"]
@@ -38,7 +39,7 @@ PLACES = {
     "refit": (DEPLOY, "securefair.cli.site:refit"),
     "plan": (MEASURE, "securefair.profiling.plan_command:plan"),
     # Families with sub-commands of their own.
-    "profile": (MEASURE, "securefair.profiling.commands:app"),
+    "profile": (MEASURE, "securefair.cli.profiles:app"),
     "identity": (DEPLOY, "securefair.cli.identity:app"),
     "project": (DEPLOY, "securefair.cli.project:app"),
     "site": (DEPLOY, "securefair.cli.site:app"),
@@ -53,7 +54,9 @@ class _Securefair(Commands):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = cast("dict[str, Any]", CommandsOnDemand(PLACES, MEASURE))  # never written
+        self.commands = cast(
+            "dict[str, Any]", CommandsOnDemand(PLACES, MEASURE, COMMANDS)
+        )  # never written
 
 
 app = typer.Typer(

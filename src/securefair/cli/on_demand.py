@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.main import get_group
 
-from securefair.cli.extensions import extensions
+from securefair.config.extensions import extensions
 
 
 class CommandsOnDemand(Mapping[str, Any]):
@@ -23,11 +23,18 @@ class CommandsOnDemand(Mapping[str, Any]):
             of that name, or a `Typer` with sub-commands.
         panel_of_extensions: where commands of installed extensions stand; these are looked for
             only where a name is not among the places, and cannot take one of these names.
+        group: of entry points that name these commands.
     """
 
-    def __init__(self, places: Mapping[str, tuple[str, str]], panel_of_extensions: str) -> None:
+    def __init__(
+        self,
+        places: Mapping[str, tuple[str | None, str]],
+        panel_of_extensions: str | None,
+        group: str,
+    ) -> None:
         self._places = places
         self._panel = panel_of_extensions
+        self._group = group
         self._made: dict[str, Any] = {}
         self._extensions: Mapping[str, Callable[..., None]] | None = None
 
@@ -53,12 +60,12 @@ class CommandsOnDemand(Mapping[str, Any]):
 
     def _installed(self) -> Mapping[str, Callable[..., None]]:
         if self._extensions is None:
-            found = extensions()
+            found = extensions(self._group)
             self._extensions = {name: found[name] for name in found if name not in self._places}
         return self._extensions
 
 
-def _made(command: Callable[..., None] | typer.Typer, panel: str) -> Any:
+def _made(command: Callable[..., None] | typer.Typer, panel: str | None) -> Any:
     """A command of click's, as typer makes it."""
     alone = typer.Typer()
     if isinstance(command, typer.Typer):

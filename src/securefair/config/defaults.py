@@ -39,6 +39,7 @@ BASIS: Final = "public"
 Q = 64  # of a projection
 TRANSFER_Q = 32
 PEERS = 8
+MISSING_TEACHERS = 1  # teachers of a mean that may be away
 PREVALENCE: Final = "own"
 TEMPERATURE = 5.0
 LAMBDA_0 = 30.0

@@ -37,6 +37,14 @@ class TransferSection(Section):
         description="Others that a hospital asks, or some more: the seed draws groups of so many "
         "and one, in which everybody asks everybody",
     )
+    missing: int = Field(
+        default=defaults.MISSING_TEACHERS,
+        ge=0,
+        le=1000,
+        description="Teachers that a mean may be without, never so many that fewer than two are "
+        "left; if more are away there is none. All hospitals of a group but so many and one know "
+        "the fit of another if they work together",
+    )
 
 
 def degree_of(section: TransferSection) -> Degree:

@@ -43,6 +43,17 @@ AnswersOption = Annotated[
     int, typer.Option(help="To one upload: how often seconds and bytes count in the choice.")
 ]
 EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Threads of all libraries together (default: all cores)."),
+]
+RepeatsOption = Annotated[int, typer.Option(min=1, help="Figures are medians of so many runs.")]
+WarmOption = Annotated[
+    bool,
+    typer.Option(
+        "--warm", help="Measure touched memory, not a fresh process as users meet it (default)."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096

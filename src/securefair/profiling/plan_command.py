@@ -132,6 +132,6 @@ def plan(
     if security is not None:
         Screen().print(estimate_text(security))
     if cost is not None and prices is not None:
-        from securefair.profiling.scale_table import estimate_text as cost_text
+        from securefair.profiling.estimate_table import estimate_text as cost_text
 
         Screen().print(cost_text(cost, prices, spec))

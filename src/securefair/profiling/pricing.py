@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig
-from securefair.profiling.alignment import measuring_averages
 from securefair.profiling.cost_model import load_model
 from securefair.profiling.estimate import Estimate, estimate
-from securefair.profiling.scale_transfer import foretold, load_transfer, measuring
+from securefair.profiling.transfer_prices import foretold, load_transfer, measuring
+
+if TYPE_CHECKING:
+    from securefair.collaboration.gossip.agreement import GossipAgreement
 
 MEASURE = "securefair profile scale --out cost.json"
 
@@ -52,9 +54,21 @@ def _one_exchange(
     return foretold(load_transfer(prices), agreed)
 
 
+def _measuring_averages(agreed: GossipAgreement) -> str:
+    """The commands that measure one sum and one comparison of gradients, as agreed."""
+    spec, aligned = agreed.sum_plan.spec, agreed.alignment.spec
+    return (
+        f"securefair profile averaging --averaging {agreed.gossip.averaging} "
+        f"--parameters {spec.parameters} --senders {spec.senders} --bound {spec.bound} "
+        f"--precision {spec.precision} --flooding-bits {spec.flooding_bits}; "
+        f"securefair profile alignment --dimension {aligned.dimension} "
+        f"--sketch {aligned.sketch or 0} --flooding-bits {aligned.flooding_bits}"
+    )
+
+
 PRICINGS = {
     "rounds": Pricing(lambda _: MEASURE, _rounds),
     "one exchange": Pricing(measuring, _one_exchange),
-    "averages": Pricing(measuring_averages, None),
+    "averages": Pricing(_measuring_averages, None),
 }
 """By the name that kinds give."""

@@ -1,7 +1,8 @@
 """This participant as receiver: whose models it averages with its own, and how it gets the sum.
 
-    step done -> offers to and from all neighbours -> at least `min_senders` share: ask each for its
-    share -> all shares: ask for the keys -> all keys: combine
+    step done -> offers to and from all neighbours -> as many share as a sum needs
+    (`GossipSettings.fewest`): ask each for its share -> all shares: ask for the keys -> all keys:
+    combine
 
 A share that is late costs its sender its place: the sum is asked for again without it, under fresh
 masks, as long as enough are left and no key has been asked for. After that it is given up: senders
@@ -105,7 +106,7 @@ def link(turn: Turn, *, late: bool = False) -> None:
     if awaited and not late:
         return
     senders = tuple(sorted(name for name in neighbours if offers.get(name)))
-    if len(senders) < gossip_of(turn).min_senders:
+    if len(senders) < _fewest(turn):
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LINKED))
@@ -200,7 +201,7 @@ def gossip_of(turn: Turn) -> GossipSettings:
             stopped before.
     """
     gossip = turn.settings.gossip
-    return GossipSettings(name="", neighbours=()) if gossip is None else gossip
+    return GossipSettings(name="", senders={"": ()}) if gossip is None else gossip
 
 
 def _on_part(turn: Turn, current: Sum, name: str, message: Share) -> None:
@@ -267,11 +268,16 @@ def _without_lost(turn: Turn, current: Sum) -> None:
     # Keys are asked for as soon as all shares are there, and whoever was asked for one may have
     # given it away, even if it never arrived.
     asked_for_keys = len(current.closed) == len(current.senders)
-    if asked_for_keys or len(left) < gossip_of(turn).min_senders:
+    if asked_for_keys or len(left) < _fewest(turn):
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LOST))
     _ask(turn, current.attempt + 1, left)
+
+
+def _fewest(turn: Turn) -> int:
+    gossip = gossip_of(turn)
+    return gossip.fewest(gossip.name)
 
 
 def _ask(turn: Turn, attempt: int, senders: tuple[str, ...]) -> None:

@@ -186,23 +186,25 @@ def _check_due(turn: Turn, name: str, round_number: int) -> None:
 
 
 def _check_request(turn: Turn, name: str, message: ShareRequest) -> None:
+    """Who is in a sum was agreed on: a receiver that chose would take the smallest sets it could.
+
+    In them it would have enough senders on its side to know what is left: one share.
+    """
     gossip, senders = receiving.gossip_of(turn), message.senders
-    own = gossip.name
-    known = set(turn.memory.peers) | {own}
+    agreed = gossip.senders.get(name, ())
     if (
-        len(senders) < gossip.min_senders
+        len(senders) < gossip.fewest(name)
         or list(senders) != sorted(set(senders))
-        or own not in senders
-        or name in senders
-        or not set(senders) <= known
+        or gossip.name not in senders
+        or not set(senders) <= set(agreed)
     ):
         raise RemoteProtocolError(
-            "asks for a sum over impossible senders",
+            "asks for a sum over other senders than agreed",
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
             found=", ".join(senders),
-            expected=f"at least {gossip.min_senders} participants in ascending order, {own} among "
-            "them and the receiver not",
+            expected=f"at least {gossip.fewest(name)} of {', '.join(agreed)} in ascending order, "
+            f"{gossip.name} among them",
         )
 
 

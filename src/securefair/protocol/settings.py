@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from securefair.config import defaults
 from securefair.errors import ConfigError
-from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
+from securefair.protocol.flows import OFFER_BITS, QUERY_BITS, REPLY_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
+
+EVER = 1 << 31
+"""Rounds, more than any collaboration has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +25,13 @@ class GossipSettings:
 
     Args:
         name: of this participant, as it stands in lists of senders.
-        neighbours: the peers that it compares gradients and exchanges models with; keys go to all
-            peers, since senders of one sum need not be neighbours of each other.
+        senders: everybody who is agreed to be a sender to a receiver, in ascending order: of the
+            sums that this participant asks for, under its own name, and of every receiver that it
+            is a sender to. Keys go to all peers, since senders of one sum need not be neighbours
+            of each other.
         min_senders: fewest senders of a sum that it asks for, or has a share in; 1 only where
             every sender's share may be opened by itself.
+        missing: agreed senders that a sum may be without; None: any, as long as enough are left.
         aligns: whether gradients are compared at all.
         alignment_bits: of opened values, that an opened alignment may tell (`flows`).
         told_to_all: weights that follow from an alignment are shown to all neighbours, and not
@@ -30,12 +39,14 @@ class GossipSettings:
         max_sums: rounds in which a neighbour is offered the own model at most; None: all.
 
     Raises:
-        ConfigError: a neighbour is doubled, or is the participant itself; or no sender suffices.
+        ConfigError: a sender is doubled, or is the receiver; receivers are not those that this
+            participant asks; or a number is out of range.
     """
 
     name: str
-    neighbours: tuple[str, ...]
+    senders: Mapping[str, tuple[str, ...]]
     min_senders: int = defaults.MIN_SENDERS
+    missing: int | None = None
     aligns: bool = True
     alignment_bits: float = 0.0
     told_to_all: bool = False
@@ -50,10 +61,35 @@ class GossipSettings:
             raise ConfigError(
                 "out of range", where="max_sums", found=self.max_sums, expected="1 or more"
             )
-        if len({self.name, *self.neighbours}) != len(self.neighbours) + 1:
+        if self.missing is not None and self.missing < 0:
             raise ConfigError(
-                "neighbours must be different peers", where="neighbours", found=self.neighbours
+                "out of range", where="missing", found=self.missing, expected="0 or more"
             )
+        for receiver, senders in self.senders.items():
+            if receiver in senders or list(senders) != sorted(set(senders)):
+                raise ConfigError(
+                    "senders must be different peers of their receiver, in ascending order",
+                    where=f"senders[{receiver}]",
+                    found=senders,
+                )
+        if set(self.senders) != {self.name, *self.neighbours}:
+            raise ConfigError(
+                "whoever is a sender to this participant must be a receiver of it",
+                where="senders",
+                found=sorted(self.senders),
+                expected=sorted({self.name, *self.neighbours}),
+            )
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """The peers that it exchanges models or answers with: its agreed senders."""
+        return self.senders.get(self.name, ())
+
+    def fewest(self, receiver: str) -> int:
+        """Fewest senders of a sum for a receiver: all that were agreed on but `missing`."""
+        if self.missing is None:
+            return self.min_senders
+        return max(self.min_senders, len(self.senders.get(receiver, ())) - self.missing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +111,9 @@ class MachineSettings:
         asked: peers that this participant asks, where it distils; None: all.
         answered: peers that it answers; None: all.
         key_bits: most bits of opened values that control messages tell one peer under one key
-            (`flows`). Keys are renewed before the round that could exceed it; None: never.
+            (`flows`), whatever is opened; None: any.
         key_openings: most answers of one peer that are opened under one key, where a model learns
-            from them; they are renewed before the next. None: never.
+            from them; None: any. `key_rounds` follows from both.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -123,12 +159,6 @@ class MachineSettings:
             ),
             ("keep_rounds", self.keep_rounds, self.keep_rounds >= 0, ">= 0 rounds"),
             (
-                "key_bits",
-                self.key_bits,
-                self.key_bits is None or self.key_bits >= self.round_bits,
-                f">= {self.round_bits:.2f} bits, which a round may tell",
-            ),
-            (
                 "key_openings",
                 self.key_openings,
                 self.key_openings is None or self.key_openings >= 1,
@@ -138,15 +168,45 @@ class MachineSettings:
         for where, found, holds, expected in checks:
             if not holds:
                 raise ConfigError("out of range", where=where, found=found, expected=expected)
+        if self.key_bits is not None and not self.key_bits >= self.round_bits:
+            raise ConfigError(
+                "out of range",
+                where="key_bits",
+                found=self.key_bits,
+                expected=f">= {self.round_bits:.2f} bits, which a round may tell",
+            )
 
     @property
     def round_bits(self) -> float:
         """Most bits of opened values that the control messages of one round tell one peer."""
+        return self.most_bits(1)
+
+    def most_bits(self, rounds: int) -> float:
+        """Most bits of opened values that so many rounds in a row tell one peer.
+
+        Replies count in every round: in a forced one an answer may fail, and say so.
+        """
         gossip = self.gossip
+        forced = math.ceil(rounds / self.forced_every)
         if gossip is None:
-            return ROUND_BITS
+            periods = 1 + math.ceil((rounds - 1) / self.forced_every)
+            return REPLY_BITS * rounds + (0 if self.always_share else QUERY_BITS * periods)
         alignments = len(gossip.neighbours) if gossip.told_to_all else 1
-        return ROUND_BITS + OFFER_BITS + alignments * gossip.alignment_bits
+        compared = forced * (REPLY_BITS + alignments * gossip.alignment_bits)
+        return OFFER_BITS * rounds + (compared if gossip.aligns else 0)
+
+    @cached_property
+    def key_rounds(self) -> int | None:
+        """Rounds after which everybody makes new keys; None: one serves for ever.
+
+        So many that neither limit is exceeded, whatever is opened in them. It follows from what was
+        agreed on and from nothing else: keys that were renewed when they are spent would tell
+        everybody how much somebody was told.
+        """
+        most = EVER if self.key_openings is None else min(EVER, self.key_openings)
+        if self.key_bits is not None:
+            most = bisect_right(range(1, most + 1), self.key_bits, key=self.most_bits)
+        return None if most == EVER else most
 
     def free(self, round_number: int) -> bool:
         """Whether everyone is asked and answered in this round, so that doing so tells nothing."""

@@ -76,6 +76,13 @@ class Blobs:
             )
         return data
 
+    def size(self, blob: str) -> int:
+        """Bytes of a file; 0 where it is missing."""
+        try:
+            return (self._folder / blob).stat().st_size
+        except OSError:
+            return 0
+
     def drop(self, blob: str | None) -> None:
         """A row that named this file is gone."""
         if blob is not None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.config import RunConfig
-from securefair.data import PARTITIONERS, ParticipantData, load_population
+from securefair.config.extensions import data_set_of
+from securefair.data import ParticipantData, load_heart
 from securefair.data.split import keep_training
 from securefair.user.own import load_own
+
+PACKAGED = {"heart": load_heart}
+"""Data sets that come with the package, which have participants of their own."""
 
 
 def load_participants(
@@ -46,11 +50,10 @@ def _as_trained(own: ParticipantData, config: RunConfig, seed: int) -> Participa
 def _all_samples(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:
     if config.data.own:
         return load_own(config, seed, outlines=outlines)
-    partition = config.data.partition
-    partitioner = None
-    if partition is not None:
-        settings = partition.model_dump(exclude={"kind"})
-        partitioner = PARTITIONERS[partition.kind](**settings)
-    return load_population(
-        config.data.source, partitioner, test_fraction=config.data.test_fraction, seed=seed
+    data = config.data
+    if data.source in PACKAGED:
+        return PACKAGED[data.source](seed, data.test_fraction)
+    found: list[ParticipantData] = data_set_of(data.source)(
+        data.partition, test_fraction=data.test_fraction, seed=seed
     )
+    return found

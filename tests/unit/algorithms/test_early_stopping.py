@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import EarlyStopping, Standalone, run
+from securefair.algorithms import EarlyStopping, run
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
+from securefair_lab.algorithms import Standalone
 
 
 def parameters(train_state):

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import Cycle, EarlyStopping, Standalone, Vpdl, run
+from securefair.algorithms import EarlyStopping, run
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.schedule import StepDecay
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
 from securefair.model.training import OptimizerConfig
+from securefair_lab.algorithms import Cycle, Standalone, Vpdl
 
 MATRICES = ("reputation", "alignment", "distillation_loss", "cross_entropy", "accuracy")
 

@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.algorithms import Cycle, LogitsRelease, ProjectionRelease
+from securefair.algorithms import LogitsRelease, ProjectionRelease
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model import block_signs, public_indices, public_rows, student_basis
+from securefair_lab.algorithms import Cycle
 
 
 @pytest.mark.parametrize(

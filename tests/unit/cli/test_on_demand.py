@@ -8,6 +8,7 @@ import typer.testing
 
 from securefair.cli import MEASURE, PLACES, app, on_demand
 from securefair.cli.on_demand import CommandsOnDemand
+from securefair.config.extensions import COMMANDS
 
 LOADED = """
 import json, sys, typer
@@ -27,7 +28,7 @@ def test_a_start_imports_the_command_that_was_asked_for_and_no_other():
     before, after = (places.intersection(names) for names in json.loads(done.stdout))
     assert before == set()
     assert after == {"securefair.cli.budget"}
-    assert "securefair.papers" not in json.loads(done.stdout)[1]
+    assert "securefair_lab.papers" not in json.loads(done.stdout)[1]
 
 
 def test_every_command_is_made_under_its_own_name_in_its_panel():
@@ -63,8 +64,8 @@ def test_a_name_that_nobody_has_is_refused_with_the_one_that_was_meant(invoke):
 
 
 def test_an_extension_takes_no_name_of_ours(monkeypatch):
-    monkeypatch.setattr(on_demand, "extensions", lambda: {"plan": print, "other": other})
-    commands = CommandsOnDemand(PLACES, MEASURE)
+    monkeypatch.setattr(on_demand, "extensions", lambda _: {"plan": print, "other": other})
+    commands = CommandsOnDemand(PLACES, MEASURE, COMMANDS)
     assert list(commands) == [*PLACES, "other"]
     assert len(commands) == len(PLACES) + 1
     assert commands["plan"].callback is not print

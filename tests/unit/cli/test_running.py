@@ -13,6 +13,7 @@ from securefair.errors import ModelError
 from securefair.records import RunResult
 from securefair.report import write_bytes
 from securefair.run.folder import read_result
+from securefair.user import participants
 
 pytestmark = pytest.mark.slow
 
@@ -215,7 +216,7 @@ class TestRefusals:
             samples = Samples(features, labels, 2)
             return [ParticipantData("ann", samples, samples)]
 
-        monkeypatch.setattr("securefair.user.participants.load_population", load)
+        monkeypatch.setitem(participants.PACKAGED, "heart", load)
         assert_refused(invoke("demo", "--out", "out"), tmp_path / "out", *words)
 
     def test_a_file_in_the_way_of_the_folder(self, invoke, captured, tmp_path):

@@ -8,11 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.algorithms import Cycle, EarlyStopping, Population, Standalone, Vpdl
+from securefair.algorithms import EarlyStopping, Population
 from securefair.collaboration.state import NotStorableError, decode_state, encode_state
 from securefair.errors import DataError
 from securefair.model.heads import build_head
 from securefair.model.training import OptimizerConfig, TrainState, train_epochs
+from securefair_lab.algorithms import Cycle, Standalone, Vpdl
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,15 @@ SETTINGS = MachineSettings(
         fraction_per_version=None,
     ),
     round_seconds=10.0,
-    gossip=GossipSettings(name="ann", neighbours=NEIGHBOURS),
+    gossip=GossipSettings(
+        name="ann",
+        senders={
+            "ann": NEIGHBOURS,
+            "bea": ("ann", "cem", "dan", "eve"),
+            "cem": ("ann", "bea", "dan"),
+            "dan": ("ann", "bea", "cem"),
+        },
+    ),
 )
 WILLING = dict.fromkeys(NEIGHBOURS, 1.0)
 

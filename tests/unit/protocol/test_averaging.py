@@ -257,9 +257,26 @@ class TestHosts:
 
     def test_settings_refuse_what_cannot_be(self):
         with pytest.raises(ConfigError, match="different peers"):
-            GossipSettings(name="ann", neighbours=("ann", "bea"))
-        with pytest.raises(ConfigError, match="min_senders"):
-            GossipSettings(name="ann", neighbours=NEIGHBOURS, min_senders=0)
+            GossipSettings(name="ann", senders={"ann": ("ann", "bea"), "bea": ("ann",)})
+        with pytest.raises(ConfigError, match="must be a receiver"):
+            GossipSettings(name="ann", senders={"ann": ("bea", "cem"), "bea": ("ann",)})
+        for wrong in ({"min_senders": 0}, {"missing": -1}, {"max_sums": 0}):
+            with pytest.raises(ConfigError, match=next(iter(wrong))):
+                dataclasses.replace(SETTINGS.gossip, **wrong)
+
+    def test_all_agreed_senders_but_so_many_make_a_sum(self):
+        senders = {
+            "ann": ("bea", "cem", "dan"),
+            "bea": ("ann", "cem", "dan"),
+            "cem": ("ann", "bea"),
+            "dan": ("ann",),
+        }
+        gossip = GossipSettings(name="ann", senders=senders)
+        assert gossip.neighbours == ("bea", "cem", "dan")
+        assert gossip.fewest("bea") == 2
+        for missing, fewest in ((0, 3), (1, 2), (2, 2)):
+            gossip = dataclasses.replace(gossip, missing=missing)
+            assert [gossip.fewest(name) for name in ("bea", "cem")] == [fewest, 2]
 
     def test_where_nobody_averages_messages_of_gossip_are_blamed(self):
         settings = dataclasses.replace(SETTINGS, gossip=None)

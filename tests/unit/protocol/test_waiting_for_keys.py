@@ -29,7 +29,11 @@ SETTINGS = MachineSettings(
     ),
     round_seconds=10.0,
     setup_seconds=500.0,
-    gossip=GossipSettings(name="me", neighbours=PEERS, aligns=False),
+    gossip=GossipSettings(
+        name="me",
+        senders={name: tuple(sorted({"me", *PEERS} - {name})) for name in ("me", *PEERS)},
+        aligns=False,
+    ),
 )
 
 

@@ -317,7 +317,7 @@ def test_alignments_are_what_the_reference_forms():
     """Answers and alignments of the protocol are those of the algorithm in the clear."""
     from dataclasses import replace
 
-    from securefair.algorithms import Cycle, LogitsRelease, run
+    from securefair.algorithms import LogitsRelease, run
     from securefair.collaboration.controls import population_of
     from securefair.collaboration.distillation.kind import CYCLE
     from securefair.collaboration.distillation.private_alignments import private_alignments
@@ -325,6 +325,7 @@ def test_alignments_are_what_the_reference_forms():
     from securefair.collaboration.privacy import privacy_of
     from securefair.collaboration.private import private_teachers
     from securefair.user.participants import load_participants
+    from securefair_lab.algorithms import Cycle
 
     config = small(**ALIGNMENTS | {"training.rounds": 3, "encryption.precision": 2**-16})
     data = load_participants(config, 0)

@@ -1,9 +1,10 @@
-"""Means that were given: every student gets one function of its teachers, whatever it asks.
+"""Means that were given: whoever works together gets one sum of fits, whatever it asks.
 
-Two means over teachers that differ by one tell that one's answer, in one round or in two. So a
-teacher gives a student means over one set of teachers only, and from one fit of its own. As all
-teachers keep to that, all that the student ever gets is of one sum of fits: neither a peer that is
-away nor one whose patients changed can be taken out of it.
+Two means over teachers that differ by one tell that one's answer, in one round or in two, to one
+student or to two that put them together. So a teacher gives means from one fit of its own only, and
+of any two students it tells only what they had from either mean alone: but for the two themselves,
+who know their own fits, the means are over the same teachers. So neither a peer that is away for
+one student, nor one whose patients changed, can be taken out of a sum.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ class Given:
         Raises:
             LedgerError: names what differs.
         """
-        before = self.means.get(student)
-        if before is None or before == (version, senders):
-            return
-        known, named = before
-        raise LedgerError(
-            f"two means of different fits would tell {student} of a single teacher",
-            where="transfer.opened",
-            found=f"version {version} of the own fit, {', '.join(senders)}",
-            expected=f"version {known}, {', '.join(named)}",
-            hint="It goes on with what it was told before",
-        )
+        for other, (known, named) in self.means.items():
+            apart = {student, other}
+            if (known, set(named) - apart) != (version, set(senders) - apart):
+                raise LedgerError(
+                    f"two means of different fits would tell {_and(student, other)} of a single "
+                    "teacher",
+                    where="transfer.opened",
+                    found=f"version {version} of the own fit, {', '.join(senders)}",
+                    expected=f"version {known}, {', '.join(named)}",
+                    hint="It goes on with what it was told before",
+                )
 
     def plus(self, student: str, version: int, senders: tuple[str, ...]) -> Given:
         """With one mean more.
@@ -49,3 +50,7 @@ class Given:
         """
         self.check(student, version, senders)
         return Given({**self.means, student: (version, senders)})
+
+
+def _and(student: str, other: str) -> str:
+    return student if student == other else f"{student} and {other}"

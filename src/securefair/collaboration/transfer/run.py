@@ -112,7 +112,8 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         for own in asking:
             own.asks = False  # whoever got no answer goes on without
             if not own.notes.senders:
-                self.problems.append(_unanswered(own.name, anew=self.finished > 0))
+                missing = self.agreement.missing_of(own.name)
+                self.problems.append(_unanswered(own.name, missing, anew=self.finished > 0))
             elif own.transferred.trust.left_out:
                 self.problems.append(_left_out(own.name, own.transferred.trust.left_out))
             self.audit.check(own, self.engine.participants)
@@ -281,12 +282,15 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         )
 
 
-def _unanswered(student: str, *, anew: bool) -> str:
+def _unanswered(student: str, missing: int | None, *, anew: bool) -> str:
+    rule = ""
+    if missing is not None:
+        rule = f" (a mean is over all its teachers{f' but {missing}' if missing else ''})"
     if not anew:
-        return f"{student} opened no answer and goes on without peers"
+        return f"{student} opened no answer{rule} and goes on without peers"
     return (
-        f"{student} opened no further answer and goes on with what its peers said of its earlier "
-        "patients"
+        f"{student} opened no further answer{rule} and goes on with what its peers said of its "
+        "earlier patients"
     )
 
 

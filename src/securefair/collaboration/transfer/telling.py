@@ -13,18 +13,19 @@ from securefair.collaboration.telling import (
 )
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.transfer.peers import Opened, asked_peers, opened_of
+from securefair.model.transfer.peers import Opened, asked_peers, missing_of, opened_of
 from securefair.records import RunResult
 
 
 def opens(config: RunConfig, names: Sequence[str]) -> Opened:
-    """What students of these participants opened, as `TransferAgreement.opens`.
-
-    How large groups are does not depend on the seed.
-    """
+    """What students of these participants opened, as `TransferAgreement.opens`."""
     section = config.transfer
-    most = max(len(asked_peers(names, name, section.peers, seed=0)) for name in names)
-    return opened_of(None if section.opened == "auto" else section.opened, most)
+    return opened_of(section.opened, max(_teachers(config, names)))
+
+
+def _teachers(config: RunConfig, names: Sequence[str]) -> set[int]:
+    """How many teachers students have: how large groups are does not depend on the seed."""
+    return {len(asked_peers(names, name, config.transfer.peers, seed=0)) for name in names}
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
@@ -64,6 +65,20 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
     ]
 
 
+def _colluding(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+    """How many must work together to know a single fit out of means."""
+    counts = _teachers(config, [one.name for one in result.participants])
+    missing = {teachers: missing_of(config.transfer.missing, teachers) for teachers in counts}
+    enough = min(teachers - missing[teachers] for teachers in counts)
+    most = max(missing.values())
+    left = f"but {most} at most that may be away" if most else "without exception"
+    return (
+        f"A mean is over all teachers of a student {left}: teachers refuse any other. So "
+        f"{plural(enough, nouns.participant, nouns.participants)} that work together know the fit "
+        "that another answers from, and fewer do not."
+    )
+
+
 def _renewed(mean: bool) -> str:
     """Who answers whom at a renewal, and what that tells."""
     if not mean:
@@ -98,10 +113,7 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             "A student opens the mean of its teachers' answers and no single one. Enough numbers "
             "reveal the mean of their fits. The ledger above counts them."
         )
-        colluding = (
-            "A student and all but one of its teachers that work together know the answer of the "
-            "one that is left."
-        )
+        colluding = _colluding(config, result, nouns)
         asked = ["It gets no more of them, and of the mean only what it asked all of them alike."]
         tested = "The test is of the mean, and leaves out all answers or none."
     else:

@@ -14,10 +14,20 @@ Opened = Literal["each", "mean"]
 FEWEST_SUMMED = 3
 """Teachers from which on only the sum of their answers is opened, unless the settings say else."""
 
+FEWEST_LEFT = 2
+"""Teachers of a mean: that over one is its answer."""
 
-def opened_of(wanted: Opened | None, teachers: int) -> Opened:
-    """What a student of so many teachers opens; None leaves it to their number."""
-    return wanted or ("mean" if teachers >= FEWEST_SUMMED else "each")
+
+def opened_of(wanted: Literal["auto", "each", "mean"], teachers: int) -> Opened:
+    """What a student of so many teachers opens; "auto" leaves it to their number."""
+    if wanted != "auto":
+        return wanted
+    return "mean" if teachers >= FEWEST_SUMMED else "each"
+
+
+def missing_of(wanted: int, teachers: int) -> int:
+    """How many of so many teachers a mean may be without: never so many that one is left."""
+    return max(0, min(wanted, teachers - FEWEST_LEFT))
 
 
 def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:
@@ -25,9 +35,10 @@ def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tu
 
     The seed divides everybody into as many groups as there can be of `peers` + 1 and more, as equal
     as they get; fewer than twice that are one group. In a group everybody asks everybody. So all
-    that a group ever opens is one sum of its fits, less the own one: nobody finds a single fit but
-    all others of the group together. Sets that overlap would tell more: of ten on a ring that ask
-    eight each, three that work together find the fit of a fourth.
+    that a group ever opens is one sum of its fits, less the own one, over all but the few that may
+    be missing: nobody finds a single fit but all others of it together (`missing_of`). Sets that
+    overlap would tell more: of ten on a ring that ask eight each, three that work together find the
+    fit of a fourth.
     """
     groups = max(1, len(names) // (peers + 1))
     order = np.random.default_rng(derived_seed(seed, "peers", "")).permutation(len(names))

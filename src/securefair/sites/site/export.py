@@ -195,6 +195,8 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
 
 def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
     notes = [f"{name} away" for name in record.away]
+    if (record.offered or record.lost) and not record.combined:
+        notes.append("too few peers for a sum")
     return SiteRound(
         number=record.round,
         answers=tuple(name for name in peers if _answered(record, name)),

@@ -13,10 +13,10 @@ def test_one_logit_stands_for_two_classes(make_hospitals, agree):
 def test_nobody_gets_more_numbers_than_tell_something(make_hospitals, agree):
     agreed = agree(make_hospitals(features=4), q=32)
     assert agreed.numbers_of(17) == 5  # four slopes and an intercept determine a logit
-    assert agree(make_hospitals(), q=32, degree=2).numbers_of(17) == 15
-    assert agree(make_hospitals(), q=32, degree=2).numbers_of(9) == 8  # fewer than samples
+    assert agree(make_hospitals(), q=32, fit="quadratic").numbers_of(17) == 15
+    assert agree(make_hospitals(), q=32, fit="quadratic").numbers_of(9) == 8  # fewer than samples
     assert agreed.spec_for(14).samples == 14
-    assert agree(make_hospitals(), q=32, degree=2).numbers_of(14) == 13
+    assert agree(make_hospitals(), q=32, fit="quadratic").numbers_of(14) == 13
     assert agreed.spec_for(1).q == 1
 
 
@@ -40,7 +40,8 @@ def test_machines_get_what_was_agreed(make_hospitals, agree):
     agreed = agree(make_hospitals())
     settings = agreed.machine_settings("b", DisclosureLimits(student_total=7))
     assert settings.gossip.neighbours == ("a", "c", "d")
-    assert settings.gossip.min_senders == 2
+    assert (settings.gossip.min_senders, settings.gossip.missing) == (2, 1)
+    assert settings.gossip.senders["c"] == ("a", "b", "d")
     assert settings.disclosure.student_total == 7
     assert (
         agree(make_hospitals("ab")).machine_settings("b", DisclosureLimits()).gossip.min_senders
@@ -48,20 +49,35 @@ def test_machines_get_what_was_agreed(make_hospitals, agree):
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "missing", "expected"),
+    [("abc", 1, (0, 2)), ("abcd", 1, (1, 2)), ("abcd", 0, (0, 3)), ("abcd", 9, (1, 2)),
+     ("abcdefghi", 1, (1, 7)), ("abcdefghi", 3, (3, 5))],
+)  # fmt: skip
+def test_a_mean_is_over_all_but_so_many(make_hospitals, agree, names, missing, expected):
+    agreed = agree(make_hospitals(names), opened="mean", missing=missing)
+    assert (agreed.missing_of("a"), agreed.enough_together) == expected
+    assert f"{expected[1]} hospitals together know the fit" in agreed.summary
+
+
+def test_a_single_answer_hides_in_no_sum(make_hospitals, agree):
+    agreed = agree(make_hospitals("abc"))
+    assert (agreed.missing_of("a"), agreed.enough_together) == (None, 1)
+
+
 def test_every_constant_is_in_the_digest(make_hospitals, agree):
     hospitals = make_hospitals()
     digests = {
         agree(hospitals, **change).digest
-        for change in ({}, {"q": 3}, {"opened": "each"}, {"peers": 2}, {"seed": 8}, {"degree": 2},
-                       {"precision": 2**-18}, {"patients": 50})
+        for change in ({}, {"q": 3}, {"opened": "each"}, {"peers": 2}, {"seed": 8}, {"missing": 0},
+                       {"fit": "quadratic"}, {"precision": 2**-18}, {"samples": 50})
     }  # fmt: skip
-    assert len(digests) == 8
+    assert len(digests) == 9
 
 
 @pytest.mark.parametrize(
     ("wrong", "where"),
-    [({"participants": ("a", "a")}, "participants"), ({"participants": ("a",)}, "participants"),
-     ({"peers": 1}, "peers"), ({"q": 0}, "q")],
+    [({"participants": ("a", "a")}, "participants"), ({"participants": ("a",)}, "participants")],
 )  # fmt: skip
 def test_refuses(make_hospitals, agree, wrong, where):
     with pytest.raises(ConfigError) as caught:

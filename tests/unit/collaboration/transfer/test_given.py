@@ -10,7 +10,15 @@ def test_the_same_mean_may_be_given_again_and_no_other():
     for version, senders in ((0, ("b", "c")), (1, ("b", "c", "d")), (0, ("b", "c", "d", "e"))):
         with pytest.raises(LedgerError, match="tell a of a single teacher"):
             given.plus("a", version, senders)
-    assert given.plus("b", 1, ("c", "d")).means["a"] == (0, ("b", "c", "d"))
+
+
+def test_other_students_get_means_over_the_same_hospitals():
+    given = Given().plus("a", 0, ("b", "c", "d"))
+    assert given.plus("b", 0, ("c", "d")).plus("c", 0, ("b", "d")).means["a"][0] == 0
+    assert given.plus("b", 0, ("a", "c", "d")).means["b"] == (0, ("a", "c", "d"))
+    for student, version, senders in (("b", 0, ("d", "e")), ("b", 1, ("c", "d")), ("e", 0, "bc")):
+        with pytest.raises(LedgerError, match=f"tell {student} and a of a single teacher"):
+            given.plus(student, version, tuple(senders))
 
 
 def test_it_survives_a_process():

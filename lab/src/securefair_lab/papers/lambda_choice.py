@@ -1,0 +1,138 @@
+"""What each method is worth at its best lambda_0, where held-out images choose that.
+
+A method of a split is one line of rows, a row for each lambda_0. Each seed chooses for itself: the
+lambda_0 with which its participants are most accurate, on average, on images that nobody trains on.
+No test image has a part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import mean
+
+from securefair_lab.papers.cycle_methods import PLAIN, SOFTENED
+from securefair_lab.papers.experiment import Claim, Row
+from securefair_lab.papers.measures import HELD_OUT, every
+
+LAMBDAS = (10.0, 25.0, 50.0, 100.0, 200.0)
+PRINTED = 50.0
+"""Of the paper, on CIFAR."""
+CONTENDERS = ("VPDL", SOFTENED, PLAIN)
+"""Who has a lambda_0: VPDL, and CYCle with either reading of alignment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """A method of a split at the lambda_0 that held-out images choose.
+
+    Args:
+        lambdas: the choice of each seed.
+        each: every metric of each seed there.
+    """
+
+    lambdas: Sequence[float]
+    each: Mapping[str, Sequence[float]]
+
+    def mean(self, metric: str) -> float:
+        """Over seeds."""
+        return mean(self.each[metric])
+
+
+def name_of(row: Row) -> str:
+    """VPDL, or CYCle's reading; "Standalone" of the control."""
+    return str(row.fields.get("alignment") or row.fields["method"])
+
+
+def lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """(split, name) -> its rows by rising lambda_0; controls have none."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.fields.get("lambda_0") is not None:
+            found.setdefault((str(row.fields["split"]), name_of(row)), []).append(row)
+    return {key: sorted(own, key=_lambda_of) for key, own in found.items()}
+
+
+def chosen(rows: Sequence[Row]) -> dict[tuple[str, str], Chosen]:
+    """(split, name) -> what it is worth at its best; of equal ones the smallest lambda_0."""
+    result = {}
+    for key, own in lines(rows).items():
+        each = zip(*(row.each[HELD_OUT] for row in own), strict=True)
+        best = [own[held_out.index(max(held_out))] for held_out in each]
+        result[key] = Chosen(
+            lambdas=[_lambda_of(row) for row in best],
+            each={
+                metric: [row.each[metric][seed] for seed, row in enumerate(best)]
+                for metric in own[0].metrics
+            },
+        )
+    return result
+
+
+def _lambda_of(row: Row) -> float:
+    return float(str(row.fields["lambda_0"]))
+
+
+def at(rows: Sequence[Row], lambda_0: float | None, metric: str) -> dict[tuple[str, str], float]:
+    """(split, name) -> a mean over seeds at one lambda_0, or at each method's best (None)."""
+    if lambda_0 is None:
+        return {key: best.mean(metric) for key, best in chosen(rows).items()}
+    return {
+        key: row.metrics[metric]
+        for key, own in lines(rows).items()
+        for row in own
+        if _lambda_of(row) == lambda_0
+    }
+
+
+def advantage(
+    rows: Sequence[Row], lambda_0: float | None, metric: str, alignment: str
+) -> dict[str, float]:
+    """Of each split, how far CYCle's number is above VPDL's."""
+    found = at(rows, lambda_0, metric)
+    return {
+        split: value - found[split, "VPDL"]
+        for (split, name), value in found.items()
+        if name == alignment
+    }
+
+
+def _more(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> bool:
+    return every(value > 0 for value in advantage(rows, lambda_0, "MCG", alignment).values())
+
+
+def _fairer(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> bool:
+    return every(value < 0 for value in advantage(rows, lambda_0, "CGS", alignment).values())
+
+
+def _more_on_most(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> bool:
+    return sum(v > 0 for v in advantage(rows, lambda_0, "MCG", alignment).values()) >= 5
+
+
+def _claims(alignment: str) -> list[Claim]:
+    questions: list[tuple[str, Callable[..., bool], float | None]] = [
+        ("CYCle's mean gain (MCG) is above VPDL's on five of seven splits", _more_on_most, PRINTED),
+        *(
+            ("CYCle's mean gain (MCG) is above VPDL's on every split", _more, value)
+            for value in (*LAMBDAS, None)
+        ),
+        *(
+            ("CYCle's gains are spread less than VPDL's (CGS) on every split", _fairer, value)
+            for value in (*LAMBDAS, None)
+        ),
+    ]
+    return [
+        Claim(
+            words=f"{words}; {_where(value)}; {alignment} alignment",
+            holds=partial(holds, lambda_0=value, alignment=alignment),
+        )
+        for words, holds, value in questions
+    ]
+
+
+def _where(lambda_0: float | None) -> str:
+    return "each at its best lambda_0" if lambda_0 is None else f"both at lambda_0 = {lambda_0:g}"
+
+
+LAMBDA_CLAIMS = tuple(claim for alignment in (SOFTENED, PLAIN) for claim in _claims(alignment))

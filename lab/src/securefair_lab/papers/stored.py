@@ -1,0 +1,43 @@
+"""The results that come with the package: what size "cpu" gave, as comparison.json has it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from securefair.report import read_json
+
+if TYPE_CHECKING:
+    from securefair_lab.papers.comparison import Comparison
+
+FOLDER = Path(__file__).parent / "results"
+
+
+class _Seeds(msgspec.Struct, frozen=True):
+    seeds: int
+
+
+def stored_names() -> list[str]:
+    """Of all experiments whose results are stored, in alphabetical order."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+@cache
+def stored_result(name: str) -> Comparison:
+    """The stored result of an experiment.
+
+    Raises:
+        DataError: there is none.
+    """
+    from securefair_lab.papers.comparison import Comparison  # with matplotlib and torch
+
+    return read_json(FOLDER / f"{name}.json", Comparison)
+
+
+def stored_seeds(name: str) -> int:
+    """How many seeds the stored result of an experiment has; 0 where none is stored."""
+    path = FOLDER / f"{name}.json"
+    return read_json(path, _Seeds).seeds if path.exists() else 0

@@ -1,0 +1,1 @@
+"""What researchers measure: sharing, sums, comparisons of gradients, whole networks, growth."""

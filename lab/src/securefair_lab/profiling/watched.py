@@ -1,0 +1,119 @@
+"""Participants that note what their jobs cost, and may hold reputations that never change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.agreement import DistillationAgreement
+from securefair.collaboration.distillation.participant import ModelConfig, Participant
+from securefair.collaboration.distillation.run import EncryptedRun
+from securefair.collaboration.simulated import network_between
+from securefair.data.dataset import ParticipantData
+from securefair.profiling.measure import Clock
+from securefair.protocol.jobs import (
+    AnswerQuery,
+    ImportPeer,
+    Job,
+    OpenAnswer,
+    Opened,
+    PrepareKeysAndFeatures,
+    PrepareQuery,
+    Result,
+)
+from securefair.simulation.engine import Engine
+
+AS_TEACHER = (ImportPeer, AnswerQuery)
+AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
+
+UNLIMITED = DisclosureLimits(fraction=None)
+"""A profile asks what answers cost: the ledger counts them and refuses none."""
+
+
+class WatchedParticipant(Participant):
+    """A participant whose jobs are timed.
+
+    With `reputation`, whatever it thinks of a teacher it reports that reputation instead. Machine,
+    messages, ledger and encryption are those of any other participant, so sharing decisions
+    against a fixed reputation r are answers with probability r outside forced rounds.
+
+    Args:
+        reputation: reputation that it reports of everyone, in [0, 1]; None for its own.
+        data, collaboration, model, seed, backend: as of every participant.
+        clock: in seconds.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        collaboration: DistillationAgreement,
+        model: ModelConfig,
+        *,
+        seed: int,
+        backend: str,
+        reputation: float | None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        super().__init__(
+            data, collaboration, model, seed=seed, backend=backend, disclosure=UNLIMITED
+        )
+        self.reputation = reputation
+        self._clock = clock
+        self.teacher_seconds = 0.0
+        self.student_seconds = 0.0
+
+    def run(self, job: Job) -> Result:
+        """Carry out a job and count its seconds to the role in which it is done."""
+        started = self._clock()
+        result = super().run(job)
+        seconds = self._clock() - started
+        if isinstance(job, AS_TEACHER):
+            self.teacher_seconds += seconds
+        elif isinstance(job, AS_STUDENT):
+            self.student_seconds += seconds
+        if isinstance(job, OpenAnswer) and job.score and self.reputation is not None:
+            return Opened(self.reputation)
+        return result
+
+
+def start_watched(
+    name: str,
+    data: Sequence[ParticipantData],
+    collaboration: DistillationAgreement,
+    model: ModelConfig,
+    *,
+    seed: int,
+    backend: str,
+    reputation: float | None = None,
+    clock: Clock = time.perf_counter,
+) -> tuple[EncryptedRun, list[WatchedParticipant]]:
+    """An encrypted run before its first round, as `start_run` makes them.
+
+    Returns:
+        The run, and its participants.
+    """
+    participants = [
+        WatchedParticipant(
+            own,
+            collaboration,
+            model,
+            seed=seed,
+            backend=backend,
+            reputation=reputation,
+            clock=clock,
+        )
+        for own in data
+    ]
+    for participant in participants:
+        participant.train_alone()
+    network = network_between(participants, seed=seed)
+    run = EncryptedRun(
+        algorithm=name,
+        collaboration=collaboration,
+        engine=Engine(participants, collaboration, network, seed=seed),
+        network=network,
+        audit=None,
+        backend=backend,
+    )
+    return run, participants

@@ -1,0 +1,43 @@
+"""What a reproduction tells at its end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from securefair_lab.papers import reproduction
+from securefair_lab.papers.comparison import Comparison
+from securefair_lab.papers.reproduction import Asked, conclude
+
+
+def test_a_script_reads_what_was_concluded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also what would steer a terminal, which text for people shows as a question mark."""
+    note = "\u202eturned\x1b[31m red"
+    comparison = Comparison(
+        experiment="cycle-table6",
+        paper="cycle",
+        item="Table 6",
+        size="smoke",
+        seeds=1,
+        unit="%",
+        note=note,
+        numbers=[],
+        claims=[],
+    )
+    for name, value in (
+        ("compared_rows", []),
+        ("origins_of_runs", []),
+        ("compare", comparison),
+        ("write_comparison", []),
+        ("write_figure", tmp_path),
+    ):
+        monkeypatch.setattr(reproduction, name, lambda *_, given=value, **__: given)
+    asked = Asked.of("cycle-table6", "smoke", 1, out=tmp_path, data=None, device=None, runs=None)
+    conclude(asked, [], None, against=None, json=True)
+    printed = capsys.readouterr().out
+    assert not {"\u202e", "\x1b"} & set(printed)
+    assert json.loads(printed)["note"] == note

@@ -1,0 +1,126 @@
+"""Honest hospitals as those meet them who work together: machines and hosts, asked by hand.
+
+Whoever works together sends any messages it likes under its own names, to every honest hospital
+others if it likes. An answer is known to them once every honest sender of a sum gave the key of its
+share of that very sum. What they then know of an honest hospital's fits is linear algebra.
+"""
+
+from collections import defaultdict
+
+import msgspec
+import numpy as np
+
+from securefair.collaboration.transfer.exchange import TransferRequest
+from securefair.errors import SecureFairError
+from securefair.protocol.effects import Begin, Blame, Done, Expired, Failed, Received, Run, Send
+from securefair.protocol.messages import (
+    PROTOCOL_VERSION,
+    Hello,
+    Keys,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
+)
+
+
+class Honest:
+    """One hospital that keeps to the protocol.
+
+    Args:
+        host: it, with its machine.
+        publics: keys for masks of everybody, by name.
+    """
+
+    def __init__(self, host, publics):
+        self.host, self.machine, self.publics = host, host.machine, publics
+        self.blamed, self.given = [], set()
+
+    def begin(self, round):
+        self.host.begin(round)
+        coins = dict.fromkeys(self.machine.memory.peers, 0.0)
+        self._do(self.machine.handle(Begin(round, coins, round)))
+        if round == 0:
+            for name in self.machine.memory.peers:
+                hello = Hello(PROTOCOL_VERSION, self.machine.settings.collaboration, None)
+                self.tell(name, hello)
+                self.tell(name, Keys(0, self.publics[name], b""))
+        while self.machine.memory.state.name != "IDLE":  # nobody answers it
+            self._do(self.machine.handle(Expired(round)))
+
+    def tell(self, sender, message):
+        """What it sends back."""
+        sent = self._do(self.machine.handle(Received(sender, message)))
+        return [one for peer, one in sent if peer == sender]
+
+    def _do(self, effects):
+        sent = []
+        for effect in effects:
+            match effect:
+                case Send(peer, message):
+                    sent.append((peer, message))
+                case Blame():
+                    self.blamed.append(effect.reason)
+                case Run(job):
+                    try:
+                        ended = Done(job, self.host.run(job))
+                    except SecureFairError as error:
+                        ended = Failed(job, str(error))
+                    sent += self._do(self.machine.handle(ended))
+        return sent
+
+
+def question(number=0):
+    """A request whose ciphertexts nobody looks at."""
+    return msgspec.msgpack.encode(TransferRequest(5, b"", b"", b"%d" % number))
+
+
+class Together:
+    """Hospitals that work together, and what they opened.
+
+    Args:
+        names: theirs.
+        honest: all others, by name.
+    """
+
+    def __init__(self, names, honest):
+        self.names, self.honest = names, honest
+        self.shares, self.keys = defaultdict(dict), defaultdict(set)
+        self.fits, self.sums = {}, []
+
+    def ask(self, teacher, student, round, attempt, senders, request):
+        """Ask for a share of a sum."""
+        honest = self.honest[teacher]
+        asked = ShareRequest(round, attempt, senders, request)
+        for reply in honest.tell(student, asked):
+            if isinstance(reply, Share):
+                what = student, round, attempt, senders, request
+                now = teacher, honest.host.version
+                fit = self.fits.setdefault(reply.payload, now)  # equal bytes are of the same fit
+                self.shares[what][teacher] = fit
+
+    def reveal(self, teacher, student, round, attempt):
+        """Ask for the key of the share that was made last; note a sum that this opens."""
+        replies = self.honest[teacher].tell(student, ShareReveal(round, attempt))
+        if not any(isinstance(reply, ShareKey) for reply in replies):
+            return
+        for what, shares in self.shares.items():
+            if what[:3] == (student, round, attempt) and teacher in shares:
+                self.keys[what].add(teacher)
+                needed = set(what[3]) - set(self.names)
+                if needed and self.keys[what] == needed:
+                    self.sums.append([shares[name] for name in sorted(needed)])
+
+    def known_of(self):
+        """By honest hospital: how many functions of its fits alone follow from all sums."""
+        fits = sorted({fit for one in self.sums for fit in one})
+        rows = np.array([[float(fit in one) for fit in fits] for one in self.sums])
+        if not self.sums:
+            return dict.fromkeys(self.honest, 0)
+        rank = np.linalg.matrix_rank(rows)
+        known = {}
+        for name in self.honest:
+            others = rows[:, [fit[0] != name for fit in fits]]
+            rest = np.linalg.matrix_rank(others) if others.size else 0
+            known[name] = int(rank - rest)
+        return known
