@@ -78,6 +78,8 @@ class Blobs:
 
     def size(self, blob: str) -> int:
         """Bytes of a file; 0 where it is missing."""
+        if self._folder is None:
+            return 0
         try:
             return (self._folder / blob).stat().st_size
         except OSError:
