@@ -36,7 +36,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links to where a page lies in the site; draw state tables; list what is written once."""
+    """Point links to where a page lies in the site; draw state tables; list what code says."""
     del config, files
     source = page.file.src_uri
     if source in REPOSITORY_PAGES:
