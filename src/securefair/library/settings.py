@@ -46,7 +46,7 @@ def settings(
         ConfigError: there is no such key, a value is out of range or of the wrong type, or the
             algorithm does not read it; names its section and key.
     """
-    reads = kind_of(algorithm).reads
+    kind = kind_of(algorithm)
     for name in set(given) & set(_MOVED):
         if given[name] is not None and not isinstance(given[name], Mapping | Section):
             raise ConfigError(
@@ -55,11 +55,10 @@ def settings(
                 found=type(given[name]).__name__,
                 hint=f"Now {_MOVED[name]}",
             )
-    table = in_sections(given, reads | GENERAL, others=kinds_keys(), source=SOURCE)
-    for dotted in ("model.kind", "transfer.fit"):
-        section, _, key = dotted.partition(".")
-        if model is not None and dotted in reads:
-            table.setdefault(section, {}).setdefault(key, model)
+    table = in_sections(given, kind.reads | GENERAL, others=kinds_keys(), source=SOURCE)
+    if model is not None:
+        section, _, key = kind.model_key.partition(".")
+        table.setdefault(section, {}).setdefault(key, model)
     data = {"source": "python", "entry": ENTRY} | table.pop("data", {})
     run = {"name": "collaboration", "seeds": [seed], "algorithms": ["standalone", algorithm]}
     config = checked_settings(
