@@ -11,10 +11,10 @@ import pytest
 from securefair import ExchangeSpec, Teacher, build_head, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.exchange.request import Request
-from securefair.storage import Cost
+from securefair.storage import KeystoreCost
 
 HEAVY = ("torch", "scipy", "sklearn", "pandas", "pyarrow")
-CHEAP = Cost(log2_n=1)
+CHEAP = KeystoreCost(log2_n=1)
 CLASSES = 2
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="torch computes without them")
