@@ -29,7 +29,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.fairness import mixing
 from securefair.model.training import OptimizerConfig
-from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
+from securefair.protocol.flows import OFFER_BITS, REPLY_BITS
 from securefair.protocol.jobs import Adapt
 from support.agreements import agree
 
@@ -202,7 +202,7 @@ def test_whoever_is_shown_the_weights_of_others_is_charged_for_their_levels(max_
     account = machine.ledger.accounts[ATTACKER]
     bits = alignments * run.agreement.bits_per_alignment + OFFER_BITS
     assert account.bits == pytest.approx(2 * bits)
-    assert machine.settings.round_bits == pytest.approx(bits + ROUND_BITS)
+    assert machine.settings.round_bits == pytest.approx(bits + REPLY_BITS)
 
 
 def test_an_offer_is_charged_until_the_sums_are_spent():
@@ -303,18 +303,17 @@ def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
         epochs.append(introduction.key_epoch)
     assert max(told) <= 16
     assert epochs == sorted(epochs)
-    assert epochs[-1] == 3  # three alignments a key, with their offers
+    assert epochs[-1] == 5  # two alignments a key, with their offers, if one of them failed
     assert not run.problems
     total = asker.machine.ledger.accounts[ATTACKER].bits
     assert total == pytest.approx(12 * (asker.agreement.bits_per_alignment + OFFER_BITS))
 
 
-def test_by_default_a_key_serves_for_8_alignments_and_for_23_once_offers_are_spent(agreement):
+def test_by_default_a_key_serves_for_31_rounds(agreement):
     assert agreement.encryption.key_bits == 64
     settings = agreement.machine_settings(ASKER, DisclosureLimits())
-    told = agreement.bits_per_alignment + agreement.fairness.forced_every * OFFER_BITS
-    assert 1 + (settings.key_bits - settings.round_bits) // told == 8
-    assert 1 + (settings.key_bits - settings.round_bits) // agreement.bits_per_alignment == 23
+    assert settings.key_rounds == 31
+    assert settings.most_bits(31) == pytest.approx(31 * OFFER_BITS + 7 * (2 + 2.585), abs=0.01)
 
 
 def test_a_key_that_one_alignment_could_spend_is_refused():

@@ -35,13 +35,13 @@ class EncryptionSection(Section):
         default=defaults.KEY_BITS,
         ge=16,
         description="Most bits of opened values that queries, declines and weights may tell one "
-        "peer under one key; then there is a new one",
+        "peer under one key; everybody has new ones after as many rounds as keep to it",
     )
     key_openings: int = Field(
         default=defaults.KEY_OPENINGS,
         ge=1,
-        description="Most answers of one peer that are opened under one key; then there is a new "
-        "one",
+        description="Most answers of one peer that are opened under one key, one a round; then "
+        "there are new ones",
     )
 
 
