@@ -33,9 +33,9 @@ spec = sf.ExchangeSpec(
 KEYS = (
     BEGIN
     + """
-from securefair.storage import Cost
+from securefair.storage import KeystoreCost
 
-sf.Student(spec, seed=b"s").save("student", "p", cost=Cost(log2_n=1))
+sf.Student(spec, seed=b"s").save("student", "p", cost=KeystoreCost(log2_n=1))
 """
 )
 ENCRYPT = (
