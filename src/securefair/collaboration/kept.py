@@ -16,9 +16,9 @@ from securefair.data.table import Image, class_names
 from securefair.model.stored import Function
 from securefair.prediction import (
     Calibration,
-    Evaluation,
     HospitalModel,
     ModelCard,
+    ModelEvaluation,
     ModelRecord,
     training_facts,
 )
@@ -87,7 +87,7 @@ def kept_model(
     )
     plain = structs.replace(record, calibration=UNCALIBRATED)
 
-    def tested(function: Function) -> Evaluation:
+    def tested(function: Function) -> ModelEvaluation:
         return score(HospitalModel(plain, function), own.test)
 
     test = score(HospitalModel(record, function), own.test)

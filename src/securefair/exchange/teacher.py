@@ -24,7 +24,7 @@ from securefair.exchange.saved_teacher import (
 )
 from securefair.exchange.upload import Upload, check_keys, check_lengths, receive_upload
 from securefair.model.foldable import Foldable
-from securefair.storage import Amount, Cost, Limits, Secret
+from securefair.storage import Amount, KeystoreCost, Limits, Secret
 
 if TYPE_CHECKING:
     from torch import nn
@@ -106,7 +106,7 @@ class Teacher(Answerer):
         passphrase: str | Secret | None = None,
         *,
         passphrase_file: str | Path | None = None,
-        cost: Cost | None = None,
+        cost: KeystoreCost | None = None,
     ) -> None:
         """Keep the model and what was agreed in a new keystore file, encrypted, of mode 0600.
 
