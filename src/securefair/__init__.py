@@ -35,19 +35,16 @@ if TYPE_CHECKING:
     from securefair.circuit.planner import ExchangePlan, plan_exchange
     from securefair.circuit.spec import ExchangeSpec, HeadBounds
     from securefair.ckks.keys import PublicKeys
-    from securefair.collaboration.disclosure import DisclosureLimits
     from securefair.data.conversion import make_samples
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
     from securefair.exchange.student import Opened, Student
     from securefair.exchange.teacher import Teacher
-    from securefair.fairness.reputation import ReputationRule
     from securefair.library.call import collaborate
     from securefair.library.result import Result
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
     from securefair.model.networks.head import NetworkHead
     from securefair.model.quadratic import Quadratic
-    from securefair.model.training import OptimizerConfig
     from securefair.prediction.estimator import TransferClassifier
     from securefair.prediction.folder import load_model
     from securefair.prediction.hospital_model import HospitalModel
@@ -57,7 +54,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Callback",
-    "DisclosureLimits",
     "ExchangePlan",
     "ExchangeSpec",
     "HeadBounds",
@@ -66,12 +62,10 @@ __all__ = [
     "MlflowLogger",
     "NetworkHead",
     "Opened",
-    "OptimizerConfig",
     "ParticipantData",
     "PublicKeys",
     "Quadratic",
     "QuadraticHead",
-    "ReputationRule",
     "Result",
     "Samples",
     "SecureFairError",
@@ -88,7 +82,6 @@ __all__ = [
 
 _HOME = {
     "Callback": "run.callbacks",
-    "DisclosureLimits": "collaboration.disclosure",
     "ExchangePlan": "circuit.planner",
     "ExchangeSpec": "circuit.spec",
     "HeadBounds": "circuit.spec",
@@ -97,12 +90,10 @@ _HOME = {
     "MlflowLogger": "run.callbacks",
     "NetworkHead": "model.networks.head",
     "Opened": "exchange.student",
-    "OptimizerConfig": "model.training",
     "ParticipantData": "data.dataset",
     "PublicKeys": "ckks.keys",
     "Quadratic": "model.quadratic",
     "QuadraticHead": "model.heads",
-    "ReputationRule": "fairness.reputation",
     "Result": "library.result",
     "Samples": "data.dataset",
     "SecureFairError": "errors",

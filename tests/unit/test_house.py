@@ -69,7 +69,6 @@ def test_no_algorithm_is_compared_outside_its_kind(name):
 OTHERWISE = {
     "config/__init__.py": "a module",
     "config/run.py": "the default",
-    "library/settings.py": "a section",
     "model/transfer/__init__.py": "a function",
 }
 """Where a name of an algorithm stands as a text, which is no reason to compare it."""
