@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from securefair.circuit.spec import ExchangeSpec, HeadBounds
     from securefair.ckks.keys import PublicKeys
     from securefair.collaboration.disclosure import DisclosureLimits
-    from securefair.collaboration.distillation.participant import ModelConfig, Participant
-    from securefair.collaboration.distillation.setup import Collaboration
     from securefair.data.conversion import make_samples
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
@@ -59,7 +57,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Callback",
-    "Collaboration",
     "DisclosureLimits",
     "ExchangePlan",
     "ExchangeSpec",
@@ -67,11 +64,9 @@ __all__ = [
     "HospitalModel",
     "LinearHead",
     "MlflowLogger",
-    "ModelConfig",
     "NetworkHead",
     "Opened",
     "OptimizerConfig",
-    "Participant",
     "ParticipantData",
     "PublicKeys",
     "Quadratic",
@@ -93,7 +88,6 @@ __all__ = [
 
 _HOME = {
     "Callback": "run.callbacks",
-    "Collaboration": "collaboration.distillation.setup",
     "DisclosureLimits": "collaboration.disclosure",
     "ExchangePlan": "circuit.planner",
     "ExchangeSpec": "circuit.spec",
@@ -101,11 +95,9 @@ _HOME = {
     "HospitalModel": "prediction.hospital_model",
     "LinearHead": "model.heads",
     "MlflowLogger": "run.callbacks",
-    "ModelConfig": "collaboration.distillation.participant",
     "NetworkHead": "model.networks.head",
     "Opened": "exchange.student",
     "OptimizerConfig": "model.training",
-    "Participant": "collaboration.distillation.participant",
     "ParticipantData": "data.dataset",
     "PublicKeys": "ckks.keys",
     "Quadratic": "model.quadratic",

@@ -22,7 +22,7 @@ from securefair.storage import Cost, Keystore, Secret, unlock
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-SAVED_FORMAT = 8
+SAVED_FORMAT = 9
 ENTRY = "student"
 
 MAX_OPENINGS = 64

@@ -88,8 +88,6 @@ def _once(step: Step) -> Cost:
         case "paired_linear":
             weights = 2 * step.inputs[0].count * count
             multiply_adds = (weights + count) * out.polys * limbs * n
-            if out.packing == "sample pairs":
-                multiply_adds = (weights // 2 * out.polys + count) * limbs * n
         case "interleaved_linear":
             features, parts = step.inputs[0], step.inputs[0].parts
             groups = -(-count // parts)
@@ -111,23 +109,15 @@ def _once(step: Step) -> Cost:
         case "inner_plain":
             transforms = step.inputs[0].count * limbs
             multiply_adds = step.inputs[0].count * out.polys * limbs * n
-        case "quadratic_plain":
-            ciphertexts = step.inputs[0].count
-            pairs = count * ciphertexts * (ciphertexts + 1) // 2
-            transforms = pairs * limbs
-            multiply_adds = (2 * pairs + 4 * count * ciphertexts) * limbs * n
         case "gather":
             read = written
-        case "relinearize" | "real_parts":
+        case "relinearize" | "real_part":
             transforms, multiply_adds = _switched(count, limbs, n)
             dropped = step.inputs[0].limbs - limbs
             if dropped:  # first; what is added to the switched polynomials needs no transforms
                 transforms += count * (3 * dropped + limbs)
                 multiply_adds += count * 3 * _division(limbs + dropped, dropped)[1] * n
             read += 2 * limbs * (limbs + 1) * n  # the key
-            if step.inputs[0].packing == "sample pairs":
-                multiply_adds += 2 * written
-                written *= 2
         case "rescale":
             before = step.inputs[0].limbs
             each = _division(before, before - limbs)

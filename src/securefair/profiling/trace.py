@@ -27,9 +27,8 @@ _STAGES = {
     "square_sums": "square",
     "add": "add_blocks",
     "subtract": "add_blocks",
-    "real_parts": "conjugate",
+    "real_part": "conjugate",
     "inner_plain": "forms",
-    "quadratic_plain": "forms",
     "gather": "join",
     "multiply": "products",
     "inner": "products",
@@ -99,7 +98,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
     evaluator = observed(PlanningEvaluator(plan.params), write_down)
     factors = plan.factors
     inputs = Inputs(
-        features=[evaluator.load(b"", plan.features) for _ in range(plan.upload_blocks)],
+        features=[evaluator.load(b"", plan.features) for _ in range(plan.blocks)],
         factors=[evaluator.load(b"", factors) for _ in range(plan.blocks)] if factors else [],
         signs=np.ones(plan.blocks, dtype=np.int64),
         coefficients=np.zeros(plan.spec.q, dtype=np.int64),

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.audit import Audit
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import Participant, RoundNotes
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import learning
 from securefair.exchange.student import Student
@@ -23,7 +23,7 @@ from securefair.model.heads import Head
 class ReleaseAudit(Audit):
     """Of what students of distillation open."""
 
-    def __init__(self, collaboration: Collaboration) -> None:
+    def __init__(self, collaboration: DistillationAgreement) -> None:
         super().__init__()
         self._collaboration = collaboration
         self._students: dict[str, tuple[Student, bytes, bytes]] = {}
@@ -47,7 +47,7 @@ class ReleaseAudit(Audit):
         upload = twin.receive(spec, seed, student.public_keys, features, basis)
         question = b""
         if spec.sends_predictions:
-            p = learning.predictions(notes.snapshot, data.train, agreed.temperature)
+            p = learning.predictions(notes.snapshot, data.train, agreed.distillation.temperature)
             question = student.encrypt_predictions(p)
         answer = twin.evaluate(upload, question)
-        return student.open(answer, temperature=agreed.temperature).released
+        return student.open(answer, temperature=agreed.distillation.temperature).released

@@ -21,8 +21,8 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import ModelConfig, Participant, RoundNotes
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.host import KEPT, Remembering, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.private import PrivateTeacher
@@ -75,7 +75,7 @@ class DistillingHost(Remembering, Participant):
     def __init__(
         self,
         data: ParticipantData,
-        collaboration: Collaboration,
+        collaboration: DistillationAgreement,
         model: ModelConfig,
         *,
         seed: int,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
@@ -126,7 +126,7 @@ class Participant:
     def __init__(
         self,
         data: ParticipantData,
-        collaboration: Collaboration,
+        collaboration: DistillationAgreement,
         model: ModelConfig,
         *,
         seed: int | None = None,
@@ -278,7 +278,9 @@ class Participant:
     def _predictions(self, round: int) -> bytes:
         return self._student.encrypt_predictions(
             learning.predictions(
-                self.rounds[round].snapshot, self.data.train, self.collaboration.temperature
+                self.rounds[round].snapshot,
+                self.data.train,
+                self.collaboration.distillation.temperature,
             )
         )
 
@@ -303,7 +305,7 @@ class Participant:
 
     def _open(self, job: OpenAnswer) -> float | None:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
-        notes, temperature = self.rounds[job.round], self.collaboration.temperature
+        notes, temperature = self.rounds[job.round], self.collaboration.distillation.temperature
         opened = self._student.open(job.payload, temperature=temperature)
         if opened.logits is None:
             notes.opened[job.peer] = opened
@@ -335,7 +337,7 @@ class Participant:
     def _learnable(self, logits: Array) -> Array:
         """What an answer may say at most, and how often it expects what."""
         found = self._model.clip.applied(logits)
-        if self.collaboration.prevalence != "own":
+        if self.collaboration.distillation.prevalence != "own":
             return found
         own = self.data.train
         return own_prevalence(found, own.labels, own.weights)
@@ -362,9 +364,9 @@ class Participant:
             logits,
             reputations,
             participants=1 + max(1, len(self.collaboration.asked_by(self.name))),
-            lambda_0=self.collaboration.lambda_0,
-            steps=self.collaboration.local_steps,
-            temperature=self.collaboration.temperature,
+            lambda_0=self.collaboration.distillation.lambda_0,
+            steps=self.collaboration.training.local_steps,
+            temperature=self.collaboration.distillation.temperature,
         )
 
     def _step(self, job: Step) -> Stepped:

@@ -17,6 +17,8 @@ from securefair.simulation.network import Faults, Link
 
 pytestmark = pytest.mark.slow  # whole runs
 
+FITS = {1: "linear", 2: "quadratic"}
+
 
 def start(hospitals, agreement, backend="clear", **options):
     return start_transfer("transfer", hospitals, agreement, seed=3, backend=backend, **options)
@@ -25,7 +27,8 @@ def start(hospitals, agreement, backend="clear", **options):
 def reference(agreement, hospitals):
     plan = agreement.plan
     release = ProjectionRelease(
-        q=agreement.q, ring_degree=plan.params.ring_degree, public_seed=agreement.basis_seed,
+        q=agreement.transfer.q, ring_degree=plan.params.ring_degree,
+        public_seed=agreement.basis_seed,
         noise_std=plan.noise_std,
     )  # fmt: skip
     scales = tuple(spec.log2_scale for spec in plan.specs)
@@ -33,7 +36,7 @@ def reference(agreement, hospitals):
         degree=agreement.degree,
         release=release,
         opened=agreement.opens,
-        peers=agreement.peers,
+        peers=agreement.transfer.peers,
         rounding=Rounding(row_norm=1.0, log2_scales=scales),
     )
     return run_transfer(settings, hospitals, 3)
@@ -43,7 +46,7 @@ def reference(agreement, hospitals):
 @pytest.mark.parametrize(("classes", "degree"), [(2, 1), (3, 1), (2, 2)])
 def test_clear_is_the_reference(make_hospitals, agree, opened, classes, degree):
     hospitals = make_hospitals(classes=classes)
-    agreed = agree(hospitals, opened=opened, degree=degree)
+    agreed = agree(hospitals, opened=opened, fit=FITS[degree])
     run = start(hospitals, agreed)
     (record,) = run.rounds(5)
     expected = reference(agreed, hospitals)
@@ -141,7 +144,7 @@ class TestRenewal:
 
     def begun(self, make_hospitals, agree, opened, hospitals=None):
         hospitals = hospitals or make_hospitals()
-        agreed = agree(hospitals, opened=opened, patients=30)
+        agreed = agree(hospitals, opened=opened, samples=30)
         run = start(hospitals, agreed, disclosure=DisclosureLimits(fraction=None))
         list(run.rounds(1))
         return run
@@ -215,7 +218,7 @@ class TestRenewal:
     def renewing(self, make_hospitals, agree, opened):
         changed, (before, *others) = self.changed(make_hospitals), make_hospitals()
         data = [replace(changed, earlier=(before,)), *others]
-        agreed = agree(data, opened=opened, patients=30)
+        agreed = agree(data, opened=opened, samples=30)
         limits = DisclosureLimits(fraction=None)
         return start(data, agreed, renewals=["a"], disclosure=limits)
 
@@ -247,7 +250,7 @@ class TestRenewal:
 
     def test_a_limit_leaves_what_peers_said_before(self, make_hospitals, agree):
         hospitals = make_hospitals()
-        agreed = agree(hospitals, opened="mean", patients=30)
+        agreed = agree(hospitals, opened="mean", samples=30)
         run = start(hospitals, agreed)  # the first answer tells as much as the fit holds
         list(run.rounds(1))
         run.renew(self.changed(make_hospitals))
@@ -260,7 +263,7 @@ class TestRenewal:
         run = self.begun(make_hospitals, agree, "each")
         with pytest.raises(DataError, match="other features"):
             run.renew(make_hospitals(features=3)[0])
-        other = start(make_hospitals(), agree(make_hospitals(), opened="each", patients=30))
+        other = start(make_hospitals(), agree(make_hospitals(), opened="each", samples=30))
         other.restore(run.saved_state(), run.exchanges)
         with pytest.raises(ConfigError, match="is over"):
             other.renew(self.changed(make_hospitals))
@@ -310,7 +313,7 @@ class TestPrivateTeachers:
         self, make_hospitals, agree, classes, degree
     ):
         hospitals = make_hospitals(classes=classes)
-        agreed = agree(hospitals, opened="each", degree=degree)
+        agreed = agree(hospitals, opened="each", fit=FITS[degree])
         teachers = self.teachers(hospitals)
         run = start(hospitals, agreed, teachers=teachers)
         list(run.rounds(1))
