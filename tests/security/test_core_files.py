@@ -10,9 +10,9 @@ from securefair.sites.site.folder import CourierSettings, SiteSettings
 OPEN = """
 import resource, sys
 from pathlib import Path
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import KeystoreCost, Keystore, Secret
 resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, resource.RLIM_INFINITY))
-Keystore.create(Path(sys.argv[1]), Secret(b"passphrase"), cost=Cost(log2_n=2))
+Keystore.create(Path(sys.argv[1]), Secret(b"passphrase"), cost=KeystoreCost(log2_n=2))
 print(resource.getrlimit(resource.RLIMIT_CORE)[0])
 """
 

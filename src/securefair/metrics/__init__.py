@@ -24,13 +24,13 @@ from securefair.metrics.gain import (
     mva,
     no_gain_bound,
 )
-from securefair.metrics.significance import Difference, t_test
+from securefair.metrics.significance import PairedDifference, t_test
 
 __all__ = [
     "DDOF_EQUATION_5",
     "DDOF_TABLES",
     "Correlation",
-    "Difference",
+    "PairedDifference",
     "accuracy",
     "balanced_accuracy",
     "cgs",

@@ -3,13 +3,13 @@ import shutil
 import pytest
 
 from securefair.errors import StorageError
-from securefair.storage import Cost, Keystore, Secret, Store
+from securefair.storage import Keystore, KeystoreCost, Secret, Store
 from securefair.storage.generation import accept_older, advance, known_to
 
 
 @pytest.fixture
 def place(tmp_path):
-    keys = Keystore.create(tmp_path / "keys", Secret(b"passphrase"), cost=Cost(log2_n=2))
+    keys = Keystore.create(tmp_path / "keys", Secret(b"passphrase"), cost=KeystoreCost(log2_n=2))
     yield tmp_path / "store", keys
     keys.close()
 
