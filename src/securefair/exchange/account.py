@@ -20,7 +20,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
 from securefair.storage import Access, Amount, Ledger, Limits, Store
-from securefair.storage.store import DATABASE
+from securefair.storage.connection import DATABASE
 
 SCOPE = "answers"
 
