@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.circuit.planner import ExchangePlan, plan_exchange
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from securefair.errors import SecureFairError
     from securefair.exchange.student import Opened, Student
     from securefair.exchange.teacher import Teacher
-    from securefair.fairness.reputation import ReputationRule
     from securefair.library.call import collaborate
     from securefair.library.result import Result
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
@@ -54,76 +53,9 @@ if TYPE_CHECKING:
     from securefair.prediction.folder import load_model
     from securefair.prediction.hospital_model import HospitalModel
     from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
+    from securefair.worth.reputation import ReputationRule
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Callback",
-    "Collaboration",
-    "DisclosureLimits",
-    "ExchangePlan",
-    "ExchangeSpec",
-    "HeadBounds",
-    "HospitalModel",
-    "LinearHead",
-    "MlflowLogger",
-    "ModelConfig",
-    "NetworkHead",
-    "Opened",
-    "OptimizerConfig",
-    "Participant",
-    "ParticipantData",
-    "PublicKeys",
-    "Quadratic",
-    "QuadraticHead",
-    "ReputationRule",
-    "Result",
-    "Samples",
-    "SecureFairError",
-    "Student",
-    "Teacher",
-    "TensorBoardLogger",
-    "TransferClassifier",
-    "build_head",
-    "collaborate",
-    "load_model",
-    "make_samples",
-    "plan_exchange",
-]
-
-_HOME = {
-    "Callback": "run.callbacks",
-    "Collaboration": "collaboration.distillation.setup",
-    "DisclosureLimits": "collaboration.disclosure",
-    "ExchangePlan": "circuit.planner",
-    "ExchangeSpec": "circuit.spec",
-    "HeadBounds": "circuit.spec",
-    "HospitalModel": "prediction.hospital_model",
-    "LinearHead": "model.heads",
-    "MlflowLogger": "run.callbacks",
-    "ModelConfig": "collaboration.distillation.participant",
-    "NetworkHead": "model.networks.head",
-    "Opened": "exchange.student",
-    "OptimizerConfig": "model.training",
-    "Participant": "collaboration.distillation.participant",
-    "ParticipantData": "data.dataset",
-    "PublicKeys": "ckks.keys",
-    "Quadratic": "model.quadratic",
-    "QuadraticHead": "model.heads",
-    "ReputationRule": "fairness.reputation",
-    "Result": "library.result",
-    "Samples": "data.dataset",
-    "SecureFairError": "errors",
-    "Student": "exchange.student",
-    "Teacher": "exchange.teacher",
-    "TensorBoardLogger": "run.callbacks",
-    "TransferClassifier": "prediction.estimator",
-    "build_head": "model.heads",
-    "collaborate": "library.call",
-    "load_model": "prediction.folder",
-    "make_samples": "data.conversion",
-    "plan_exchange": "circuit.planner",
-}
-
 # Torch and SEAL take a second to load.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

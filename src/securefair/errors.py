@@ -1,15 +1,16 @@
 """Errors that carry facts: what was wrong, where, what was found and what to do next.
 
 A local fault is the caller's or this machine's; a remote fault names the peer that caused it.
-Anything else that is raised is a bug. But for a name that a package lacks: `on_first_use` stands
+Anything else that is raised is a bug. But for a name that a package lacks: `open_door` stands
 here because every package's door needs it, and only this module is below them all.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Self
 
@@ -130,24 +131,38 @@ class BackendUnavailableError(SecureFairError):
     """An encryption backend cannot run here; the hint says what it needs."""
 
 
-def on_first_use(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package that loads its names on first use (PEP 562).
+def open_door(
+    package: str,
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package that loads names on first use (PEP 562).
+
+    Its names are those that it imports for type checkers only, so that each is written once.
 
     Args:
         package: its `__name__`.
-        homes: of each name, the module below the package that defines it.
     """
+    homes = dict(_imported_for_type_checkers(package))
 
     def load(name: str) -> object:
         """The name, imported from its home."""
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(homes[name]), name)
 
     def listed() -> list[str]:
         """All names, loaded or not."""
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return load, listed
+    return load, listed, sorted(homes)
+
+
+def _imported_for_type_checkers(package: str) -> Iterator[tuple[str, str]]:
+    """Each name, and the module that it comes from."""
+    path = sys.modules[package].__file__ or ""
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for block in tree.body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for node in block.body:
+                if isinstance(node, ast.ImportFrom) and node.module is not None:
+                    yield from ((alias.name, node.module) for alias in node.names)

@@ -29,10 +29,10 @@ from securefair.collaboration.gossip.run import start_gossip
 from securefair.collaboration.gossip.weighing import UNKNOWN, Row
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.fairness import mixing
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
 from securefair.protocol.jobs import Adapt
+from securefair.worth import mixing
 
 NAMES = ("ann", "bea", "cem", "dan")
 ASKER, ATTACKER = "ann", "bea"

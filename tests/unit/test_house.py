@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "securefair"
 ROOMS, LAYERS = 30, 10
 LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
-AT_HOME = ("algorithms", "collaboration/kinds.py")
+AT_HOME = ("collaboration/kinds.py",)
 """Where names of algorithms may be compared, besides the folder of each kind."""
 
 
@@ -67,10 +67,8 @@ def test_no_algorithm_is_compared_outside_its_kind(name):
 
 
 OTHERWISE = {
-    "config/__init__.py": "a module",
     "config/run.py": "the default",
     "library/settings.py": "a section",
-    "model/transfer/__init__.py": "a function",
 }
 """Where a name of an algorithm stands as a text, which is no reason to compare it."""
 

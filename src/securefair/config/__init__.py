@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.config.data import DataSection
@@ -49,84 +49,4 @@ if TYPE_CHECKING:
     )
     from securefair.config.writing import to_toml
 
-__all__ = [
-    "AlgorithmName",
-    "BinaryColumn",
-    "CategoricalColumn",
-    "ClassLadderPartition",
-    "DataSection",
-    "DirichletPartition",
-    "DisclosureSection",
-    "DistillationSection",
-    "EncryptionSection",
-    "FairnessSection",
-    "GossipSection",
-    "HomogeneousPartition",
-    "IgnoredColumn",
-    "ImageColumn",
-    "ImbalancedPartition",
-    "ModelSection",
-    "NumericColumn",
-    "ParticipantSection",
-    "Partition",
-    "PathologicalPartition",
-    "PowerLawPartition",
-    "RatioPartition",
-    "ReportSection",
-    "RunConfig",
-    "RunSection",
-    "TableSection",
-    "TrainingSection",
-    "TransferSection",
-    "checked_settings",
-    "demo_config",
-    "given_keys",
-    "keys_of",
-    "kinds_keys",
-    "load_config",
-    "override",
-    "parse_config",
-    "to_toml",
-]
-
-_HOME = {
-    "AlgorithmName": "run",
-    "BinaryColumn": "user_data",
-    "CategoricalColumn": "user_data",
-    "ClassLadderPartition": "partition",
-    "DataSection": "data",
-    "DirichletPartition": "partition",
-    "DisclosureSection": "encryption",
-    "DistillationSection": "distillation",
-    "EncryptionSection": "encryption",
-    "FairnessSection": "distillation",
-    "GossipSection": "gossip",
-    "HomogeneousPartition": "partition",
-    "IgnoredColumn": "user_data",
-    "ImageColumn": "user_data",
-    "ImbalancedPartition": "partition",
-    "ModelSection": "training",
-    "NumericColumn": "user_data",
-    "ParticipantSection": "user_data",
-    "Partition": "partition",
-    "PathologicalPartition": "partition",
-    "PowerLawPartition": "partition",
-    "RatioPartition": "partition",
-    "ReportSection": "run",
-    "RunConfig": "sections",
-    "RunSection": "run",
-    "TableSection": "user_data",
-    "TrainingSection": "training",
-    "TransferSection": "transfer",
-    "checked_settings": "loading",
-    "demo_config": "loading",
-    "given_keys": "reading",
-    "keys_of": "reading",
-    "kinds_keys": "reading",
-    "load_config": "loading",
-    "override": "loading",
-    "parse_config": "loading",
-    "to_toml": "writing",
-}
-
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
@@ -29,73 +29,5 @@ if TYPE_CHECKING:
         feature_names,
     )
 
-__all__ = [
-    "HEART_SPEC",
-    "HOSPITALS",
-    "Binary",
-    "Categorical",
-    "ColumnProposal",
-    "IndexedDataset",
-    "InferredTable",
-    "Numeric",
-    "ParticipantData",
-    "Proposal",
-    "Row",
-    "Samples",
-    "Table",
-    "TableSpec",
-    "Target",
-    "arrays_of",
-    "encode",
-    "encode_features",
-    "encode_labels",
-    "encode_new",
-    "feature_names",
-    "hold_out",
-    "infer_classes",
-    "infer_table",
-    "load_heart",
-    "make_samples",
-    "propose",
-    "read_npz",
-    "read_rows",
-    "samples_of",
-    "stratified_split",
-]
-
-_HOME = {
-    "Binary": "table",
-    "Categorical": "table",
-    "ColumnProposal": "proposal",
-    "HEART_SPEC": "heart",
-    "HOSPITALS": "heart",
-    "IndexedDataset": "arrays",
-    "InferredTable": "inference",
-    "Numeric": "table",
-    "ParticipantData": "dataset",
-    "Proposal": "proposal",
-    "Row": "rows",
-    "Samples": "dataset",
-    "Table": "rows",
-    "TableSpec": "table",
-    "Target": "table",
-    "arrays_of": "arrays",
-    "encode": "encoding",
-    "encode_features": "encoding",
-    "encode_labels": "encoding",
-    "encode_new": "encoding",
-    "feature_names": "table",
-    "hold_out": "split",
-    "infer_classes": "inference",
-    "infer_table": "inference",
-    "load_heart": "heart",
-    "make_samples": "conversion",
-    "propose": "proposal",
-    "read_npz": "arrays",
-    "read_rows": "rows",
-    "samples_of": "arrays",
-    "stratified_split": "split",
-}
-
 # What reads tables takes 46 MB, and arrays need none of it.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

@@ -19,7 +19,6 @@ from securefair.config import RunConfig, defaults, override
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
-from securefair.fairness import ReputationRule
 from securefair.library.classes import numbered
 from securefair.library.hospitals import check_hospitals, participants
 from securefair.library.models import (
@@ -40,6 +39,7 @@ from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
 from securefair.run.execute import Task, run_task
 from securefair.user.data_sets import alike
+from securefair.worth import ReputationRule
 
 
 def collaborate(

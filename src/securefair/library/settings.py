@@ -11,9 +11,9 @@ from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig
 from securefair.config.loading import checked_settings
 from securefair.errors import ConfigError
-from securefair.fairness import ReputationRule
 from securefair.model.training import OptimizerConfig
 from securefair.privacy import SgdSettings
+from securefair.worth import ReputationRule
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.model.folded import FoldedNetwork, StageRange, activation_ranges
@@ -35,71 +35,5 @@ if TYPE_CHECKING:
         train_epochs,
     )
 
-__all__ = [
-    "DenseMap",
-    "Evaluation",
-    "FoldedNetwork",
-    "Head",
-    "HeadKind",
-    "LayerNorms",
-    "LinearHead",
-    "OptimizerConfig",
-    "QuadraticHead",
-    "QuantizationReport",
-    "QuantizedNetwork",
-    "Reconstruction",
-    "Reconstructor",
-    "StageRange",
-    "TeacherAnswer",
-    "TrainState",
-    "activation_ranges",
-    "block_signs",
-    "build_head",
-    "derived_seed",
-    "descend",
-    "distil_steps",
-    "evaluate",
-    "flat_gradient",
-    "public_indices",
-    "public_rows",
-    "rounding_report",
-    "reconstruct",
-    "student_basis",
-    "train_epochs",
-]
-
-_HOME = {
-    "DenseMap": "linear_maps",
-    "Evaluation": "training",
-    "FoldedNetwork": "folded",
-    "Head": "heads",
-    "HeadKind": "heads",
-    "LayerNorms": "quantize",
-    "LinearHead": "heads",
-    "OptimizerConfig": "training",
-    "QuadraticHead": "heads",
-    "QuantizationReport": "quantize",
-    "QuantizedNetwork": "quantize",
-    "Reconstruction": "reconstruction",
-    "Reconstructor": "reconstruction",
-    "StageRange": "folded",
-    "TeacherAnswer": "training",
-    "TrainState": "training",
-    "activation_ranges": "folded",
-    "block_signs": "projection",
-    "build_head": "heads",
-    "derived_seed": "seeds",
-    "descend": "training",
-    "distil_steps": "training",
-    "evaluate": "training",
-    "flat_gradient": "gradients",
-    "public_indices": "projection",
-    "public_rows": "projection",
-    "rounding_report": "quantize",
-    "reconstruct": "reconstruction",
-    "student_basis": "projection",
-    "train_epochs": "training",
-}
-
 # Only training needs torch.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
@@ -20,39 +20,5 @@ if TYPE_CHECKING:
     from securefair.privacy.randomness import NoiseSource, SeededNoise, SystemNoise
     from securefair.privacy.sgd import PrivateTraining, SgdSettings
 
-__all__ = [
-    "PatientGuarantee",
-    "NoiseSource",
-    "Patients",
-    "PrivacyTarget",
-    "PrivateFit",
-    "PrivateAlignments",
-    "PrivateTraining",
-    "SampledGaussian",
-    "SeededNoise",
-    "SgdSettings",
-    "SystemNoise",
-    "noise_multiplier",
-    "private_fit",
-    "spent",
-]
-
-_HOME = {
-    "PatientGuarantee": "guarantees",
-    "NoiseSource": "randomness",
-    "Patients": "patients",
-    "PrivacyTarget": "guarantees",
-    "PrivateFit": "convex",
-    "PrivateAlignments": "alignments",
-    "PrivateTraining": "sgd",
-    "SampledGaussian": "accounting",
-    "SeededNoise": "randomness",
-    "SgdSettings": "sgd",
-    "SystemNoise": "randomness",
-    "noise_multiplier": "accounting",
-    "private_fit": "convex",
-    "spent": "accounting",
-}
-
 # Whoever looks at a budget needs neither torch nor fits.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.report.files import (
@@ -26,33 +26,5 @@ if TYPE_CHECKING:
     from securefair.report.progress import Progress, show_progress
     from securefair.report.terminal import summary
 
-__all__ = [
-    "Progress",
-    "check_writable",
-    "read_json",
-    "read_json_lines",
-    "show_progress",
-    "summary",
-    "write_bytes",
-    "write_json",
-    "write_json_lines",
-    "write_report",
-    "write_text",
-]
-
-_HOME = {
-    "Progress": "progress",
-    "check_writable": "files",
-    "read_json": "files",
-    "read_json_lines": "files",
-    "show_progress": "progress",
-    "summary": "terminal",
-    "write_bytes": "files",
-    "write_json": "files",
-    "write_json_lines": "files",
-    "write_report": "html",
-    "write_text": "files",
-}
-
 # Printing a line needs no engine of reports.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

@@ -14,7 +14,6 @@ from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.stored import Function
 from securefair.prediction import HospitalModel, ModelCard
 from securefair.records import (
@@ -34,6 +33,7 @@ from securefair.records import (
     TrafficRow,
 )
 from securefair.run.scores import class_counts, scores_of
+from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head

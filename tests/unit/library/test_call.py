@@ -10,12 +10,12 @@ from torch import nn
 
 import securefair as sf
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.fairness import ReputationRule
 from securefair.library.settings import ENTRY, settings
 from securefair.model.training import OptimizerConfig
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
+from securefair.worth import ReputationRule
 from support.own_modules import QUICK, Classifier, own_modules
 
 

@@ -9,9 +9,9 @@ from torch.utils.data import Dataset
 import securefair as sf
 from securefair.collaboration.private import PrivacyTerms
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
-from securefair.fairness import ReputationRule
 from securefair.model.training import OptimizerConfig
 from securefair.privacy import SgdSettings
+from securefair.worth import ReputationRule
 from support.own_modules import QUICK, Classifier, own_modules
 
 

@@ -7,12 +7,12 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import EncryptionError, LocalProtocolError
-from securefair.fairness.sharing import coin
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import AnswerQuery, OpenAnswer
 from securefair.simulation.engine import Engine, ExchangeBytes
 from securefair.simulation.network import Faults, Link, Network
+from securefair.worth.sharing import coin
 
 ROUND_SECONDS, SETUP_SECONDS, SEED = 10.0, 5.0, 4
 SILENT = Link(faults=Faults(drop=1.0))

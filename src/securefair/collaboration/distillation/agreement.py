@@ -12,7 +12,7 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.config import FairnessSection, RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
-from securefair.fairness import ReputationRule
+from securefair.worth import ReputationRule
 
 
 def collaboration_of(

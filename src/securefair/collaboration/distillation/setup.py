@@ -13,13 +13,13 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.sizes import longest_plans
 from securefair.config import defaults
 from securefair.errors import ConfigError
-from securefair.fairness.reputation import ReputationRule
 from securefair.model.prevalence import Prevalence
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.protocol.settings import MachineSettings
+from securefair.worth.reputation import ReputationRule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import on_first_use
+from securefair.errors import open_door
 
 if TYPE_CHECKING:
     from securefair.model.transfer.alone import OwnFit, own_fit
@@ -25,33 +25,5 @@ if TYPE_CHECKING:
         transfer_each,
     )
 
-__all__ = [
-    "ALL",
-    "Degree",
-    "OwnFit",
-    "Polynomial",
-    "TeacherWeights",
-    "Transferred",
-    "PeerWeight",
-    "own_fit",
-    "transfer",
-    "transfer_each",
-    "weighted_sum",
-]
-
-_HOME = {
-    "ALL": "transferred",
-    "Degree": "polynomial",
-    "OwnFit": "alone",
-    "Polynomial": "polynomial",
-    "TeacherWeights": "teacher_weights",
-    "Transferred": "transferred",
-    "PeerWeight": "transferred",
-    "own_fit": "alone",
-    "transfer": "transferred",
-    "transfer_each": "transferred",
-    "weighted_sum": "polynomial",
-}
-
 # Only fits need scipy.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = open_door(__name__)

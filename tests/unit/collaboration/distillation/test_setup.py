@@ -8,7 +8,7 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import ConfigError, PlanError
-from securefair.fairness import ReputationRule
+from securefair.worth import ReputationRule
 
 SPEC = ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=8)
 AGREED = Collaboration(participants=("ann", "bob", "cem"), spec=SPEC)

@@ -3,7 +3,7 @@ import pytest
 
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.weighing import UNKNOWN, Row
-from securefair.fairness import mixing
+from securefair.worth import mixing
 
 NAMES = ("ann", "bea", "cem", "dan")
 
