@@ -28,8 +28,7 @@ def squared(side: Any) -> Any:
 
 def evaluated(side: Any, features: Any, maps: tuple[PrivateMap, ...]) -> Any:
     stages, bounds = side.plan.schedule.stages, side.plan.spec.layers
-    (found,) = network_logits(side.evaluator, features, side.plan.specs, stages, bounds, maps)
-    return found
+    return network_logits(side.evaluator, features, side.plan.specs, stages, bounds, maps)
 
 
 def logits(side: Any) -> Any:

@@ -1,8 +1,6 @@
 #include "maps.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <vector>
 
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -71,51 +69,30 @@ void apply_quadratic(u32* to, const Arrived& x, const DenseMap& inner, const Den
     });
 }
 
-void apply_paired_quadratic(u32* to, u32* hidden, const Arrived& x, Pairs pairs,
-                            const DenseMap& inner, const DenseMap& outer, const SwitchingKey& key,
-                            const Basis& basis) {
+void apply_paired_quadratic(u32* to, u32* hidden, const Arrived& x, const DenseMap& inner,
+                            const DenseMap& outer, const SwitchingKey& key, const Basis& basis) {
     const Basis data = basis.first(basis.size() - 1);
     const std::size_t limbs = data.size(), n = data[0]->n, units = outer.inputs;
-    const bool two = pairs == Pairs::samples;
     for_each_tile(x, {inner, 2, data}, 0, data, [&](const Tile& tile) {
         // J is the root at 1 in the first half of a row, and its negative in the second.
         const Tables& q = *data[tile.limb];
         const u32 root = q.roots[1], j = tile.first < n / 2 ? root : q.p - root;
         const Factor minus_j = factor(q.p - j, q.p);
         const u32* const second = tile.values + 2 * units * tile.count;
-        for (std::size_t row = 0; row < 2 * units; ++row) {
-            u32* const at = hidden + (row * limbs + tile.limb) * n + tile.first;
-            const u32* const from = tile.values + row * tile.count;
-            if (!two) {
-                add_scaled(at, from, second + row * tile.count, minus_j, tile.count, q);
-            } else if (row % 2 == 1) {
-                std::copy_n(from, tile.count, at);
-            } else {  // the map has added its bias to x, and J y wants it too
-                const u64 bias = inner.bias[row / 2 * limbs + tile.limb];
-                add_constant(at, from, static_cast<u32>(bias * j % q.p), tile.count, q);
-            }
-        }
+        for (std::size_t row = 0; row < 2 * units; ++row)
+            add_scaled(hidden + (row * limbs + tile.limb) * n + tile.first,
+                       tile.values + row * tile.count, second + row * tile.count, minus_j,
+                       tile.count, q);
     });
     // A key switch reads every coefficient, so all columns must be there.
-    u32* const sums = two ? hidden + 2 * units * limbs * n : hidden;
-    add_conjugates(sums, hidden, units, key, basis);
+    add_conjugates(hidden, hidden, units, key, basis);
     const OuterMap last(outer, data);
     const std::size_t columns = std::min(most_columns, n), tiles = n / columns;
-    const auto square_and_map = [&](const OuterMap& map, u32* target, const u32* values) {
-        parallel_for(limbs * tiles, [&](std::size_t task) {
-            const std::size_t limb = task / tiles, first = task % tiles * columns;
-            map.apply(target, {values + limb * n + first, 2 * limbs * n, limbs * n}, limb, first,
-                      columns, scratch(map.memory_words()));
-        });
-    };
-    square_and_map(last, to, sums);
-    if (!two) return;
-    // (-J)^2 = -1: negative weights spare the products with J.
-    std::vector<std::int32_t> negative(outer.outputs * units);
-    std::transform(outer.weights, outer.weights + negative.size(), negative.begin(),
-                   std::negate<>());
-    const OuterMap other({negative.data(), outer.bias, outer.outputs, units}, data);
-    square_and_map(other, to + 3 * outer.outputs * limbs * n, hidden);
+    parallel_for(limbs * tiles, [&](std::size_t task) {
+        const std::size_t limb = task / tiles, first = task % tiles * columns;
+        last.apply(to, {hidden + limb * n + first, 2 * limbs * n, limbs * n}, limb, first, columns,
+                   scratch(last.memory_words()));
+    });
 }
 
 }  // namespace securefair

@@ -13,17 +13,13 @@ void apply_linear(u32* to, const Arrived& x, const DenseMap& map, const Basis& b
 void apply_quadratic(u32* to, const Arrived& x, const DenseMap& inner, const DenseMap& outer,
                      const Basis& basis);
 
-// What a ciphertext x + J y holds, J = X^(n/2): two features of a sample, or one of two samples.
-enum class Pairs { features, samples };
-
-// The same of pairs. Of features to = outer((z + conj(z))^2) for z = (w - J v) (x + J y). Of samples
-// that is the first half of `to` for z = w (x + J y), and outer((-J (z - conj(z)))^2) the second.
+// The same of pairs of features x + J y, J = X^(n/2): to = outer((z + conj(z))^2) for
+// z = (w - J v) (x + J y).
 //
-// inner: of features all rows w, then all rows v. hidden: memory for what is squared, as many
-// ciphertexts as `outer` has inputs, of samples twice as many. key: as of `switch_key`, for
-// conjugates. basis: the data primes, then the special one.
-void apply_paired_quadratic(u32* to, u32* hidden, const Arrived& x, Pairs pairs,
-                            const DenseMap& inner, const DenseMap& outer, const SwitchingKey& key,
-                            const Basis& basis);
+// inner: all rows w, then all rows v. hidden: memory for what is squared, as many ciphertexts as
+// `outer` has inputs. key: as of `switch_key`, for conjugates. basis: the data primes, then the
+// special one.
+void apply_paired_quadratic(u32* to, u32* hidden, const Arrived& x, const DenseMap& inner,
+                            const DenseMap& outer, const SwitchingKey& key, const Basis& basis);
 
 }  // namespace securefair

@@ -126,28 +126,26 @@ void arrived_maps(const Tensor& to, const Bytes& first, const Bytes& seeds,
     apply_quadratic(words(to), x, inner, outer, tables(n, primes));
 }
 
-// hidden: memory for what is squared, (units, 2, limbs, n), of samples twice as many; weights: of
-// features (2 units, inputs), of samples (units, inputs); to: of samples all outputs of the first
-// ones, then of the second ones; primes: those of the ciphertexts, then the special one.
+// hidden: memory for what is squared, (units, 2, limbs, n); weights: (2 units, inputs); primes: those
+// of the ciphertexts, then the special one.
 void paired_maps(const Tensor& to, const Tensor& hidden, const Bytes& first, const Bytes& seeds,
-                 const std::optional<Polynomials>& second, bool known, bool samples,
-                 const Rows& weights, const Rows& bias, const Rows& outer_weights,
-                 const Rows& outer_bias, const Tensor& key, const Primes& primes) {
+                 const std::optional<Polynomials>& second, bool known, const Rows& weights,
+                 const Rows& bias, const Rows& outer_weights, const Rows& outer_bias,
+                 const Tensor& key, const Primes& primes) {
     require(primes.size() >= 2, "a special prime is needed");
     const Primes data(primes.begin(), primes.end() - 1);
-    const std::size_t limbs = data.size(), n = to.shape(3), parts = samples ? 2 : 1;
+    const std::size_t limbs = data.size(), n = to.shape(3);
     const Arrived x = arrived(first, seeds, second, known, data, n);
     const DenseMap inner = dense_map(weights, bias, limbs);
     const DenseMap outer = dense_map(outer_weights, outer_bias, limbs);
     const std::size_t units = outer.inputs;
-    require(inner.inputs == x.count && parts * inner.outputs == 2 * units,
-            "weights are not (2 units, inputs), of samples (units, inputs)");
-    require_shape(hidden, parts * units, 2, limbs, n, "hidden is not (units, 2, limbs, n)");
-    require_shape(to, parts * outer.outputs, 3, limbs, n, "out is not (outputs, 3, limbs, n)");
+    require(inner.inputs == x.count && inner.outputs == 2 * units,
+            "weights are not (2 units, inputs)");
+    require_shape(hidden, units, 2, limbs, n, "hidden is not (units, 2, limbs, n)");
+    require_shape(to, outer.outputs, 3, limbs, n, "out is not (outputs, 3, limbs, n)");
     require_key(key, limbs, n);
-    apply_paired_quadratic(words(to), words(hidden), x, samples ? Pairs::samples : Pairs::features,
-                           inner, outer, {words(key), key.shape(0), key.shape(2)},
-                           tables(n, primes));
+    apply_paired_quadratic(words(to), words(hidden), x, inner, outer,
+                           {words(key), key.shape(0), key.shape(2)}, tables(n, primes));
 }
 
 // Inputs, pairs, weights, reads and writes of every patch, bias; then groups.
@@ -212,7 +210,7 @@ void bind_arrivals(nb::module_& m) {
     m.def("patched_quadratic", patched_quadratic, "out"_a, "first"_a, "seeds"_a, "bands"_a,
           "outer"_a, "primes"_a, release());
     m.def("paired_maps", paired_maps, "out"_a, "hidden"_a, "first"_a, "seeds"_a,
-          "second"_a.none(), "known"_a, "samples"_a, "weights"_a, "bias"_a, "outer_weights"_a,
+          "second"_a.none(), "known"_a, "weights"_a, "bias"_a, "outer_weights"_a,
           "outer_bias"_a, "key"_a, "primes"_a, release());
     m.def("uniform", uniform, "out"_a, "stream"_a, "primes"_a, release());
 }

@@ -2,7 +2,7 @@
 
     python scripts/make_known_answers.py
 
-Keys are drawn anew: only the vectors of relinearisation and of real parts depend on them. Tests
+Keys are drawn anew: only the vectors of relinearisation and of real part depend on them. Tests
 replay the file on every backend that works on residues (tests/contract/test_known_answers.py).
 """
 

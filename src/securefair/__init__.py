@@ -29,33 +29,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import open_door
+from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.circuit.planner import ExchangePlan, plan_exchange
-    from securefair.circuit.spec import ExchangeSpec, HeadBounds
-    from securefair.ckks.keys import PublicKeys
-    from securefair.collaboration.disclosure import DisclosureLimits
-    from securefair.collaboration.distillation.participant import ModelConfig, Participant
-    from securefair.collaboration.distillation.setup import Collaboration
-    from securefair.data.conversion import make_samples
-    from securefair.data.dataset import ParticipantData, Samples
-    from securefair.errors import SecureFairError
-    from securefair.exchange.student import Opened, Student
-    from securefair.exchange.teacher import Teacher
-    from securefair.library.call import collaborate
-    from securefair.library.result import Result
-    from securefair.model.heads import LinearHead, QuadraticHead, build_head
-    from securefair.model.networks.head import NetworkHead
-    from securefair.model.quadratic import Quadratic
-    from securefair.model.training import OptimizerConfig
-    from securefair.prediction.estimator import TransferClassifier
-    from securefair.prediction.folder import load_model
-    from securefair.prediction.hospital_model import HospitalModel
-    from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
-    from securefair.worth.reputation import ReputationRule
+    from securefair.circuit.planner import (
+        ExchangePlan as ExchangePlan,
+    )
+    from securefair.circuit.planner import (
+        plan_exchange as plan_exchange,
+    )
+    from securefair.circuit.spec import ExchangeSpec as ExchangeSpec
+    from securefair.circuit.spec import HeadBounds as HeadBounds
+    from securefair.ckks.keys import PublicKeys as PublicKeys
+    from securefair.data.conversion import make_samples as make_samples
+    from securefair.data.dataset import ParticipantData as ParticipantData
+    from securefair.data.dataset import Samples as Samples
+    from securefair.errors import SecureFairError as SecureFairError
+    from securefair.exchange.student import Opened as Opened
+    from securefair.exchange.student import Student as Student
+    from securefair.exchange.teacher import Teacher as Teacher
+    from securefair.library.call import collaborate as collaborate
+    from securefair.library.result import Result as Result
+    from securefair.model.heads import (
+        LinearHead as LinearHead,
+    )
+    from securefair.model.heads import (
+        QuadraticHead as QuadraticHead,
+    )
+    from securefair.model.heads import (
+        build_head as build_head,
+    )
+    from securefair.model.networks.head import NetworkHead as NetworkHead
+    from securefair.model.quadratic import Quadratic as Quadratic
+    from securefair.prediction.estimator import TransferClassifier as TransferClassifier
+    from securefair.prediction.folder import load_model as load_model
+    from securefair.prediction.hospital_model import HospitalModel as HospitalModel
+    from securefair.run.callbacks import (
+        Callback as Callback,
+    )
+    from securefair.run.callbacks import (
+        MlflowLogger as MlflowLogger,
+    )
+    from securefair.run.callbacks import (
+        TensorBoardLogger as TensorBoardLogger,
+    )
 
 __version__ = "0.1.0"
 
+
 # Torch and SEAL take a second to load.
-__getattr__, __dir__, __all__ = open_door(__name__)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

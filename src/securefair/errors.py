@@ -1,7 +1,7 @@
 """Errors that carry facts: what was wrong, where, what was found and what to do next.
 
 A local fault is the caller's or this machine's; a remote fault names the peer that caused it.
-Anything else that is raised is a bug. But for a name that a package lacks: `open_door` stands
+Anything else that is raised is a bug. But for a name that a package lacks: `on_first_use` stands
 here because every package's door needs it, and only this module is below them all.
 """
 
@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
-from typing import Self
+from importlib.abc import InspectLoader
+from typing import Self, cast
 
 
 class SecureFairError(Exception):
@@ -131,17 +132,18 @@ class BackendUnavailableError(SecureFairError):
     """An encryption backend cannot run here; the hint says what it needs."""
 
 
-def open_door(
+def on_first_use(
     package: str,
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package that loads names on first use (PEP 562).
 
-    Its names are those that it imports for type checkers only, so that each is written once.
+    Its imports under `if TYPE_CHECKING` are the only list of its names: type checkers read them
+    there, and so does this function.
 
     Args:
         package: its `__name__`.
     """
-    homes = dict(_imported_for_type_checkers(package))
+    homes = _imported_for_types(package)
 
     def load(name: str) -> object:
         """The name, imported from its home."""
@@ -156,13 +158,15 @@ def open_door(
     return load, listed, sorted(homes)
 
 
-def _imported_for_type_checkers(package: str) -> Iterator[tuple[str, str]]:
-    """Each name, and the module that it comes from."""
-    path = sys.modules[package].__file__ or ""
-    with open(path, encoding="utf-8") as file:
-        tree = ast.parse(file.read())
-    for block in tree.body:
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
-            for node in block.body:
-                if isinstance(node, ast.ImportFrom) and node.module is not None:
-                    yield from ((alias.name, node.module) for alias in node.names)
+def _imported_for_types(package: str) -> dict[str, str]:
+    """Homes of the names that a package imports under `if TYPE_CHECKING`."""
+    specification = sys.modules[package].__spec__
+    loader = cast(InspectLoader, specification.loader if specification else None)
+    return {
+        alias.name: statement.module
+        for block in ast.parse(loader.get_source(package) or "").body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+        for alias in statement.names
+    }

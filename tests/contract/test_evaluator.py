@@ -33,7 +33,7 @@ def test_a_quadratic_head_in_one_is_its_maps_one_after_the_other(wide):
     outer, second, real_outer, bias_outer = layer_for(hidden, 2, seed=2)
     one_by_one = wide.evaluator.linear(hidden, outer, second)
     for _ in range(3):  # backends may keep what they make of an upload that is read again
-        (together,) = wide.evaluator.quadratic(x, [(inner, first), (outer, second)])
+        together = wide.evaluator.quadratic(x, [(inner, first), (outer, second)])
         assert together.meta == one_by_one.meta
         squares = (real @ padded(values(3), wide.params) + bias[:, None]) ** 2
         assert_opens_to(wide, together, real_outer @ squares + bias_outer[:, None])

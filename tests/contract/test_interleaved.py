@@ -264,7 +264,7 @@ def test_features_beside_each_other_are_no_slots_and_no_pairs(side):
         lambda x: here.evaluator.multiply(x, x),
         lambda x: here.evaluator.linear(x, two, layer),
         lambda x: here.evaluator.paired_linear(x, two, layer),
-        lambda x: here.evaluator.real_parts(x, bound=9.0),
+        lambda x: here.evaluator.real_part(x, bound=9.0),
     ):
         with pytest.raises(EncryptionError, match=r"slots|pairs"):
             refused(x)

@@ -31,22 +31,16 @@ class Side:
         """Values (d, n <= N/2), two in a ciphertext."""
         even = np.zeros((len(values) + len(values) % 2, PARAMS.slots))
         even[: len(values), : values.shape[1]] = values
-        return self.loaded(even.reshape(-1, 2 * PARAMS.slots), log2_scale, "feature pairs")
+        return self.loaded(even.reshape(-1, 2 * PARAMS.slots), log2_scale)
 
-    def upload_samples(self, first, second, log2_scale=35.0):
-        """Values (d, n <= N/2) of the first samples, and of the second ones."""
-        both = np.zeros((2, len(first), PARAMS.slots))
-        both[0, :, : first.shape[1]], both[1, :, : second.shape[1]] = first, second
-        return self.loaded(np.concatenate(list(both), axis=1), log2_scale, "sample pairs")
-
-    def loaded(self, packed, log2_scale, packing):
+    def loaded(self, packed, log2_scale):
         meta = rules.fresh(
             PARAMS,
             count=len(packed),
             limbs=3,
             log2_scale=log2_scale,
             bound=np.sqrt(2.0),
-            packing=packing,
+            packing="feature pairs",
         )
         return self.evaluator.load(self.keys.encryptor.encrypt(packed, meta), meta)
 
@@ -89,7 +83,7 @@ def test_the_real_part_is_the_map_of_all_values(side, inputs, outputs, used, see
     values = rng.uniform(-1, 1, (inputs, used))
     spec, layer = layer_of(rng, inputs, outputs)
     mapped = side.evaluator.paired_linear(side.upload(values), spec, layer)
-    (real,) = side.evaluator.real_parts(mapped, bound=spec.bound)
+    real = side.evaluator.real_part(mapped, bound=spec.bound)
     assert real.meta.packing == "slots"
     assert real.meta.log2_scale == 35 + BITS + 1
     whole = np.zeros((inputs, PARAMS.slots))
@@ -99,64 +93,37 @@ def test_the_real_part_is_the_map_of_all_values(side, inputs, outputs, used, see
     assert np.abs(opened - layer.apply(whole, BITS)).max() <= rules.slot_error(real.meta)
 
 
-@settings(max_examples=examples(8))
-@given(
-    inputs=st.integers(1, 5),
-    outputs=st.integers(1, 4),
-    used=st.tuples(st.sampled_from([1, 70, 2048]), st.sampled_from([1, 33, 2048])),
-    seed=st.integers(0, 2**32),
-)
-def test_samples_in_pairs_are_mapped_both_and_separated(side, inputs, outputs, used, seed):
-    rng = np.random.default_rng(seed)
-    both = [rng.uniform(-1, 1, (inputs, n)) for n in used]
-    spec, layer = layer_of(rng, inputs, outputs)
-    mapped = side.evaluator.paired_linear(side.upload_samples(*both), spec, layer)
-    parts = side.evaluator.real_parts(mapped, bound=spec.bound)
-    assert len(parts) == 2
-    for part, values in zip(parts, both, strict=True):
-        assert part.meta.packing == "slots"
-        assert part.meta.log2_scale == 35 + BITS + 1
-        whole = np.zeros((inputs, PARAMS.slots))
-        whole[:, : values.shape[1]] = values
-        error = np.abs(side.open(part) - layer.apply(whole, BITS)).max()
-        assert error <= rules.slot_error(part.meta)
-
-
 def test_the_error_bound_of_real_parts_is_not_far_above_their_errors(side, backend):
     if backend.name not in ("rns", "seal"):
         pytest.skip("the noise of this backend is none, or its own")
     rng = np.random.default_rng(3)
     values = rng.uniform(-1, 1, (40, PARAMS.slots))
     spec, layer = layer_of(rng, 40, 3)
-    for upload in (side.upload(values), side.upload_samples(values, values)):
-        mapped = side.evaluator.paired_linear(upload, spec, layer)
-        for real in side.evaluator.real_parts(mapped, bound=spec.bound):
-            error = np.abs(side.open(real) - layer.apply(values, BITS)).max()
-            bound = rules.slot_error(real.meta)
-            assert bound / 16 < error <= bound
+    mapped = side.evaluator.paired_linear(side.upload(values), spec, layer)
+    real = side.evaluator.real_part(mapped, bound=spec.bound)
+    error = np.abs(side.open(real) - layer.apply(values, BITS)).max()
+    bound = rules.slot_error(real.meta)
+    assert bound / 16 < error <= bound
 
 
 OUTER = AffineSpec(inputs=2, outputs=1, log2_scale=3, max_integer=8, l1=2.0, l2=2.0, bound=20.0)
 
 
-@pytest.mark.parametrize("kind", ["features", "samples"])
-def test_heads_in_one_are_their_steps(side, backend, kind):
+def test_heads_in_one_are_their_steps(side, backend):
     if backend.name == "openfhe":
         pytest.skip("its ciphertexts are written with fresh noise")
     rng = np.random.default_rng(5)
-    values = rng.uniform(-1, 1, (2, 3, PARAMS.slots))
+    values = rng.uniform(-1, 1, (3, PARAMS.slots))
     inner, layer = layer_of(rng, 3, 2)
     outer = AffineLayer(np.array([[8, -5]]), np.array([0.25]))
-    x = side.upload(values[0], 16.0) if kind == "features" else side.upload_samples(*values, 16.0)
+    x = side.upload(values, 16.0)
     whole = side.evaluator.quadratic(x, [(inner, layer), (OUTER, outer)])
     mapped = side.evaluator.paired_linear(x, inner, layer)
-    parts = side.evaluator.real_parts(mapped, bound=inner.bound)
-    steps = [side.evaluator.linear(side.evaluator.square(part), OUTER, outer) for part in parts]
-    assert len(whole) == len(steps) == (1 if kind == "features" else 2)
-    for one, other in zip(whole, steps, strict=True):
-        assert one.meta == other.meta
-        written = [side.evaluator.extract(each, None).data for each in (one, other)]
-        assert written[0] == written[1]
+    part = side.evaluator.real_part(mapped, bound=inner.bound)
+    steps = side.evaluator.linear(side.evaluator.square(part), OUTER, outer)
+    assert whole.meta == steps.meta
+    written = [side.evaluator.extract(each, None).data for each in (whole, steps)]
+    assert written[0] == written[1]
 
 
 def test_a_row_of_zeros_is_its_bias(side):
@@ -164,7 +131,7 @@ def test_a_row_of_zeros_is_its_bias(side):
     layer = AffineLayer(np.array([[0, 0, 0], [1, 2, 3]]), np.array([0.5, -0.25]))
     values = np.random.default_rng(1).uniform(-1, 1, (3, 9))
     mapped = side.evaluator.paired_linear(side.upload(values), spec, layer)
-    (real,) = side.evaluator.real_parts(mapped, bound=spec.bound)
+    real = side.evaluator.real_part(mapped, bound=spec.bound)
     assert np.abs(side.open(real)[0] - 0.5).max() <= rules.slot_error(real.meta)
 
 
@@ -188,7 +155,7 @@ def test_products_hold_more_than_the_map_until_conjugates_are_added(side, backen
             return np.split(tensor.payload, width, axis=1)[1].mean() if width == 2 else 0.0
         return side.open(tensor, np.arange(n))[0, middle]
 
-    (real,) = side.evaluator.real_parts(mapped, bound=spec.bound)
+    real = side.evaluator.real_part(mapped, bound=spec.bound)
     error = rules.coefficient_error(real.meta)
     assert abs(j_part(mapped) - 25 / 64 * 0.5) <= 2 * error  # -v x of the second weight
     assert abs(j_part(real)) <= error
@@ -198,27 +165,24 @@ def test_pairs_are_neither_multiplied_nor_sanitised(side):
     spec, layer = layer_of(np.random.default_rng(0), 2, 1)
     next_spec = dataclasses.replace(spec, inputs=1)
     next_layer, ev = AffineLayer(layer.weights[:, :1], layer.bias), side.evaluator
-    for upload in (side.upload(np.ones((2, 4))), side.upload_samples(*np.ones((2, 2, 4)))):
-        mapped = ev.paired_linear(upload, spec, layer)
-        real = ev.real_parts(mapped, bound=9.0)[0]
-        for refused in (
-            lambda x: ev.square(x),
-            lambda x: ev.multiply(x, x),
-            lambda x: ev.linear(x, next_spec, next_layer),
-            lambda x: ev.paired_linear(x, next_spec, next_layer),
-            lambda x: ev.sanitize(x, 30),
-            lambda _, real=real: ev.real_parts(real, bound=9.0),
-        ):
-            with pytest.raises(EncryptionError, match=r"pairs|slots"):
-                refused(mapped)
+    mapped = ev.paired_linear(side.upload(np.ones((2, 4))), spec, layer)
+    real = ev.real_part(mapped, bound=9.0)
+    for refused in (
+        lambda x: ev.square(x),
+        lambda x: ev.multiply(x, x),
+        lambda x: ev.linear(x, next_spec, next_layer),
+        lambda x: ev.paired_linear(x, next_spec, next_layer),
+        lambda x: ev.sanitize(x, 30),
+        lambda _: ev.real_part(real, bound=9.0),
+    ):
+        with pytest.raises(EncryptionError, match=r"pairs|slots"):
+            refused(mapped)
 
 
 def test_maps_of_another_width_or_beyond_their_bounds_are_refused(side):
     spec, layer = layer_of(np.random.default_rng(0), 5, 1)
     with pytest.raises(EncryptionError, match="another width"):
         side.evaluator.paired_linear(side.upload(np.ones((4, 4))), spec, layer)
-    with pytest.raises(EncryptionError, match="another width"):
-        side.evaluator.paired_linear(side.upload_samples(*np.ones((2, 3, 4))), spec, layer)
     heavy = AffineLayer(np.full((1, 5), 64), np.zeros(1))
     light = AffineSpec(
         inputs=5, outputs=1, log2_scale=BITS, max_integer=64, l1=1.0, l2=1.0, bound=2.0
@@ -235,7 +199,7 @@ def test_a_missing_conjugation_key_is_missed_when_it_is_needed(side, backend):
     spec, layer = layer_of(np.random.default_rng(0), 2, 1)
     mapped = evaluator.paired_linear(side.upload(np.ones((2, 4))), spec, layer)
     with pytest.raises(EncryptionError, match="no conjugation key"):
-        evaluator.real_parts(mapped, bound=spec.bound)
+        evaluator.real_part(mapped, bound=spec.bound)
 
 
 @pytest.mark.parametrize("data", [b"x", bytes(1000)])

@@ -39,7 +39,7 @@ class Exchange:
         )
         self.evaluator = self.backend.evaluator(self.params, self.keys.public)
         self.features = steps.receive(
-            self.evaluator, self.plan.features, self.upload, self.plan.upload_blocks
+            self.evaluator, self.plan.features, self.upload, self.plan.blocks
         )
         kind = "quadratic" if spec.hidden else "linear"
         self.model = model or build_head(kind, spec.features, spec.hidden, spec.classes, seed)

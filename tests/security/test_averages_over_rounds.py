@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.gossip.run import start_gossip
 from securefair.collaboration.gossip.weighing import Row
 from securefair.data import load_heart
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
+from support.agreements import agree
 
 OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.01, clip_norm=5.0)
 ROUNDS = 40
@@ -46,21 +46,17 @@ class History:
 
 def started(**changes):
     data = load_heart(seed=0)
-    facts = {
-        "participants": tuple(own.name for own in data),
-        "shape": (32,),
-        "classes": 2,
-        "network": "linear-head",
+    settings = {
+        "kind": "linear",
         "averaging": "clear",  # the same sums, within their rounding
-        "local_epochs": 2,
-        "sketch": None,
-        "max_sums": None,
-        "seed": 0,
+        "local_steps": 2,
+        "sketch": 0,
+        "max_sums": 0,
     }
     return start_gossip(
         "cycle-gossip",
         data,
-        GossipAgreement(**(facts | changes)),
+        agree("cycle-gossip", data, shape=32, **(settings | changes)),
         OPTIMIZER,
         pretraining_epochs=20,
         seed=0,

@@ -15,9 +15,7 @@ import pytest
 from securefair.averaging import Gathering, Shares, release, share_message
 from securefair.averaging.pairwise import generate_private, public_bytes
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.transfer import participant
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
@@ -39,6 +37,7 @@ from securefair.protocol.jobs import (
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
 from security.colluding import Honest, Together, question
+from support.agreements import agree
 from support.examples import examples
 
 ROUNDS, ACTIONS = 2, 30
@@ -191,9 +190,7 @@ def runs(agreement, size, weaken=None, *, renew=True, count=RUNS):
 
 
 def agreed(names, **constants):
-    return TransferAgreement(
-        participants=tuple(names), features=2, classes=2, patients=10, **constants
-    )
+    return agree("transfer", names, shape=2, samples=10, **constants)
 
 
 SIZES = [
@@ -293,20 +290,15 @@ class TestGossip:
     @pytest.mark.parametrize("topology", ["complete", "exponential"])
     @pytest.mark.parametrize("least", [2, 3, 4])
     def test_a_receiver_with_fewer_than_stated_knows_no_model(self, topology, least):
-        agreement = GossipAgreement(
-            participants=tuple("abcdefghi"), shape=(3,), classes=2, network="linear-head",
-            min_senders=least, topology=topology,
-        )  # fmt: skip
+        agreement = agree("cycle-gossip", "abcdefghi", shape=3, kind="linear",
+                          min_senders=least, topology=topology)  # fmt: skip
         for size in range(1, least):
             assert not any(any(known.values()) for known in self.found(agreement, size))
         assert any(any(known.values()) for known in self.found(agreement, least))
 
     def test_senders_that_are_no_neighbours_would_fill_a_sum(self):
         """The rule as it was: whoever is known may stand in a sum."""
-        agreement = GossipAgreement(
-            participants=tuple("abcdefghi"), shape=(3,), classes=2, network="linear-head",
-            topology="ring",
-        )  # fmt: skip
+        agreement = agree("cycle-gossip", "abcdefghi", shape=3, kind="linear", topology="ring")
 
         def pads(weaken):
             names, together = agreement.participants, ["a", "e"]  # e is beside d and f

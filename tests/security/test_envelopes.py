@@ -9,6 +9,7 @@ import random
 import pytest
 
 from securefair.sites.post.envelope import accept, digest_of, frame_of, seal
+from securefair.sites.post.quotes import NO_QUOTE
 from securefair.sites.post.receipts import Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import RefusedError
 from securefair.sites.project.identity import Identity
@@ -59,7 +60,13 @@ def mutated(draw, data, other):
 
 def taken(one, cards):
     header = accept(
-        one, own=SOUTH.card.fingerprint, project=PROJECT, cards=cards, now=NOW, limit=4096
+        one,
+        own=SOUTH.card.fingerprint,
+        project=PROJECT,
+        cards=cards,
+        now=NOW,
+        last=NOW + 1000,
+        limit=4096,
     )
     return frame_of(SOUTH, header, one)
 
@@ -90,8 +97,8 @@ def test_no_mutated_receipt_is_believed():
         fate=Fate.TAKEN,
         epoch=0,
         expected=7,
-        audit_count=3,
-        audit_head=bytes(32),
+        newest=NO_QUOTE,
+        before=NO_QUOTE,
     )
     good = receipt.encode(NORTH)
     about = {"project": PROJECT, "own": SOUTH.card.fingerprint, "peer": NORTH.card}

@@ -49,7 +49,7 @@ def test_products_would_tell_sums_of_weights_that_no_release_names(pairs):
 
 def test_after_the_conjugate_nothing_of_it_is_left(pairs):
     spec = pairs.plan.specs[0]
-    (real,) = pairs.evaluator.real_parts(first_map(pairs), bound=spec.bound)
+    real = pairs.evaluator.real_part(first_map(pairs), bound=spec.bound)
     left = negated_part(pairs, real)
     assert np.abs(left).max() <= rules.coefficient_error(real.meta)
     assert rules.coefficient_error(real.meta) < 1e-9
@@ -58,7 +58,7 @@ def test_after_the_conjugate_nothing_of_it_is_left(pairs):
 def test_an_answer_holds_noise_where_it_was(pairs):
     """All coefficients of `logits` leave. Those that conjugation negates hold flooding alone."""
     plan, evaluator, n = pairs.plan, pairs.evaluator, pairs.params.ring_degree
-    (logits,) = network_logits(
+    logits = network_logits(
         evaluator,
         pairs.features[0],
         plan.specs,
@@ -93,6 +93,6 @@ def test_without_its_key_there_is_no_answer(pairs):
 def test_a_strangers_key_makes_noise_and_no_cross_term(pairs):
     """A dishonest key: what it switches is lost in a modulus of noise, and the mask stays."""
     evaluator = with_conjugation_key(pairs, strangers_key(pairs))
-    (real,) = separated(pairs, evaluator)
+    real = separated(pairs, evaluator)
     left = negated_part(pairs, real)
     assert np.abs(left).min() > 1e6

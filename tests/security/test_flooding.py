@@ -54,10 +54,9 @@ def noise_of(exchange, value):
 def logits_of(exchange, layers):
     plan, (features,) = exchange.plan, exchange.features
     stages = plan.schedule.stages
-    (logits,) = network_logits(
+    return network_logits(
         exchange.evaluator, features, plan.specs, stages, plan.spec.layers, layers
     )
-    return logits
 
 
 def at_flooding_level(exchange):

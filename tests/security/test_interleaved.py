@@ -73,7 +73,7 @@ def separated(beside, evaluator=None, features=None):
 
 
 def logits(beside, features):
-    (found,) = network_logits(
+    return network_logits(
         beside.evaluator,
         features,
         beside.plan.specs,
@@ -81,7 +81,6 @@ def logits(beside, features):
         beside.plan.spec.layers,
         beside.layers,
     )
-    return found
 
 
 def exact_logits(beside, values):
@@ -208,7 +207,7 @@ def test_what_was_not_separated_is_refused_where_answers_are_made(beside):
         beside.evaluator.square,
         lambda x: beside.evaluator.linear(x, beside.plan.specs[1], beside.layers[1]),
         lambda x: beside.evaluator.paired_linear(x, beside.plan.specs[0], beside.layers[0]),
-        lambda x: beside.evaluator.real_parts(x, bound=1.0),
+        lambda x: beside.evaluator.real_part(x, bound=1.0),
     ):
         with pytest.raises(EncryptionError):
             step(beside.features[0])

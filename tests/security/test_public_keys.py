@@ -132,7 +132,7 @@ def test_with_a_key_of_a_zero_the_weights_would_be_exposed(linear):
     context.load(key, write_ciphertext(both, level, context.key_primes))
     victim = get_backend("seal").evaluator(params, linear.keys.public)
     plan = linear.plan
-    (logits,) = network_logits(
+    logits = network_logits(
         victim,
         linear.features[0],
         plan.specs,

@@ -9,11 +9,12 @@ import dataclasses
 
 from securefair.protocol import admission
 from securefair.protocol.effects import Blame, Run
-from securefair.protocol.flows import ROUND_BITS
+from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
 from securefair.protocol.jobs import Answered, Imported, ImportPeer, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features, Hello, Keys, Query
 from support.stage import HELLO, Stage
 
+ROUND_BITS = QUERY_BITS + REPLY_BITS
 MESSAGES = 60
 
 

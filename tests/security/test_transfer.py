@@ -9,7 +9,6 @@ from securefair.averaging import Shares, release, share_message
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.pairwise import generate_private, public_bytes
 from securefair.averaging.streams import crypt
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.exchange import (
     TransferStudent,
     answer,
@@ -23,6 +22,7 @@ from securefair.errors import EncryptionError, LedgerError, RemoteProtocolError
 from securefair.model.transfer import own_fit
 from securefair.protocol.jobs import ImportPeer, MakeShare, ReleaseKey
 from securefair.protocol.messages import Keys
+from support.agreements import agree
 
 NAMES = ("a", "b", "c", "d")
 
@@ -38,9 +38,7 @@ HOSPITALS = [ParticipantData(name, draw(seed, 21), draw(seed + 9, 20))
 
 
 def agreed(**constants):
-    return TransferAgreement(
-        participants=NAMES, features=4, classes=2, patients=21, seed=1, **constants
-    )
+    return agree("transfer", NAMES, samples=21, seed=1, **constants)
 
 
 class Teachers:

@@ -15,13 +15,13 @@ import pytest
 from securefair.averaging import Gathering
 from securefair.averaging.pairwise import public_bytes
 from securefair.averaging.streams import crypt
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.exchange import TransferStudent, answer, masked, read_request
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.transfer.peers import asked_peers
 from securefair.protocol.messages import Share, ShareKey, ShareRequest, ShareReveal
 from security.colluding import Honest
+from support.agreements import agree
 
 
 def know_another(names, asked, together):
@@ -77,8 +77,7 @@ class Nine:
     """Nine hospitals, encrypted: one as student and one as teacher work together."""
 
     def __init__(self, **changes):
-        self.agreement = TransferAgreement(participants=tuple(NINE), features=4, classes=2,
-                                           patients=21, seed=1)  # fmt: skip
+        self.agreement = agree("transfer", NINE, samples=21, seed=1)
         people = {
             name: TransferParticipant(
                 ParticipantData(name, patients(at), patients(at + 50)),

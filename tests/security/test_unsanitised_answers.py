@@ -70,7 +70,7 @@ class Exchange:
 
     def answer(self, *, sanitised):
         """The logits' ciphertexts at full level, as the student would receive them."""
-        (logits,) = network_logits(
+        logits = network_logits(
             self.evaluator,
             self.features,
             self.plan.specs,

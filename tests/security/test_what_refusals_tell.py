@@ -14,7 +14,7 @@ import json
 import pytest
 
 from securefair.errors import RemoteProtocolError
-from securefair.protocol.flows import ROUND_BITS
+from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Answer, Features, Keys, Query
 from securefair.sites.post.envelope import HEADER_BYTES, read_header
@@ -125,6 +125,7 @@ def test_the_hash_of_a_row_tells_no_facts_that_can_be_guessed(tmp_path):
     assert all(len(bytes.fromhex(salt)) == 16 for salt in salts)
 
 
+ROUND_BITS = QUERY_BITS + REPLY_BITS
 RENEWED = Prepared(Keys(1, b"new key", b"new evk"), Features(1, 40, b"new x", b""))
 
 

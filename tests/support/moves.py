@@ -4,7 +4,7 @@ import random
 from contextlib import suppress
 
 from securefair.protocol.effects import Expired, Received
-from securefair.protocol.flows import ROUND_BITS
+from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
 from securefair.protocol.messages import (
     Answer,
     Decline,
@@ -96,7 +96,7 @@ def play(data: bytes) -> World:
             NAMES[: 2 + draw.getrandbits(1)],
             always_share=bool(draw.getrandbits(1)),
             restarts=bool(draw.getrandbits(1)),
-            key_bits=ROUND_BITS if draw.getrandbits(1) else None,
+            key_bits=QUERY_BITS + REPLY_BITS if draw.getrandbits(1) else None,
         )
         while True:
             if draw.random() < 0.2:

@@ -1,4 +1,4 @@
-"""One exchange whose ciphertexts hold pairs, taken apart: for attacks on either kind of pairs."""
+"""One exchange whose ciphertexts hold pairs, taken apart."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def first_map(pairs, evaluator=None):
 
 def separated(pairs, evaluator=None):
     evaluator = evaluator or pairs.evaluator
-    return evaluator.real_parts(first_map(pairs, evaluator), bound=pairs.plan.specs[0].bound)
+    return evaluator.real_part(first_map(pairs, evaluator), bound=pairs.plan.specs[0].bound)
 
 
 def with_conjugation_key(pairs, key):

@@ -10,7 +10,8 @@ from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.model.stored import to_bytes
 from securefair.sites.post.peers import refusals
-from securefair.sites.post.post import Correspondence, Post
+from securefair.sites.post.post import Post
+from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.site.notes import Notes
 from securefair.sites.site.site import SCOPE, Schedule, Site, stored_records

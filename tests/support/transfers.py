@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import ParticipantData, Samples
+from support.agreements import agree as agreed_on
 
 
 @pytest.fixture
@@ -34,12 +34,12 @@ def agree():
     def make(hospitals, **constants):
         train = hospitals[0].train
         defaults = {
-            "participants": tuple(one.name for one in hospitals),
-            "features": int(train.features.shape[1]),
+            "participants": hospitals,
+            "shape": int(train.features.shape[1]),
             "classes": train.classes,
-            "patients": max(len(one.train) for one in hospitals),
+            "samples": max(len(one.train) for one in hospitals),
             "seed": 7,
         }
-        return TransferAgreement(**(defaults | constants))
+        return agreed_on("transfer", **(defaults | constants))
 
     return make

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
@@ -15,6 +13,7 @@ from securefair.protocol.jobs import Answered, AnswerQuery, Prepared, PrepareKey
 from securefair.protocol.messages import Features
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Faults, Link, Network
+from support.agreements import agree
 
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
@@ -28,22 +27,17 @@ def data(hospitals):
 
 
 def collaboration_of(data, **changes):
-    facts = {
-        "participants": tuple(own.name for own in data),
-        "spec": ExchangeSpec(
-            features=32,
-            classes=2,
-            samples=max(len(own.train) for own in data),
-            hidden=0,
-            q=16,
-            precision=2.0**-18,
-        ),
+    settings = {
+        "kind": "linear",
+        "q": 16,
+        "precision": 2.0**-18,
         "forced_every": 2,
         "local_steps": 2,
         "round_seconds": ROUND_SECONDS,
         "setup_seconds": SETUP_SECONDS,
     }
-    return Collaboration(**(facts | changes))
+    samples = max(len(own.train) for own in data)
+    return agree("cycle", data, shape=32, samples=samples, **(settings | changes))
 
 
 def run_over(data, seed=1, **network):
@@ -202,9 +196,8 @@ class TestParticipants:
 
     def test_another_plan_is_refused_too(self, data):
         agreed = collaboration_of(data)
-        coarse = ExchangeSpec(features=32, classes=2, samples=agreed.spec.samples, hidden=0, q=12)
         participants = [honest(own, agreed) for own in data]
-        participants[0] = honest(data[0], collaboration_of(data, spec=coarse))
+        participants[0] = honest(data[0], collaboration_of(data, q=12))
         run = run_of(participants, agreed)
         (record,) = run.rounds(1)
         assert not any(record.answered[0])

@@ -3,14 +3,31 @@
 import re
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOK = sorted((DOCS / "notebook").glob("*.md"))
+MANUAL = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+WORDS = 50_000
+"""What somebody reads in a day. Decisions, the notebook and the reference are beside the manual."""
 
 
 def linked(page):
     """The files that a page's links name."""
     targets = re.findall(r"\]\(([^()\s#]+\.md)", page.read_text("utf-8"))
     return {(page.parent / target).resolve() for target in targets}
+
+
+def test_the_manual_can_be_read_in_a_day():
+    words = {page.name: len(page.read_text("utf-8").split()) for page in MANUAL}
+    assert sum(words.values()) <= WORDS, sorted(words.items(), key=lambda item: -item[1])
+
+
+@pytest.mark.parametrize("page", MANUAL, ids=lambda page: page.name)
+def test_seconds_are_those_of_a_machine_that_is_named(page):
+    text = page.read_text("utf-8")
+    if re.search(r"\d (s|ms|us|seconds)\b(?! *[:(])", text):
+        assert re.search("EPYC|Xeon", text)
 
 
 def test_the_notebook_is_reachable_from_the_first_page_and_the_sites_menu():

@@ -22,11 +22,9 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.model.reconstruction import Reconstructor
 from securefair.worth import run as run_reference
 from securefair.worth.sharing import coin
@@ -38,6 +36,7 @@ from securefair_lab.algorithms import (
     Rounding,
     Vpdl,
 )
+from support.agreements import agree
 
 SEED = 3
 EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2
@@ -121,21 +120,19 @@ ENCRYPTED = [pytest.param(case, "rns", id=f"{case}-rns") for case in CASES] + [
 
 
 def collaboration_of(case, data):
-    return Collaboration(
-        participants=tuple(own.name for own in data),
-        spec=ExchangeSpec(
-            features=32,
-            classes=2,
-            samples=max(len(own.train) for own in data),
-            hidden=case.hidden if case.head == "quadratic" else 0,
-            release=case.release,
-            basis=case.basis,
-            q=case.q,
-            precision=case.precision,
-            weight_bits=case.weight_bits,
-        ),
-        always_share=case.algorithm == "vpdl",
-        forced_every=FORCED_EVERY,
+    return agree(
+        case.algorithm,
+        data,
+        shape=32,
+        samples=max(len(own.train) for own in data),
+        kind=case.head,
+        hidden=case.hidden,
+        release=case.release,
+        basis=case.basis,
+        q=case.q,
+        precision=case.precision,
+        weight_bits=case.weight_bits,
+        fairness=None if case.algorithm == "vpdl" else {"forced_every": FORCED_EVERY},
         local_steps=STEPS,
         seed=SEED,
     )
@@ -165,8 +162,8 @@ def reference(case, data, *, rounded=True):
         local_epochs=EPOCHS,
         local_steps=STEPS,
         forced_every=FORCED_EVERY,
-        lambda_0=collaboration.lambda_0,
-        prevalence=collaboration.prevalence,
+        lambda_0=collaboration.distillation.lambda_0,
+        prevalence=collaboration.distillation.prevalence,
         release=release_of(case, collaboration),
         rounding=Rounding(row_norm=spec.bounds.row_norm, log2_scales=scales) if rounded else None,
     )
@@ -254,7 +251,7 @@ def test_machines_with_clear_equal_the_reference(case, by_reference, in_the_clea
     # Monomials meet forms that are rounded, and the plan's error covers that. All else is exact.
     data = hospitals(case.participants, case.samples)
     rounded = release_error(case, data) if in_monomials(case, data) else 0.0
-    tolerance = max(1e-9, rounded / run.collaboration.temperature)
+    tolerance = max(1e-9, rounded / run.collaboration.distillation.temperature)
     assert_numbers_close(found, expected, tolerance)
     assert [r.accuracy for r in found] == [r.accuracy for r in expected]
     assert run.audit.max_abs_error <= rounded
@@ -275,7 +272,7 @@ def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals, 
     assert_decisions_alike(found, expected)
     assert 0 < run.audit.max_abs_error <= release_error(case, data)
     error = logit_error(case, data)
-    assert_numbers_close(found, expected, error / run.collaboration.temperature)
+    assert_numbers_close(found, expected, error / run.collaboration.distillation.temperature)
     close_calls = [
         np.mean(np.ptp(own.train_state.model.logits(own.data.test.features), axis=1) <= error)
         for own in clear.engine.participants.values()
@@ -290,7 +287,7 @@ def test_two_encrypted_runs_of_a_seed_differ_by_no_more_than_is_promised(hospita
     data = hospitals(case.participants, case.samples)
     (one, first), (two, second) = (machines(case, data, "rns") for _ in range(2))
     assert_decisions_alike(first, second)
-    promised = 2 * logit_error(case, data) / one.collaboration.temperature
+    promised = 2 * logit_error(case, data) / one.collaboration.distillation.temperature
     found, other = (numbers(records, "distillation_loss") for records in (first, second))
     assert 0 < np.nanmax(np.abs(found - other)) <= promised
     assert_numbers_close(first, second, promised)

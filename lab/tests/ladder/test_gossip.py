@@ -17,14 +17,14 @@ import pytest
 
 from securefair.averaging import get_averaging
 from securefair.collaboration.gossip import participant
-from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.errors import BackendUnavailableError, DataError, SecureFairError
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.simulation.network import Faults, Link
+from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.algorithms.cycle_gossip import CycleGossip
-from securefair_lab.algorithms.network_population import NetworkPopulation
+from support.agreements import agree
 
 SEED = 4
 OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.001, clip_norm=5.0)
@@ -38,21 +38,19 @@ def data(hospitals):
 
 
 def agreement_of(data, **changes):
-    facts = {
-        "participants": tuple(own.name for own in data),
-        "shape": (32,),
-        "classes": 2,
-        "network": "linear-head",
+    settings = {
+        "shape": 32,
+        "kind": "linear",
         "averaging": "masked",
         "beta": 5.0,
         "forced_every": 2,
-        "local_epochs": 2,
-        "sketch": None,
+        "local_steps": 2,
+        "sketch": 0,
         "round_seconds": 60.0,
         "setup_seconds": 30.0,
         "seed": SEED,
     }
-    return GossipAgreement(**(facts | changes))
+    return agree("cycle-gossip", data, **(settings | changes))
 
 
 def start(data, agreement, *, backend="clear", **options):
@@ -105,16 +103,16 @@ def reference(data, agreement, rounds):
         double=True,
     )
     algorithm = CycleGossip(
-        beta=agreement.beta,
-        alpha=agreement.alpha,
-        forced_every=agreement.forced_every,
-        levels=agreement.levels,
-        relative=agreement.relative,
-        topology=agreement.topology,
-        weighting=agreement.weighting,
-        min_senders=agreement.min_senders,
-        max_share=agreement.max_share,
-        local_epochs=agreement.local_epochs,
+        beta=agreement.gossip.beta,
+        alpha=agreement.fairness.alpha,
+        forced_every=agreement.fairness.forced_every,
+        levels=agreement.gossip.levels,
+        relative=agreement.gossip.relative,
+        topology=agreement.gossip.edges or agreement.gossip.topology,
+        weighting=agreement.gossip.weighting,
+        min_senders=agreement.gossip.min_senders,
+        max_share=agreement.gossip.max_share,
+        local_epochs=agreement.training.local_steps,
         pretraining_epochs=EPOCHS,
     )
     state, records = algorithm.init(population, SEED), []
@@ -142,7 +140,7 @@ EDGES = (
         {},
         {"relative": False},
         {"topology": "ring", "weighting": "metropolis"},
-        {"topology": EDGES},
+        {"edges": EDGES},
         {"min_senders": 3},
         {"max_share": 0.5},
         {"network": "mlp-32", "alpha": 0.25, "beta": 15.0},
@@ -202,7 +200,7 @@ def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(
     assert not private.problems
     # A cosine moves a weight by beta (1 - alpha) / 2 of its error at most, and a weight every
     # coordinate by the spread of the models; then come the errors of the sums of all rounds.
-    weight = 2 * agreed.beta * agreed.alignment.error_bound
+    weight = 2 * agreed.gossip.beta * agreed.alignment.error_bound
     bound = 4 * (agreed.average_error_bound + 3 * weight * np.ptp(models_of(clear), axis=0).max())
     assert np.abs(models_of(private) - models_of(clear)).max() <= bound
     assert 0 < private.max_sum_error <= agreed.average_error_bound
@@ -226,7 +224,7 @@ def test_crypten_sums_to_the_same(data):
 def test_everyone_keeps_its_own_where_too_few_share(data):
     """On a path only the two in the middle have two neighbours, and these must both share."""
     names = [own.name for own in data]
-    agreed = agreement_of(data, topology=tuple(pairwise(names)))
+    agreed = agreement_of(data, edges=tuple(pairwise(names)))
     run = start(data, agreed)
     for record in run.rounds(3):
         rows = np.sum(record.answered, axis=1)

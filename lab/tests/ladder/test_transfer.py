@@ -12,11 +12,14 @@ __all__ = ["agree", "make_hospitals"]
 
 pytestmark = pytest.mark.slow  # whole runs
 
+FITS = {1: "linear", 2: "quadratic"}
+
 
 def reference(agreement, hospitals):
     plan = agreement.plan
     release = ProjectionRelease(
-        q=agreement.q, ring_degree=plan.params.ring_degree, public_seed=agreement.basis_seed,
+        q=agreement.transfer.q, ring_degree=plan.params.ring_degree,
+        public_seed=agreement.basis_seed,
         noise_std=plan.noise_std,
     )  # fmt: skip
     scales = tuple(spec.log2_scale for spec in plan.specs)
@@ -24,7 +27,7 @@ def reference(agreement, hospitals):
         degree=agreement.degree,
         release=release,
         opened=agreement.opens,
-        peers=agreement.peers,
+        peers=agreement.transfer.peers,
         rounding=Rounding(row_norm=1.0, log2_scales=scales),
     )
     return run_transfer(settings, hospitals, 3)
@@ -34,7 +37,7 @@ def reference(agreement, hospitals):
 @pytest.mark.parametrize(("classes", "degree"), [(2, 1), (3, 1), (2, 2)])
 def test_clear_is_the_reference(make_hospitals, agree, opened, classes, degree):
     hospitals = make_hospitals(classes=classes)
-    agreed = agree(hospitals, opened=opened, degree=degree)
+    agreed = agree(hospitals, opened=opened, fit=FITS[degree])
     run = start_transfer("transfer", hospitals, agreed, seed=3, backend="clear")
     (record,) = run.rounds(5)
     expected = reference(agreed, hospitals)

@@ -38,14 +38,6 @@ def test_work_and_bytes_are_proportional_to_blocks(blocks):
     assert many.answer_bytes == blocks * one.answer_bytes
 
 
-def test_two_blocks_whose_samples_pair_are_cheaper_than_twice_one():
-    one, two = (plan_exchange(head(samples=samples)) for samples in (4096, 8192))
-    assert (one.schedule.pairs, two.schedule.pairs) == ("features", "samples")
-    assert work(two).multiply_adds < 2 * work(one).multiply_adds
-    assert two.feature_bytes == 2 * one.feature_bytes
-    assert two.answer_bytes == 2 * one.answer_bytes
-
-
 def test_only_the_first_layer_and_the_upload_grow_with_the_features():
     plans = [plan_exchange(head(samples=4096, features=d)) for d in (64, 128, 192)]
     assert len({plan.params for plan in plans}) == 1

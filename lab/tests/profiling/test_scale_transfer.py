@@ -15,6 +15,7 @@ from securefair.profiling.forecast import check_config
 from securefair.profiling.transfer_prices import TransferProfile, foretold, measuring
 from securefair_lab.profiling.scale_table import transfer_table
 from securefair_lab.profiling.scale_transfer import profile_transfer
+from support.agreements import agree
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -35,8 +36,8 @@ def profile() -> TransferProfile:
 
 def agreed(count=12, **constants) -> TransferAgreement:
     names = tuple(f"P{n}" for n in range(count))
-    defaults = {"participants": names, "features": 3, "classes": 2, "patients": 14, "peers": 4}
-    return TransferAgreement(**(defaults | constants))
+    defaults = {"shape": 3, "samples": 14, "peers": 4}
+    return agree("transfer", names, **(defaults | constants))
 
 
 def test_answers_grow_with_the_hospitals_not_with_their_pairs(profile):
@@ -68,11 +69,11 @@ def test_every_hospital_costs_the_same_however_many_there_are(profile):
 @pytest.mark.parametrize(
     ("other", "where"),
     [
-        ({"features": 2}, "features"),
+        ({"shape": 2}, "features"),
         ({"classes": 3}, "classes"),
-        ({"degree": 2}, "transfer.fit"),
+        ({"fit": "quadratic"}, "transfer.fit"),
         ({"q": 2}, "numbers a logit"),
-        ({"patients": 15}, "samples"),
+        ({"samples": 15}, "samples"),
     ],
 )
 def test_prices_of_other_transfers_are_refused(profile, other, where):
@@ -115,7 +116,7 @@ def test_the_command_names_the_numbers_that_hospitals_get(profile):
         repeats=1,
     ).q == agreed(q=32).numbers_of(14)
     with pytest.raises(ConfigError) as refused:
-        foretold(profile, agreed(features=40, patients=400, q=32))
+        foretold(profile, agreed(shape=40, samples=400, q=32))
     assert "--samples 400 --features 40 --classes 2 --q 32 " in refused.value.hint
 
 

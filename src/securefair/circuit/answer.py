@@ -3,8 +3,7 @@
     features -> logits -> [products with what the student encrypted] -> sums -> sanitise -> answer
 
 Blocks of N/2 samples are added before anything is released, so that an answer does not grow with
-the data; only `logits` keeps them apart. Of samples that share ciphertexts each is in a block of
-its own from the first map on.
+the data; only `logits` keeps them apart.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.circuit import monomials
 from securefair.circuit.network import Chunk, PrivateMap, network_logits, relinearized
-from securefair.circuit.pieces import coefficient_layout, logits_of_coefficients
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
@@ -75,16 +74,15 @@ def logits_of(
     Args:
         evaluator, spec, schedule, specs: any backend's, and public facts.
         maps: None for each where nothing is computed.
-        blocks: of the upload. Of two that share ciphertexts the last one goes on only if the
-            samples reach into it.
+        blocks: of the upload.
     """
     if not schedule.monomials:
         stages, bounds = schedule.stages, spec.layers
-        found = [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
-        filled = -(-2 * spec.samples // schedule.ckks.ring_degree)
-        return [logits for both in found for logits in both][:filled]
+        return [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
     whole = [block for block in blocks if isinstance(block, CipherTensor)]
-    return logits_of_coefficients(evaluator, spec, schedule, specs, maps, whole)
+    form = monomials.form_spec(spec, schedule)
+    polynomials = monomials.form_polynomials(spec, schedule, specs, maps)
+    return [monomials.monomial_logits(evaluator, b, form, polynomials) for b in whole]
 
 
 def release_of(
@@ -124,7 +122,7 @@ def released_coefficients(
 ) -> NDArray[np.int64] | None:
     """Coefficients that leave, `public` ones of a public projection; None for whole ciphertexts."""
     if schedule.monomials:
-        return coefficient_layout(spec, schedule).coefficients
+        return monomials.layout(spec, schedule.ckks.ring_degree).coefficients
     if schedule.parts > 1:
         return released(schedule.ckks.ring_degree, schedule.parts)
     if spec.release == "logits":

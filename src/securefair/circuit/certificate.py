@@ -174,30 +174,9 @@ class _Check:
         places = Fraction(plan.features.count * self.n)
         logit = Fraction(spec.bounds.logit)
         fresh = ERROR_VARIANCE + Fraction(1, 12)
-        if plan.schedule.pieces:
-            return self._pieces(norm + logit, fresh)
         norm = (norm + logit) * form_scale + root_above(places) / 2
         scale = power_above(plan.schedule.feature_scale) * form_scale
         return self._fits(_State(plan.params.limbs, 2, scale, 4 * logit, fresh * norm * norm))
-
-    def _pieces(self, norm: Fraction, fresh: Fraction) -> _State:
-        """Products of every two pieces times blocks of a form: those off its diagonal count twice
-        and are half as many. An error is multiplied with what its piece meets, turned or not, by
-        the sum of the sizes of a piece's values (Cauchy and Schwarz: of their squares, by their
-        number), and with another error."""
-        plan, count = self.plan, self.plan.features.count
-        places = Fraction(count * (count + 1) // 2 * self.n)
-        norm = norm * ROOT_OF_2 * self._form_scale + root_above(places) / 2
-        scale = power_above(plan.schedule.feature_scale)
-        sizes = root_above(self._piece_length(count) * (self._feature_square() + 1))
-        noise = 2 * scale * sizes * root_above(fresh)
-        noise = norm * (noise + TAIL * root_above(Fraction(self.n)) * fresh)
-        bound = 4 * Fraction(plan.spec.bounds.logit)
-        value = scale * scale * self._form_scale
-        return self._fits(_State(plan.params.limbs, 4, value, bound, noise * noise))
-
-    def _piece_length(self, count: int) -> int:
-        return -(-(self.plan.spec.features + 1) // count)
 
     def _feature_square(self) -> Fraction:
         bounds, features = self.plan.spec.bounds, self.plan.spec.features
@@ -214,9 +193,6 @@ class _Check:
         spec, width = self.plan.spec, self.plan.spec.features + 1
         square = self._feature_square()
         values = width * (width + 1) // 2 if spec.hidden else width
-        if self.plan.schedule.pieces:
-            count = self.plan.features.count
-            values = count * (count + 1) // 2 * self._piece_length(count) ** 2
         length = square + 1 if spec.hidden else root_above(square + 1)
         return root_above(Fraction(values)) / 2 * length / self._form_scale
 
@@ -327,7 +303,7 @@ class _Check:
 
     def _rounding(self, polys: int, *, slots: bool) -> Fraction:
         n = self.n
-        variance = 1 + (polys // 2) * Fraction(2 * n, 3) * (TAIL_OF_S if slots else 1)
+        variance = 1 + Fraction(2 * n, 3) * (TAIL_OF_S if slots else 1)
         if polys > 2:
             variance += Fraction(8 * n * n, 9) * (TAIL_OF_S2 if slots else 1)
         return variance / 12
@@ -340,8 +316,7 @@ class _Check:
         once = drawn + self._rounding(2, slots=True)
         if x.polys == 2:
             return once
-        more = once if x.polys == 4 else 0  # of the turned key
-        return once + more + drawn * spread + self._rounding(x.polys, slots=True)
+        return once + drawn * spread + self._rounding(x.polys, slots=True)
 
     def _fits(self, x: _State) -> _State:
         largest = x.bound * x.scale + TAIL * root_above(x.variance)

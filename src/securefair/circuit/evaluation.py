@@ -9,9 +9,9 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from securefair.circuit.answer import opens_slots, sanitised, shortened
+from securefair.circuit.monomials import rounding_error
 from securefair.circuit.network import affine_specs
 from securefair.circuit.on_paper import Run, parameters, run_on_paper
-from securefair.circuit.pieces import rounding_error
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec

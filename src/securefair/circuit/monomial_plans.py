@@ -1,5 +1,4 @@
-"""Plans whose samples travel as coefficients: products of their features, and a short modulus, or
-pieces of their features, of which the teacher makes the products under a longer one."""
+"""Plans whose samples travel as coefficients, products of their features: a short modulus."""
 
 from __future__ import annotations
 
@@ -7,24 +6,18 @@ import math
 
 from securefair.circuit.candidates import Candidate
 from securefair.circuit.evaluation import computed
-from securefair.circuit.monomials import BEYOND, monomials_bound
+from securefair.circuit.monomials import BEYOND, monomials_bound, rounding_error
 from securefair.circuit.on_paper import parameters
-from securefair.circuit.pieces import rounding_error
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import (
-    MAX_HELD_BYTES,
-    Schedule,
-    held_bytes,
-    travels_as_monomials,
-)
+from securefair.circuit.schedule import Schedule, travels_as_monomials
 from securefair.circuit.spec import ExchangeSpec
-from securefair.circuit.work import forms_seconds, pieces_seconds
+from securefair.circuit.work import forms_seconds
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
 from securefair.ckks.security import MAX_LOG_QP
 
-FORM_LIMBS, PIECE_LIMBS = range(1, 5), range(3, 9)
+FORM_LIMBS = range(1, 5)
 FORM_BITS = range(23, MAX_LIMB_BITS + 1)
 FORM_SCALES = range(8, 41)
 """log2 scales of forms: their rounding counts in full, which wants them large; noise is multiplied
@@ -37,54 +30,40 @@ instead of wrapping around."""
 
 def in_monomials(spec: ExchangeSpec) -> Candidate | None:
     """The plan with the shortest modulus in the smallest ring, or None if there is none."""
-    plan = _shortest(spec, FORM_LIMBS, pieces=False)
+    plan = _shortest(spec)
     return None if plan is None else (plan, forms_seconds(plan.features, spec))
 
 
-def in_pieces(spec: ExchangeSpec) -> Candidate | None:
-    """The same of pieces, of heads with a square."""
-    plan = _shortest(spec, PIECE_LIMBS, pieces=True) if spec.hidden else None
-    if plan is None or held_bytes(spec, plan.schedule) > MAX_HELD_BYTES:
-        return None
-    return plan, pieces_seconds(plan.features, spec)
-
-
-def _shortest(spec: ExchangeSpec, limbs: range, *, pieces: bool) -> ExchangePlan | None:
+def _shortest(spec: ExchangeSpec) -> ExchangePlan | None:
     if not travels_as_monomials(spec):
         return None
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         special = smallest_prime_bits(ring_degree)  # no key is switched
-        for total, most, bits in sorted((n * bits, n, bits) for n in limbs for bits in FORM_BITS):
+        for total, most, bits in sorted(
+            (n * bits, n, bits) for n in FORM_LIMBS for bits in FORM_BITS
+        ):
             if total + special > cap:
                 break
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * most, special_bits=special)
-            plan = _best(spec, ckks, most, most, pieces=pieces)
+            plan = _best(spec, ckks, most)
             if plan is None or not plan.grants:
                 continue
-            # A product has bits to spare before it is flooded, an inner product has none.
-            fewer = (
-                _best(spec, ckks, flooded, left, pieces=pieces)
-                for left in range(1, most)
-                for flooded in (range(left, most + 1) if pieces else (most,))
-            )
+            # It is flooded as it is: an inner product has no bits to spare.
+            fewer = (_best(spec, ckks, left) for left in range(1, most))
             return next((p for p in fewer if p is not None and p.grants), plan)
     return None
 
 
-def _best(
-    spec: ExchangeSpec, ckks: CkksSpec, flooding_limbs: int, answer_limbs: int, *, pieces: bool
-) -> ExchangePlan | None:
+def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int) -> ExchangePlan | None:
     """The most precise plan of these primes, if it is precise enough."""
     largest = math.log2(BEYOND * spec.bounds.logit)
     room = parameters(ckks).log_q(len(ckks.limb_bits)) - TOP_BITS - largest
-    travels = max(1.0, spec.bounds.feature) if pieces else monomials_bound(spec)
-    widest = rules.MAX_LOG2_COEFFICIENT - math.log2(travels)
-    factors = 2 if pieces else 1
+    widest = rules.MAX_LOG2_COEFFICIENT - math.log2(monomials_bound(spec))
     best: ExchangePlan | None = None
     least = math.inf
     for form_scale in FORM_SCALES:
         # The largest scale at which logits do not wrap around.
-        scale = math.floor(min((room - form_scale) / factors, widest))
+        scale = math.floor(min(room - form_scale, widest))
         if scale <= 0:
             continue
         schedule = Schedule(
@@ -94,10 +73,9 @@ def _best(
             product_limbs=len(ckks.limb_bits),
             relinearize=False,
             flooding_bits=spec.flooding_bits,
-            flooding_limbs=flooding_limbs,
+            flooding_limbs=len(ckks.limb_bits),
             answer_limbs=answer_limbs,
             monomials=True,
-            pieces=pieces,
         )
         if rounding_error(spec, schedule) > spec.precision * 2 * spec.bounds.logit:
             continue

@@ -55,10 +55,10 @@ opened: each is a coefficient of its own, which a modulus that is too short woul
 
 @dataclass(frozen=True)
 class Layout:
-    """Where samples sit: one after the other in the coefficients of a block, or in pieces.
+    """Where samples sit: one after the other in the coefficients of a block.
 
     Attributes:
-        values: numbers that a sample travels as; of pieces it has a block of its own.
+        values: numbers that a sample travels as.
         ciphertexts: of a block. Several samples share one, or one sample takes several.
         samples: of a block; the last block may hold fewer.
         blocks: that all samples fill.

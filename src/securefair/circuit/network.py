@@ -82,10 +82,8 @@ def network_logits(
     stages: Sequence[LayerSteps],
     layer_bounds: Sequence[LayerBounds],
     maps: Sequence[PrivateMap | None],
-) -> tuple[CipherTensor[P], ...]:
-    """Features of one upload block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
-
-    One tensor; where samples share ciphertexts, one for each of the two blocks.
+) -> CipherTensor[P]:
+    """Features of one block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
 
     Args:
         evaluator: any backend's.
@@ -105,42 +103,39 @@ def network_logits(
             else features
         )
         with memory.used_again():
-            return (Stream(evaluator, chunks, specs, stages, banded).logits(),)
+            return Stream(evaluator, chunks, specs, stages, banded).logits()
     if not isinstance(features, CipherTensor):
         raise EncryptionError("whole layers read their features as a whole")
-    values: tuple[CipherTensor[P], ...] = (features,)
-    place = 0
+    value, place = features, 0
     while place < len(specs):
         spec, stage, layer = specs[place], stages[place], maps[place]
         if isinstance(layer, BandedMap):
             raise EncryptionError("a network needs all of its maps", found=len(banded))
-        values = tuple(rescaled(evaluator, value, stage.linear) for value in values)
-        pair = _quadratic_pair(values[0], stages[place : place + 2], maps[place : place + 2])
+        value = rescaled(evaluator, value, stage.linear)
+        pair = _quadratic_pair(value, stages[place : place + 2], maps[place : place + 2])
         if pair is not None and layer_bounds[place].summed == 1:
             both = list(zip(specs[place:], pair, strict=False))
-            values = tuple(part for value in values for part in evaluator.quadratic(value, both))
+            value = evaluator.quadratic(value, both)
             place += 1
             stage = stages[place]
         else:
-            values = tuple(p for value in values for p in mapped(evaluator, value, spec, layer))
+            value = mapped(evaluator, value, spec, layer)
         if stage.square is not None:
-            values = tuple(
-                squared(evaluator, rescaled(evaluator, value, stage.square), layer_bounds[place])
-                for value in values
-            )
+            value = rescaled(evaluator, value, stage.square)
+            value = squared(evaluator, value, layer_bounds[place])
         place += 1
-    return values
+    return value
 
 
 def mapped(
     evaluator: Evaluator[P], value: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
-) -> tuple[CipherTensor[P], ...]:
+) -> CipherTensor[P]:
     """A whole map; what else products of values that share a ciphertext hold is removed here."""
     if value.meta.interleaved:
-        return (evaluator.interleaved_linear(value, spec, layer),)
+        return evaluator.interleaved_linear(value, spec, layer)
     if value.meta.paired:
-        return evaluator.real_parts(evaluator.paired_linear(value, spec, layer), bound=spec.bound)
-    return (evaluator.linear(value, spec, layer),)
+        return evaluator.real_part(evaluator.paired_linear(value, spec, layer), bound=spec.bound)
+    return evaluator.linear(value, spec, layer)
 
 
 def _quadratic_pair(

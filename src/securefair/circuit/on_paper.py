@@ -15,8 +15,8 @@ from securefair.circuit.answer import (
     released_coefficients,
     sums_of,
 )
+from securefair.circuit.monomials import layout, monomials_meta
 from securefair.circuit.network import affine_specs
-from securefair.circuit.pieces import coefficient_layout, coefficients_meta
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
@@ -56,8 +56,8 @@ def run_on_paper(
     """
     params, specs = evaluator.params, affine_specs(spec)
     if schedule.monomials:
-        blocks = coefficient_layout(spec, schedule).blocks
-        features = coefficients_meta(params, schedule, spec)
+        blocks = layout(spec, params.ring_degree).blocks
+        features = monomials_meta(params, schedule, spec)
     else:
         blocks = -(-spec.samples // params.slots)
         features = features_meta(params, schedule, spec.features, spec.bounds.feature)
@@ -67,7 +67,7 @@ def run_on_paper(
         factors = factors_meta(params, schedule, count)
     if logits is None:
         fresh, none = evaluator.load(b"", features), (None,) * len(specs)
-        logits, *_ = logits_of(evaluator, spec, schedule, specs, none, [fresh])
+        (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
     inputs = Inputs(
         features=(),
         factors=[evaluator.load(b"", factors)] if factors else [],

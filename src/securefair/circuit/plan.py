@@ -14,10 +14,9 @@ from functools import cached_property
 import msgspec
 
 from securefair.circuit.answer import release
-from securefair.circuit.monomials import Layout
+from securefair.circuit.monomials import Layout, layout
 from securefair.circuit.on_paper import run_on_paper
-from securefair.circuit.pieces import coefficient_layout
-from securefair.circuit.schedule import Schedule, upload_blocks
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
@@ -105,11 +104,6 @@ class ExchangePlan:
         }[self.spec.release]
 
     @property
-    def upload_blocks(self) -> int:
-        """Blocks of ciphertexts in which the features travel."""
-        return upload_blocks(self.schedule.pairs, self.blocks)
-
-    @property
     def tensors(self) -> int:
         """Released tensors of an answer: of `logits` each block is answered by itself."""
         return self.blocks if self.spec.release == "logits" else 1
@@ -188,7 +182,7 @@ class ExchangePlan:
     @property
     def feature_bytes(self) -> int:
         """Upload once per data epoch."""
-        return wire.upload_bytes(self.features) * self.upload_blocks
+        return wire.upload_bytes(self.features) * self.blocks
 
     @property
     def basis_bytes(self) -> int:
@@ -267,10 +261,8 @@ class ExchangePlan:
 
     @property
     def monomials(self) -> Layout | None:
-        """Where samples sit that travel as coefficients, as monomials or in pieces; None for
-        slots."""
-        schedule = self.schedule
-        return coefficient_layout(self.spec, schedule) if schedule.monomials else None
+        """Where samples sit that travel as monomials; None for slots."""
+        return layout(self.spec, self.params.ring_degree) if self.schedule.monomials else None
 
     @property
     def places(self) -> int:

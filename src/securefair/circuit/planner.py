@@ -8,7 +8,7 @@ data; both sides compute the same plan from the same spec.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -16,26 +16,22 @@ import msgspec
 from securefair.circuit.candidates import Candidate, kept_whole, rescaled
 from securefair.circuit.evaluation import computed, evaluate
 from securefair.circuit.flooding import most_flooding
-from securefair.circuit.monomial_plans import in_monomials, in_pieces
+from securefair.circuit.monomial_plans import in_monomials
 from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, is_masked
 from securefair.circuit.schedule import (
     MAX_HELD_BYTES,
     MAX_PARTS,
-    Pairs,
     Schedule,
     check_schedule,
     held_bytes,
     travels_beside,
-    upload_blocks,
 )
 from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.circuit.work import (
     BYTE,
     encryption_seconds,
-    map_seconds,
     relinearization_seconds,
-    zeros_seconds,
 )
 from securefair.ckks.backends.wire import switching_key_bytes, upload_bytes
 from securefair.ckks.interleaving import suits
@@ -134,7 +130,7 @@ def _searched(spec: ExchangeSpec, monomials: bool) -> ExchangePlan | PlanError:
 def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
     best = _in_slots(spec)
     if monomials:
-        best, few = _beside(spec, best) or best, _in_coefficients(spec)
+        best, few = _beside(spec, best) or best, in_monomials(spec)
         # Fewer numbers leave of these, and they take no key where features beside each other take
         # two.
         worth = WORTH if best[0].schedule.parts == 1 else WORTH**2
@@ -176,16 +172,8 @@ def _worth_it(beside: Candidate, slots: Candidate) -> bool:
     return _exchange_cost(slots) >= worth * _exchange_cost(beside)
 
 
-def _in_coefficients(spec: ExchangeSpec) -> Candidate | None:
-    """The plan of fewest bytes with monomials or in pieces, if it takes few more seconds."""
-    ways = [way for way in (in_monomials(spec), in_pieces(spec)) if way is not None]
-    least = min((_masked_cost(way) for way in ways), default=0.0)
-    lean = [way for way in ways if _masked_cost(way) <= SLOWER * least]
-    return min(lean, key=lambda way: _all_bytes(way[0]), default=None)
-
-
 def _in_slots(spec: ExchangeSpec) -> Candidate:
-    """The best plan with samples in slots, and features or samples by themselves or in pairs."""
+    """The best plan with samples in slots, and features by themselves or in pairs."""
     specs = affine_specs(spec)
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     offered: list[Candidate] = []
@@ -221,59 +209,43 @@ def _masked_error(candidate: Candidate) -> float:
 
 
 def _packed(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candidate:
-    """The best plan of the same ring: as it is, with two features in a ciphertext, or with two
-    samples in a slot.
+    """The best plan of the same ring: as it is, or with two features in a ciphertext.
 
     Features are packed alike for any number of samples, so that no student that brings fewer packs
-    otherwise; samples where there are more than a block of them.
+    otherwise.
     """
-    plan, best = single[0], single
-    if not plan.spec.hidden or plan.spec.network:
-        return best
-    ways: tuple[tuple[Pairs, Callable[[Candidate], float]], ...] = (
-        ("features", _block_cost),
-        ("samples", _exchange_cost),
-    )
-    for pairs, cost in ways:
-        if _may_pay(plan, pairs):
-            found = _in_pairs(plan, pairs, specs, cap)
-            worth = WORTH if best is single else 1.0  # who has pairs has the key
-            if found is not None and cost(found) < worth * cost(best):
-                best = found
-    return best
+    plan = single[0]
+    if plan.spec.hidden and not plan.spec.network and _may_pay(plan):
+        found = _in_pairs(plan, specs, cap)
+        if found is not None and _block_cost(found) < WORTH * _block_cost(single):
+            return found
+    return single
 
 
-def _in_pairs(
-    single: ExchangePlan, pairs: Pairs, specs: Sequence[AffineSpec], cap: int
-) -> Candidate | None:
+def _in_pairs(single: ExchangePlan, specs: Sequence[AffineSpec], cap: int) -> Candidate | None:
     """The best plan of the same ring with pairs.
 
-    Features take half the ciphertexts to encrypt and send, samples so much of every block, and half
-    of the first map. Both take one more key, and a key switch for every value of the first map of
-    an upload block in every answer. The modulus pays a bit or two for each square.
+    They take half the ciphertexts to encrypt and send. They take one more key, and a key switch for
+    every value of the first map of a block in every answer. The modulus pays a bit or two for each
+    square.
     """
     spec, ring_degree = single.spec, single.params.ring_degree
     found = [
         each
-        for each in kept_whole(spec, specs, ring_degree, cap, pairs=pairs)
+        for each in kept_whole(spec, specs, ring_degree, cap, pairs="features")
         if held_bytes(spec, each[0].schedule) <= MAX_HELD_BYTES
     ]
     return min(_granting(found), key=_cost, default=None)
 
 
-def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
+def _may_pay(plan: ExchangePlan) -> bool:
     """Whether pairs would pay if the modulus grew by nothing; spares most searches."""
     one, layer = with_count(plan.features, 1), plan.spec.layers[0]
     each = encryption_seconds(one) + upload_bytes(one) * BYTE
     hidden = with_count(plan.features, layer.outputs)
     switched = plan.spec.answers * relinearization_seconds(hidden)
     key = switching_key_bytes(plan.params, plan.params.limbs) * BYTE
-    if pairs == "features":
-        return (plan.spec.features // 2) * each > switched + key
-    uploads = upload_blocks(pairs, plan.blocks)
-    mapped = plan.spec.answers * map_seconds(plan.features, layer.outputs, layer.multiply_adds)
-    saved = (plan.blocks - uploads) * (plan.spec.features * each + mapped)
-    return saved > uploads * switched + key
+    return (plan.spec.features // 2) * each > switched + key
 
 
 PARTS = tuple(MAX_PARTS >> halvings for halvings in range(MAX_PARTS.bit_length() - 1))
@@ -283,10 +255,6 @@ WORTH = 0.85
 """Share of the seconds that a plan with one more key may take, or with samples in slots: a smaller
 gain is within what machines differ by. Each key is one more that a dishonest student can misuse,
 and of slots `logits` release every number, filled or not."""
-
-
-SLOWER = 1.2
-"""Seconds that a plan in fewer bytes may take over another one, links being slower for some."""
 
 
 def _block_cost(candidate: Candidate) -> float:
@@ -299,16 +267,9 @@ def _block_cost(candidate: Candidate) -> float:
 def _exchange_cost(candidate: Candidate) -> float:
     """Seconds of keys, all samples and their answers, on both sides and between them."""
     plan, seconds = candidate
-    once = plan.upload_blocks * encryption_seconds(plan.features)
+    once = plan.blocks * encryption_seconds(plan.features)
     once += _all_bytes(plan) * BYTE
-    return once + plan.spec.answers * plan.upload_blocks * seconds
-
-
-def _masked_cost(candidate: Candidate) -> float:
-    """The same with the encryptions of zero that sanitise answers, for each polynomial but one."""
-    plan, _ = candidate
-    zeros = zeros_seconds(plan.features, plan.zeros, plan.schedule.flooding_limbs)
-    return _exchange_cost(candidate) + plan.spec.answers * zeros
+    return once + plan.spec.answers * plan.blocks * seconds
 
 
 def _all_bytes(plan: ExchangePlan) -> int:

@@ -16,12 +16,10 @@ from securefair.ckks.primes import MAX_LIMB_BITS
 from securefair.ckks.rules import fresh
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta, Packing
-from securefair.ckks.turning import width
 from securefair.errors import PlanError
 
-Pairs = Literal["none", "features", "samples"]
-"""What shares a ciphertext: two features of a sample, or a feature of two samples, of which each
-comes from another block."""
+Pairs = Literal["none", "features"]
+"""What shares a ciphertext: two features of a sample."""
 
 
 class RescaleStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,7 +64,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         pairs: what shares a slot (needs a conjugation key from the student).
         monomials: samples travel as products of their features, and the factor scale is that of
             the forms that they are multiplied with (`circuit.monomials`).
-        pieces: the teacher makes these products, of pieces of samples (`circuit.pieces`).
         parts: features beside each other in a ciphertext, where more than one are (needs a rotation
             key from the student, see `ckks.interleaving`).
     """
@@ -82,7 +79,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stages: tuple[LayerSteps, ...] = ()
     pairs: Pairs = "none"
     monomials: bool = False
-    pieces: bool = False
     parts: int = 1
 
 
@@ -90,8 +86,8 @@ MAX_LOG2_SCALE = 128
 """Beyond what any encoding has; planning refuses earlier."""
 
 MAX_HELD_BYTES = 1 << 30
-"""Of what a teacher holds at once beside an upload: 1,000 hidden units of two samples in a slot are
-0.8 GB at N = 8192 and six limbs; 100 samples in pieces and their forms of ten classes are 0.7 GB.
+"""Of what a teacher holds at once beside an upload: 1,000 hidden units of pairs are
+0.4 GB at N = 8192 and six limbs.
 Without either, values are used up one after the other."""
 
 MAX_PARTS = 64
@@ -136,34 +132,25 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
             found=f"{held} bytes for {spec.samples} samples of {spec.features} features, "
             f"{spec.hidden} hidden units and {spec.classes} classes",
             expected=f"at most {MAX_HELD_BYTES} bytes",
-            hint="Plan without pairs or pieces, or in a smaller ring",
+            hint="Plan without pairs, or in a smaller ring",
         )
 
 
 def held_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
     """Bytes that the teacher holds at once: hidden units of an upload block in pairs, or of
-    features beside each other, or products of all samples in pieces and the forms of all classes; 0
-    where there is none of these."""
+    features beside each other; 0 where there is neither."""
     n = schedule.ckks.ring_degree
     polynomial = len(schedule.ckks.limb_bits) * n * WORD
-    if schedule.pieces:
-        count = -(-(spec.features + 1) // width(n))
-        form = count * (count + 1) // 2 * n * 8
-        # Two more while a form is laid out.
-        return spec.classes * spec.samples * 4 * polynomial + (spec.classes + 2) * form
     if schedule.parts > 1:  # products, hidden units twice, transforms of a group, shifted features
         shifted = 2 * max(SHIFTED_AT_ONCE, schedule.parts)
         return (8 * spec.hidden + 16 * schedule.parts + shifted) * polynomial
-    parts = {"none": 0, "features": 1, "samples": 2}[schedule.pairs]
-    return parts * spec.hidden * 2 * polynomial
+    return 0 if schedule.pairs == "none" else 2 * spec.hidden * polynomial
 
 
 def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         len(schedule.stages) == len(spec.layers)
-        and not schedule.pieces
         and (schedule.pairs == "none" or spec.hidden > 0)
-        and (schedule.pairs != "samples" or 2 * spec.samples > schedule.ckks.ring_degree)
         and (schedule.parts == 1 or _fit_beside(spec, schedule))
         and all(
             (stage.square is not None) == (layer.summed > 0)
@@ -175,7 +162,6 @@ def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
 def _fit_monomials(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         travels_as_monomials(spec)
-        and (spec.hidden > 0 or not schedule.pieces)
         and not schedule.stages
         and schedule.pairs == "none"
         and schedule.parts == 1
@@ -229,7 +215,7 @@ def fresh_features(
     parts: int = 1,
 ) -> CipherMeta:
     """Public facts of `count` encrypted features: by themselves, in pairs or beside each other."""
-    together = 2 if pairs == "features" else parts
+    together = parts if pairs == "none" else 2
     return fresh(
         params,
         count=-(-count // together),
@@ -244,17 +230,7 @@ def fresh_features(
 PACKINGS: dict[Pairs, Packing] = {
     "none": "slots",
     "features": "feature pairs",
-    "samples": "sample pairs",
 }
-
-
-def upload_blocks(pairs: Pairs, blocks: int) -> int:
-    """In how many blocks the features of so many blocks of N/2 samples travel.
-
-    Pairs of samples fill an upload block with two of them, the last one with any samples where
-    there is an odd number. From its hidden units on, each block goes on by itself.
-    """
-    return -(-blocks // 2) if pairs == "samples" else blocks
 
 
 def factors_meta(params: CkksParameters, schedule: Schedule, count: int) -> CipherMeta:

@@ -122,17 +122,17 @@ def _walked(
 ) -> Walk:
     evaluator = PlanningEvaluator(fresh.params)
     value = evaluator.load(b"", fresh)
-    room, seconds, stages, blocks = rules.room(fresh), 0.0, [], 1
+    room, seconds, stages = rules.room(fresh), 0.0, []
     for map_spec, bounds in zip(specs, spec.layers, strict=True):
         before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
-        value, made, taken = _mapped(evaluator, value, before, map_spec, bounds)
-        seconds, blocks = seconds + blocks * taken, blocks * made
+        value, taken = _mapped(evaluator, value, before, map_spec, bounds)
+        seconds += taken
         room = min(room, rules.room(value.meta))
         square = None
         if bounds.summed:
             square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
             value, taken = _squared(evaluator, value, square, bounds)
-            seconds += blocks * taken
+            seconds += taken
             room = min(room, rules.room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
@@ -146,15 +146,15 @@ def steps_seconds(plan: ExchangePlan) -> float:
     Prices weigh steps against each other. For seconds of a machine scale them by a model that was
     measured there.
     """
-    evaluator, seconds, blocks = PlanningEvaluator(plan.params), 0.0, 1
+    evaluator, seconds = PlanningEvaluator(plan.params), 0.0
     value = evaluator.load(b"", plan.features)
     layers = zip(plan.schedule.stages, plan.specs, plan.spec.layers, strict=True)
     for steps, map_spec, bounds in layers:
-        value, made, taken = _mapped(evaluator, value, steps.linear, map_spec, bounds)
-        seconds, blocks = seconds + blocks * taken, blocks * made
+        value, taken = _mapped(evaluator, value, steps.linear, map_spec, bounds)
+        seconds += taken
         if steps.square is not None:
             value, taken = _squared(evaluator, value, steps.square, bounds)
-            seconds += blocks * taken
+            seconds += taken
     return seconds
 
 
@@ -164,18 +164,17 @@ def _mapped(
     before: RescaleStep,
     map_spec: AffineSpec,
     bounds: LayerBounds,
-) -> tuple[CipherTensor[None], int, float]:
-    """What a map makes of a block, of how many blocks that is one, and how long it takes with what
-    comes before it."""
+) -> tuple[CipherTensor[None], float]:
+    """What a map makes of a block, and how long it takes with what comes before it."""
     seconds = _rescaling_seconds(value.meta, before)
     value = rescaled(evaluator, value, before)
     seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
-    parts = mapped(evaluator, value, map_spec, None)  # all alike
+    made = mapped(evaluator, value, map_spec, None)
     if value.meta.interleaved:
         seconds += separation_seconds(value.meta, map_spec)
     elif value.meta.paired:
-        seconds += relinearization_seconds(parts[0].meta)
-    return parts[0], len(parts), seconds
+        seconds += relinearization_seconds(made.meta)
+    return made, seconds
 
 
 def _squared(

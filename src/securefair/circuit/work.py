@@ -51,12 +51,6 @@ def encryption_seconds(x: CipherMeta) -> float:
     return x.count * x.limbs * x.params.ring_degree * ENCRYPTION
 
 
-def zeros_seconds(x: CipherMeta, count: int, limbs: int) -> float:
-    """So many encryptions of zero under a public key, in the ring of x: both polynomials are new,
-    where a seed stands for one of a student's."""
-    return 2 * count * limbs * x.params.ring_degree * ENCRYPTION
-
-
 def map_seconds(x: CipherMeta, outputs: int, multiply_adds: int) -> float:
     """A linear map of values like x."""
     short = sum(bits <= SHORT_BITS for bits in x.params.spec.limb_bits[: x.limbs])
@@ -75,16 +69,6 @@ def forms_seconds(x: CipherMeta, spec: ExchangeSpec) -> float:
     entries = spec.classes * max(1, spec.hidden) * (spec.features + 1) ** 2
     transforms = spec.classes * x.count * x.limbs * _transform(x)
     return residues * (2 * PRODUCT + PREPARED) + transforms + entries * FORM_ENTRY
-
-
-def pieces_seconds(x: CipherMeta, spec: ExchangeSpec) -> float:
-    """Blocks of a form for each class, times every two pieces x of one sample."""
-    pairs = x.count * (x.count + 1) // 2
-    each = spec.classes * x.limbs
-    residues = each * pairs * x.params.ring_degree
-    entries = spec.classes * max(1, spec.hidden) * (spec.features + 1) ** 2
-    products = (2 * pairs + 4 * x.count) * each * x.params.ring_degree * 2 * PRODUCT
-    return residues * PREPARED + products + each * pairs * _transform(x) + entries * FORM_ENTRY
 
 
 def relinearization_seconds(x: CipherMeta) -> float:

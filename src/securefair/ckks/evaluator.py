@@ -62,17 +62,14 @@ class Evaluator(PlainProducts[P]):
     def paired_linear(
         self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
     ) -> CipherTensor[P]:
-        """A private affine map of pairs, which `real_parts` makes what `linear` makes of values.
+        """A private affine map of pairs, which `real_part` makes what `linear` makes of values.
 
         Pair i of features holds x_2i and x_2i+1, the last one a zero where there is an odd number.
         With J = X^(N/2) and J^2 = -1
 
             (w - J v) (x + J y) = (w x + v y) + J (w y - v x).
 
-        The second part mixes weights in a way that no release names. Pair i of samples holds
-        feature i of one of each half of the samples, and both parts are the map of one of them:
-
-            w (x + J y) = w x + J w y.
+        The second part mixes weights in a way that no release names.
 
         Raises:
             ModelError: see `linear`.
@@ -81,18 +78,14 @@ class Evaluator(PlainProducts[P]):
         meta = rules.paired_linear(x.meta, spec)
         return CipherTensor(meta, self._paired_linear(x, spec, layer, meta))
 
-    def real_parts(self, x: CipherTensor[P], *, bound: float) -> tuple[CipherTensor[P], ...]:
-        """Pairs z without what a square would mix, with the peer's conjugation key.
-
-        Of features z + conj(z), so that only the first values are left; of samples -J (z - conj(z))
-        as well, the second ones.
+    def real_part(self, x: CipherTensor[P], *, bound: float) -> CipherTensor[P]:
+        """z + conj(z) of pairs, with the peer's conjugation key: only the first values are left.
 
         Args:
             x: pairs.
             bound: on the absolute value of what is left.
         """
-        meta = rules.real_parts(x.meta, bound=bound)
-        return tuple(CipherTensor(meta, part) for part in self._real_parts(x))
+        return CipherTensor(rules.real_part(x.meta, bound=bound), self._real_part(x))
 
     def interleaved_linear(
         self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
@@ -163,23 +156,18 @@ class Evaluator(PlainProducts[P]):
 
     def quadratic(
         self, x: CipherTensor[P], maps: Sequence[tuple[AffineSpec, AffineLayer]]
-    ) -> tuple[CipherTensor[P], ...]:
-        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`; x may be pairs.
-
-        Returns:
-            One tensor; of pairs of samples one for each half of them.
-        """
+    ) -> CipherTensor[P]:
+        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`; x may be pairs."""
         for spec, layer in maps:
             check_layer(spec, layer)
         (inner, _), (outer, _) = maps
         if x.meta.paired:
-            hidden = rules.real_parts(rules.paired_linear(x.meta, inner), bound=inner.bound)
+            hidden = rules.real_part(rules.paired_linear(x.meta, inner), bound=inner.bound)
         else:
             hidden = rules.linear(x.meta, inner)
         squares = rules.multiply(hidden, hidden)
         meta = rules.linear(squares, outer)
-        parts = self._quadratic(x, maps, (hidden, squares, meta))
-        return tuple(CipherTensor(meta, part) for part in parts)
+        return CipherTensor(meta, self._quadratic(x, maps, (hidden, squares, meta)))
 
     def add(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
         """x + y, ciphertext by ciphertext."""
@@ -231,8 +219,7 @@ class Evaluator(PlainProducts[P]):
         all other noise: the answer is within statistical distance 2^-flooding_bits a
         coefficient of one that depends on the values alone (protocol.md section 5). Three
         polynomials are masked without a key switch: an encryption (b u + e0, a u + e1) of zero,
-        shifted to the second and third place, still decrypts to a small value (times s). So does
-        one that is turned, in the first and third of four, and one in the third and fourth.
+        shifted to the second and third place, still decrypts to a small value (times s).
 
         The masks hide what they cover from the holder of the secret key as RLWE samples a u + e
         for a random a. So a must not be the student's choice: backends expand it from a seed.
@@ -309,16 +296,14 @@ class Evaluator(PlainProducts[P]):
         x: CipherTensor[P],
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
-    ) -> tuple[P, ...]:
+    ) -> P:
         """`metas`: of the inner map, its squares, the outer map. Backends may override this."""
         if x.meta.paired:
-            values = self._real_parts(self.paired_linear(x, *maps[0]))
+            value = self._real_part(self.paired_linear(x, *maps[0]))
         else:
-            values = (self._linear(x, *maps[0], metas[0]),)
-        squares = (self._square(CipherTensor(metas[0], value)) for value in values)
-        return tuple(
-            self._linear(CipherTensor(metas[1], square), *maps[1], metas[2]) for square in squares
-        )
+            value = self._linear(x, *maps[0], metas[0])
+        square = self._square(CipherTensor(metas[0], value))
+        return self._linear(CipherTensor(metas[1], square), *maps[1], metas[2])
 
     @abstractmethod
     def _linear(
@@ -336,7 +321,7 @@ class Evaluator(PlainProducts[P]):
     ) -> P: ...
 
     @abstractmethod
-    def _real_parts(self, x: CipherTensor[P]) -> tuple[P, ...]: ...
+    def _real_part(self, x: CipherTensor[P]) -> P: ...
 
     @abstractmethod
     def _gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> P: ...

@@ -19,9 +19,12 @@ other. So from h_u on all is as with samples in slots, and only every k-th coeff
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.ckks.backends.basis import bit_reversal
 from securefair.ckks.encoding import to_coefficients, to_slots
 
 Array = NDArray[np.float64]
@@ -60,3 +63,18 @@ def separate(coefficients: Array, parts: int) -> Array:
 def released(ring_degree: int, parts: int) -> NDArray[np.int64]:
     """Coefficients (n,) of a polynomial in Y; all others hold noise."""
     return np.arange(0, ring_degree, parts, dtype=np.int64)
+
+
+@cache
+def places_under(ring_degree: int, element: int) -> NDArray[np.int64]:
+    """Places (N,) of a transformed row from which that of its polynomial at X^element is read.
+
+    In SEAL's transformed order place i holds the value at psi^(2 bitreverse(i) + 1).
+    """
+    n = ring_degree
+    exponents = 2 * bit_reversal(n) + 1
+    place = np.empty(2 * n, dtype=np.int64)
+    place[exponents] = np.arange(n)
+    places: NDArray[np.int64] = place[exponents * element % (2 * n)]
+    places.flags.writeable = False
+    return places

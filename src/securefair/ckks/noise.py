@@ -43,8 +43,7 @@ def zero_noise(x: CipherMeta) -> float:
     """Deviation of the fresh public-key encryptions of zero that sanitising adds.
 
     Made one prime higher, e u + e0 + e1 s with ternary u and s, and divided by that prime. For
-    three polynomials a second one is added, whose error is multiplied by s; for four a third one,
-    of the turned key (`ckks.turning`).
+    three polynomials a second one is added, whose error is multiplied by s;
     """
     n = x.params.ring_degree
     params = x.params
@@ -54,7 +53,7 @@ def zero_noise(x: CipherMeta) -> float:
     if x.polys == 2:
         return once
     again = math.hypot(drawn * math.sqrt(4 * n / 3), rounding(n, x.polys))
-    return math.hypot(once, once if x.polys == 4 else 0.0, again)
+    return math.hypot(once, again)
 
 
 @cache
@@ -63,11 +62,10 @@ def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
     coefficients.
 
     Each polynomial is rounded by at most 1/2 and multiplied by a power of the ternary secret s:
-    a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12. Four
-    polynomials are multiplied with 1, s, s' and s s', which is at most as long as s^2.
+    a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12.
     """
     n = ring_degree
-    variance = 1 + (polys // 2) * 2 * n / 3 * (TAIL_OF_S**2 if slots else 1)
+    variance = 1 + 2 * n / 3 * (TAIL_OF_S**2 if slots else 1)
     if polys > 2:
         variance += 8 * n * n / 9 * (TAIL_OF_S2**2 if slots else 1)
     return math.sqrt(variance / 12)

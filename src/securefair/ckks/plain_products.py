@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -44,38 +43,6 @@ class PlainProducts(ABC, Generic[P]):
         meta = plain_rules.inner_plain(x.meta, spec)
         return CipherTensor(meta, self._inner_plain(x, spec, polynomials))
 
-    def quadratic_plain(
-        self,
-        x: CipherTensor[P],
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
-        *,
-        l1: float,
-    ) -> CipherTensor[P]:
-        """sum_(k <= l) x_k(X) x_l(X^t) p_kl(X): quadratic forms of values packed in coefficients.
-
-        With `encoding.reversed_integers` the constant coefficient is an inner product with all
-        products of two values (`ckks.turning`). All other coefficients must not leave.
-
-        Args:
-            x: fresh ciphertexts (d) packed in coefficients.
-            spec: public facts of the polynomials of one form.
-            polynomials: of each form, integers (d (d + 1) / 2, N), those of (k, l) in the order of
-                `numpy.triu_indices`; None only where nothing is computed (planning).
-            l1: bound on the root of sum_k ||x_k||_1^2.
-
-        Returns:
-            One ciphertext a form, of four polynomials: of 1, s, s(X^t) and s s(X^t).
-
-        Raises:
-            ModelError: the polynomials exceed what the public spec bounds.
-        """
-        for each in polynomials:
-            if each is not None:
-                check_polynomials(spec, each, self.params.ring_degree)
-        meta = plain_rules.quadratic_plain(x.meta, spec, outputs=len(polynomials), l1=l1)
-        return CipherTensor(meta, self._quadratic_plain(x, spec, polynomials))
-
     def outer_plain(
         self, x: CipherTensor[P], spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> CipherTensor[P]:
@@ -103,14 +70,6 @@ class PlainProducts(ABC, Generic[P]):
     @abstractmethod
     def _inner_plain(
         self, x: CipherTensor[P], spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> P: ...
-
-    @abstractmethod
-    def _quadratic_plain(
-        self,
-        x: CipherTensor[P],
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
     ) -> P: ...
 
     @abstractmethod

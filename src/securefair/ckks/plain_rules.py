@@ -9,7 +9,7 @@ import math
 
 from msgspec.structs import replace
 
-from securefair.ckks.rules import MAX_LOG2_COEFFICIENT, TAIL, fits
+from securefair.ckks.rules import MAX_LOG2_COEFFICIENT, fits
 from securefair.ckks.specs import FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError
@@ -38,40 +38,6 @@ def inner_plain(x: CipherMeta, spec: PolynomialSpec) -> CipherMeta:
             log2_scale=x.log2_scale + spec.log2_scale,
             bound=spec.bound,
             noise=x.noise * norm,
-            independent=False,
-        )
-    )
-
-
-def quadratic_plain(x: CipherMeta, spec: PolynomialSpec, *, outputs: int, l1: float) -> CipherMeta:
-    """sum_(k <= l) x_k(X) x_l(X^t) p_kl(X), four polynomials: see `Evaluator.quadratic_plain`.
-
-    The error of x_k is multiplied with sum_l x_l p_kl, and again where x_k is turned. The norm of a
-    product of polynomials is at most that of one times the sum of the sizes of the other.
-    """
-    if x.packing != "coefficients" or not x.independent or x.polys != 2:
-        raise EncryptionError(
-            "a form takes fresh encryptions packed in coefficients",
-            found=f"{x.polys} polynomials, packed in {x.packing}",
-        )
-    if spec.count != x.count * (x.count + 1) // 2:
-        raise EncryptionError(
-            "a form of another size was applied",
-            found=spec.count,
-            expected=x.count * (x.count + 1) // 2,
-        )
-    n = x.params.ring_degree
-    norm = _narrow(spec.integer_norm(n))
-    # The product of two errors is no Gaussian: each may be TAIL deviations.
-    both = TAIL * math.sqrt(n) * x.noise * x.noise
-    return fits(
-        replace(
-            x,
-            count=outputs,
-            polys=4,
-            log2_scale=2 * x.log2_scale + spec.log2_scale,
-            bound=spec.bound,
-            noise=norm * (2 * l1 * 2.0**x.log2_scale * x.noise + both),
             independent=False,
         )
     )

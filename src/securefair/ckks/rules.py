@@ -26,7 +26,7 @@ from securefair.ckks.noise import divided, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.specs import AffineSpec
-from securefair.ckks.tensor import PAIRS, CipherMeta, Packing
+from securefair.ckks.tensor import CipherMeta, Packing
 from securefair.errors import EncryptionError
 
 TAIL = 8.0
@@ -75,7 +75,7 @@ def fresh(
             log2_scale=log2_scale,
             bound=bound,
             # Encryption, and rounding of each value that is encoded.
-            noise=math.hypot(ERROR_STD, math.sqrt((2 if packing in PAIRS else 1) / 12)),
+            noise=math.hypot(ERROR_STD, math.sqrt((2 if packing == "feature pairs" else 1) / 12)),
             independent=True,
             packing=packing,
             parts=parts,
@@ -106,40 +106,34 @@ def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
 
 
 def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
-    """Of features sum_i (w_2i - J w_2i+1) (x_2i + J x_2i+1) + b_o, whose real part is the map of
-    all values; of samples sum_i w_i (x_i + J y_i) + (1 + J) b_o, the map of both.
+    """sum_i (w_2i - J w_2i+1) (x_2i + J x_2i+1) + b_o, whose real part is the map of all values.
 
     J moves coefficients and changes signs. So a coefficient of the noise is a sum of errors of
     different coefficients, weighted by the integers of a whole row.
     """
     if not x.paired or not x.independent:
         raise EncryptionError("fresh pairs of values are expected", found=f"packed in {x.packing}")
-    features = x.packing == "feature pairs"
-    if x.count != (-(-spec.inputs // 2) if features else spec.inputs):
+    if x.count != -(-spec.inputs // 2):
         raise EncryptionError(
-            "a layer of another width was applied",
-            found=2 * x.count if features else x.count,
-            expected=spec.inputs,
+            "a layer of another width was applied", found=2 * x.count, expected=spec.inputs
         )
     growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
     noise = max(x.noise * growth, zero_noise(x))  # as of a row of zeros, see `linear`
-    # Both parts of samples are within the map's bound, the second one of features within its norm.
-    least = 0.0 if features else math.sqrt(2) * spec.bound
     return fits(
         replace(
             x,
             count=spec.outputs,
             log2_scale=x.log2_scale + spec.log2_scale,
-            bound=max(least, math.hypot(spec.bound, spec.l1 * x.bound)),
+            bound=math.hypot(spec.bound, spec.l1 * x.bound),
             noise=noise + 0.5,  # the bias is rounded to an integer
             independent=False,
         )
     )
 
 
-def real_parts(x: CipherMeta, *, bound: float) -> CipherMeta:
-    """x + conj(x), twice the first values of the pairs, and of samples -J (x - conj(x)), twice the
-    second ones, each at twice the scale; the caller knows their bound.
+def real_part(x: CipherMeta, *, bound: float) -> CipherMeta:
+    """x + conj(x), twice the first values of the pairs at twice the scale; the caller knows their
+    bound.
 
     Errors of both summands are the same numbers in other places. The conjugate's mask is switched
     back to the key s.
@@ -303,7 +297,7 @@ def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
     Pairs are refused: products of pairs tell of the weights what no release names.
     """
     if x.paired:
-        raise EncryptionError("pairs are no answer", hint="Take their real parts first")
+        raise EncryptionError("pairs are no answer", hint="Take their real part first")
     if x.interleaved:
         raise EncryptionError("features beside each other are no answer")
     flood = 2.0 ** flooding(x, flooding_bits)

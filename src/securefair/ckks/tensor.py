@@ -10,7 +10,7 @@ from securefair.ckks.parameters import CkksParameters
 
 PayloadT = TypeVar("PayloadT")
 
-Packing = Literal["slots", "feature pairs", "sample pairs", "coefficients"]
+Packing = Literal["slots", "feature pairs", "coefficients"]
 """Where values sit: N/2 reals in the slots, two times N/2 reals in the slots, or N reals as
 coefficients of the message polynomial.
 
@@ -21,8 +21,6 @@ but the constant coefficient of a product with a reversed polynomial is an inner
 any key or rotation.
 """
 
-PAIRS: frozenset[Packing] = frozenset({"feature pairs", "sample pairs"})
-
 
 class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     """The public side of a CipherTensor; a plan is nothing but a sequence of these.
@@ -32,8 +30,7 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         params: parameters it was made under.
         count: number of ciphertexts, d.
-        polys: polynomials of each ciphertext: 2, or 3 after unrelinearised products, or 4 after
-            products with turned ciphertexts (`ckks.turning`).
+        polys: polynomials of each ciphertext: 2, or 3 after unrelinearised products.
         limbs: primes left; level = limbs - 1.
         log2_scale: log2 of the factor between a value and its integer encoding.
         packing: where the values sit.
@@ -70,7 +67,7 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def paired(self) -> bool:
         """Two values share a slot."""
-        return self.packing in PAIRS
+        return self.packing == "feature pairs"
 
     @property
     def width(self) -> int:

@@ -22,6 +22,7 @@ from securefair.config import RunConfig
 from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.model.heads import Head
+from securefair.model.stored import Function
 from securefair.model.training import TrainState, about, train_epochs
 from securefair.model.transfer.folds import FOLDS
 from securefair.records import STANDALONE
@@ -47,6 +48,14 @@ class Control:
     algorithm: Algorithm[Any, Any]
     members: Any
     rounds: int
+
+    def models(self, seed: int) -> Mapping[str, Function]:
+        """Everyone's model at its end, by name."""
+        state = self.algorithm.init(self.members, seed)
+        for _ in range(self.rounds):
+            state, _ = self.algorithm.round(state, self.members)
+        found: Mapping[str, Function] = self.members.models(state.train_states)
+        return found
 
 
 def controls_of(

@@ -17,9 +17,7 @@ def longest_plans(
     Means over few used slots need more precision, so fewer samples may need larger parameters: the
     largest number is planned, its half, and so on until a release refuses. Few samples travel in
     another way than more of them, in more bytes at times: the last number of each way is planned
-    as well. An odd number of blocks
-    may travel unpaired while its neighbours pair samples, in half as many ciphertexts: so the
-    largest such number is planned too.
+    as well.
 
     Args:
         most: samples of the largest participant.
@@ -38,8 +36,6 @@ def longest_plans(
         size //= 2
     for many, few in list(pairwise(plans)):
         plans += _between(few, many, plan_for)
-    if plans[0].schedule.pairs == "samples":
-        plans.append(_longest_unpaired(plans[0], plan_for))
     return plans
 
 
@@ -48,31 +44,8 @@ def _between(
 ) -> list[ExchangePlan]:
     """Plans around the numbers at which samples begin to travel otherwise, found by halving."""
     small, large = few.spec.samples, many.spec.samples
-    ways = {(p.schedule.monomials, p.schedule.pieces, p.schedule.parts) for p in (few, many)}
+    ways = {(p.schedule.monomials, p.schedule.parts) for p in (few, many)}
     if large - small < 2 or len(ways) == 1:
         return []
     middle = plan_for((small + large) // 2)
     return [*_between(few, middle, plan_for), middle, *_between(middle, many, plan_for)]
-
-
-def _longest_unpaired(
-    largest: ExchangePlan, plan_for: Callable[[int], ExchangePlan]
-) -> ExchangePlan:
-    """Of the largest odd number of blocks whose samples do not pair; one block never does.
-
-    The half of an upload block that stays empty weighs less the more blocks there are, so all odd
-    numbers from one on pair, and the last that does not is found by halving.
-    """
-    slots = largest.params.slots
-    found, paired = plan_for(slots), largest.blocks + 1 - largest.blocks % 2
-    unpaired = 1
-    while paired - unpaired > 2:
-        middle = (unpaired + paired) // 4 * 2 + 1
-        if middle in (unpaired, paired):
-            break
-        plan = plan_for(min(middle * slots, largest.spec.samples))
-        if plan.schedule.pairs == "samples":
-            paired = middle
-        else:
-            found, unpaired = plan, middle
-    return found

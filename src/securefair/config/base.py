@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import PydanticCustomError
@@ -50,6 +50,14 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_default=True
     )
+
+    own_matter: ClassVar[frozenset[str]] = frozenset()
+    """Keys that everyone decides alone, so that no agreement is about them."""
+
+    def agreed(self) -> dict[str, Any]:
+        """What an agreement is about, as plain values: every key, given or not, in one order."""
+        plain = self.model_dump(mode="json", exclude=set(self.own_matter))
+        return {key: plain[key] for key in sorted(plain)}
 
 
 def has_default(section: Section, key: str) -> bool:

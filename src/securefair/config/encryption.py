@@ -13,6 +13,8 @@ from securefair.config.base import Ratio, Section
 class EncryptionSection(Section):
     """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
 
+    own_matter = frozenset({"backend"})  # their ciphertexts are the same
+
     backend: Literal["seal", "rns", "clear"] = Field(
         default=defaults.BACKEND,
         description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
@@ -33,18 +35,18 @@ class EncryptionSection(Section):
         default=defaults.KEY_BITS,
         ge=16,
         description="Most bits of opened values that queries, declines and weights may tell one "
-        "peer under one key; then there is a new one",
+        "peer under one key; everybody has new ones after as many rounds as keep to it",
     )
     key_openings: int = Field(
         default=defaults.KEY_OPENINGS,
         ge=1,
-        description="Most answers of one peer that are opened under one key; then there is a new "
-        "one",
+        description="Most answers of one peer that are opened under one key, one a round; then "
+        "there are new ones",
     )
 
 
 class DisclosureSection(Section):
-    """[disclosure]: when a teacher stops answering."""
+    """[disclosure]: when a teacher stops answering; each decides for itself."""
 
     fraction: float = Field(
         default=defaults.DISCLOSURE_FRACTION,

@@ -7,11 +7,12 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from securefair.config.base import Section
 from securefair.config.data import CODE_SOURCES
 from securefair.config.describing import (
     Location,
@@ -22,6 +23,8 @@ from securefair.config.describing import (
 )
 from securefair.config.sections import RunConfig
 from securefair.errors import ConfigError
+
+S = TypeVar("S", bound=Section)
 
 _PROBLEMS = {  # pydantic's error types, in the words of whoever wrote the file
     "missing": "a key is missing",
@@ -131,6 +134,27 @@ def checked_settings(table: Mapping[str, object], *, source: str) -> RunConfig:
     except ValidationError as error:
         # Unknown keys first: a misspelt key is also reported as a missing one.
         mistakes = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        raise _config_error(mistakes, source) from None
+
+
+def checked_section(kind: type[S], values: Mapping[str, object], *, source: str) -> S:
+    """Check one section by itself, where nobody has a whole configuration.
+
+    Args:
+        kind: of a configuration's sections.
+        values: plain values of its keys.
+        source: names them in errors.
+
+    Raises:
+        ConfigError: as in `load_config`.
+    """
+    name = next(name for name, one in RunConfig.model_fields.items() if one.annotation is kind)
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        mistakes = error.errors()
+        for mistake in mistakes:
+            mistake["loc"] = (name, *mistake["loc"])
         raise _config_error(mistakes, source) from None
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.answer import Inputs, answer, released_coefficients
+from securefair.circuit.monomials import pack_monomials
 from securefair.circuit.network import Chunk
-from securefair.circuit.pieces import pack_coefficients
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.encoding import to_slots
 from securefair.ckks.evaluator import Evaluator, Released
@@ -65,8 +65,8 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
     """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
 
     In pairs of features (blocks, d / 2, N): two one after the other in a row, after an odd one
-    zeros. In pairs of samples (upload blocks, d, N): one block of samples after the other in a row.
-    As coefficients (blocks, count, N): see `pack_coefficients`, and `interleave` for features
+    zeros.
+    As coefficients (blocks, count, N): see `pack_monomials`, and `interleave` for features
     beside each other, where samples are repeated as well.
 
     Raises:
@@ -94,13 +94,13 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 hint="Scale the features, or agree on larger bounds",
             )
     if plan.schedule.monomials:
-        return pack_coefficients(spec, plan.schedule, features)
+        return pack_monomials(spec, plan.params.ring_degree, features)
     if plan.schedule.parts > 1:
         n, parts = plan.params.ring_degree, plan.schedule.parts
         rows = features[sample_at(spec.samples, plan.places)]
         return interleave(rows.T, parts, n)[None]
-    each = plan.features.width if plan.schedule.pairs == "samples" else plan.params.slots
-    places = sample_at(spec.samples, plan.upload_blocks * each)
+    each = plan.params.slots
+    places = sample_at(spec.samples, plan.blocks * each)
     slots = _blocks(features[places], each)
     if plan.schedule.pairs != "features":
         return slots
@@ -116,7 +116,7 @@ def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
 
 
 def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
-    """Slots (upload blocks, count, N/2), or pairs of them, -> upload."""
+    """Slots (blocks, count, N/2), or pairs of them, -> upload."""
     return b"".join(part for block in slots for part in encrypted_parts(encryptor, meta, block))
 
 

@@ -38,7 +38,7 @@ from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
 from securefair.model.plausibility import SmoothPrior
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
-from securefair.storage import Cost, Secret
+from securefair.storage import KeystoreCost, Secret
 
 Array = NDArray[np.float64]
 
@@ -156,7 +156,7 @@ class Student:
         passphrase: str | Secret | None = None,
         *,
         passphrase_file: str | Path | None = None,
-        cost: Cost | None = None,
+        cost: KeystoreCost | None = None,
     ) -> None:
         """Keep keys and what opening needs in a new keystore file, encrypted, of mode 0600.
 

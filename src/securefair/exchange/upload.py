@@ -81,9 +81,9 @@ def receive_upload(
         basis=steps.public_basis(plan, seed),
         evaluator=evaluator,
         features=(
-            steps.receive_in_chunks(evaluator, plan.features, features, plan.upload_blocks)
+            steps.receive_in_chunks(evaluator, plan.features, features, plan.blocks)
             if plan.spec.network
-            else steps.receive(evaluator, plan.features, features, plan.upload_blocks)
+            else steps.receive(evaluator, plan.features, features, plan.blocks)
         ),
         factors=factors,
     )

@@ -9,16 +9,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import open_door
+from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
-    from securefair.privacy.alignments import PrivateAlignments
-    from securefair.privacy.convex import PrivateFit, private_fit
-    from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
-    from securefair.privacy.patients import Patients
-    from securefair.privacy.randomness import NoiseSource, SeededNoise, SystemNoise
-    from securefair.privacy.sgd import PrivateTraining, SgdSettings
+    from securefair.privacy.accounting import (
+        SampledGaussian as SampledGaussian,
+    )
+    from securefair.privacy.accounting import (
+        noise_multiplier as noise_multiplier,
+    )
+    from securefair.privacy.accounting import (
+        spent as spent,
+    )
+    from securefair.privacy.alignments import PrivateAlignments as PrivateAlignments
+    from securefair.privacy.convex import PrivateFit as PrivateFit
+    from securefair.privacy.convex import private_fit as private_fit
+    from securefair.privacy.guarantees import (
+        PatientGuarantee as PatientGuarantee,
+    )
+    from securefair.privacy.guarantees import (
+        PrivacyTarget as PrivacyTarget,
+    )
+    from securefair.privacy.patients import Patients as Patients
+    from securefair.privacy.randomness import (
+        NoiseSource as NoiseSource,
+    )
+    from securefair.privacy.randomness import (
+        SeededNoise as SeededNoise,
+    )
+    from securefair.privacy.randomness import (
+        SystemNoise as SystemNoise,
+    )
+    from securefair.privacy.sgd import (
+        PrivateTraining as PrivateTraining,
+    )
+    from securefair.privacy.sgd import (
+        SgdSettings as SgdSettings,
+    )
+
 
 # Whoever looks at a budget needs neither torch nor fits.
-__getattr__, __dir__, __all__ = open_door(__name__)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -31,7 +31,7 @@ from collections.abc import Iterable
 import msgspec
 
 from securefair.ckks.tensor import CipherMeta
-from securefair.profiling.trace import Step
+from securefair.profiling.trace import TracedStep
 
 WORD = 4
 
@@ -64,7 +64,7 @@ def total(costs: Iterable[Cost]) -> Cost:
     return sum(costs, Cost())
 
 
-def cost(step: Step) -> Cost:
+def cost(step: TracedStep) -> Cost:
     """Work of one step, as often as it happens."""
     once = _once(step)
     return Cost(
@@ -72,7 +72,7 @@ def cost(step: Step) -> Cost:
     )
 
 
-def _once(step: Step) -> Cost:
+def _once(step: TracedStep) -> Cost:
     out, n = step.output, step.output.params.ring_degree
     limbs, count = out.limbs, out.count
     multiply_adds = transforms = encryptions = expanded = 0
@@ -88,8 +88,6 @@ def _once(step: Step) -> Cost:
         case "paired_linear":
             weights = 2 * step.inputs[0].count * count
             multiply_adds = (weights + count) * out.polys * limbs * n
-            if out.packing == "sample pairs":
-                multiply_adds = (weights // 2 * out.polys + count) * limbs * n
         case "interleaved_linear":
             features, parts = step.inputs[0], step.inputs[0].parts
             groups = -(-count // parts)
@@ -111,23 +109,15 @@ def _once(step: Step) -> Cost:
         case "inner_plain":
             transforms = step.inputs[0].count * limbs
             multiply_adds = step.inputs[0].count * out.polys * limbs * n
-        case "quadratic_plain":
-            ciphertexts = step.inputs[0].count
-            pairs = count * ciphertexts * (ciphertexts + 1) // 2
-            transforms = pairs * limbs
-            multiply_adds = (2 * pairs + 4 * count * ciphertexts) * limbs * n
         case "gather":
             read = written
-        case "relinearize" | "real_parts":
+        case "relinearize" | "real_part":
             transforms, multiply_adds = _switched(count, limbs, n)
             dropped = step.inputs[0].limbs - limbs
             if dropped:  # first; what is added to the switched polynomials needs no transforms
                 transforms += count * (3 * dropped + limbs)
                 multiply_adds += count * 3 * _division(limbs + dropped, dropped)[1] * n
             read += 2 * limbs * (limbs + 1) * n  # the key
-            if step.inputs[0].packing == "sample pairs":
-                multiply_adds += 2 * written
-                written *= 2
         case "rescale":
             before = step.inputs[0].limbs
             each = _division(before, before - limbs)

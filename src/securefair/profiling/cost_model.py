@@ -145,7 +145,7 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
 def upload_residues(plan: ExchangePlan) -> int:
     """Residues that a teacher keeps of one student, seeds expanded."""
     basis = plan.factors if plan.spec.student_basis else None
-    kept = ((plan.upload_blocks, plan.features), (plan.blocks, basis))
+    kept = ((plan.blocks, plan.features), (plan.blocks, basis))
     return sum(
         2 * blocks * meta.count * meta.limbs * meta.params.ring_degree
         for blocks, meta in kept

@@ -200,7 +200,7 @@ class DryTeacher:
         plan = self._plan
         with self._totals.stage(RECEIVE):
             self._features = steps.receive(
-                self._evaluator, plan.features, sent.features, plan.upload_blocks
+                self._evaluator, plan.features, sent.features, plan.blocks
             )
             if plan.spec.student_basis:
                 self._factors = self._received(sent)

@@ -30,10 +30,8 @@ def plan_table(report: PlanReport) -> RenderableType:
 PACKINGS = {
     "features": "samples in slots, a feature in a ciphertext",
     "pairs": "samples in slots, two features in a ciphertext",
-    "sample pairs": "two samples in a slot, a feature in a ciphertext",
     "beside": "samples in slots, features beside each other in a ciphertext",
     "monomials": "products of a sample's features in coefficients",
-    "pieces": "a sample's features in coefficients, a piece in a ciphertext",
 }
 """By `PlanReport.packing`."""
 

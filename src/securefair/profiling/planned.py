@@ -13,7 +13,7 @@ from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta
 from securefair.profiling.cost import Cost, cost, total
-from securefair.profiling.trace import Step, trace
+from securefair.profiling.trace import TracedStep, trace
 
 
 class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,9 +99,9 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         spec: what was asked for.
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
-        packing: what a place holds: a feature, a pair of them, one of two samples each, or
-            monomials, which take many coefficients (`circuit.monomials`), or pieces of a sample
-            (`circuit.pieces`), or features beside each other (`ckks.interleaving`).
+        packing: what a place holds: a feature, a pair of them, features beside each other
+            (`ckks.interleaving`), or monomials, which take many coefficients
+            (`circuit.monomials`).
         places: samples that the blocks have room for.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.
@@ -161,7 +161,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         evaluation_keys=_keys(plan),
         steps=steps,
         teacher=total(step.work for step in steps),
-        encryptions=plan.upload_blocks * plan.features.count + plan.blocks * factors,
+        encryptions=plan.blocks * plan.features.count + plan.blocks * factors,
         bytes=_bytes(plan),
         disclosure=Disclosure(
             numbers=plan.numbers,
@@ -178,10 +178,10 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
 
 def _packing(plan: ExchangePlan) -> str:
     if plan.monomials is not None:
-        return "pieces" if plan.schedule.pieces else "monomials"
+        return "monomials"
     if plan.schedule.parts > 1:
         return "beside"
-    return {"none": "features", "features": "pairs", "samples": "sample pairs"}[plan.schedule.pairs]
+    return {"none": "features", "features": "pairs"}[plan.schedule.pairs]
 
 
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ def _certified(fact: Fact) -> Certified:
     )
 
 
-def planned_step(step: Step) -> PlannedStep:
+def planned_step(step: TracedStep) -> PlannedStep:
     """The public facts of a step's result, and its work."""
     out = step.output
     error = rules.slot_error if out.packing != "coefficients" else rules.coefficient_error

@@ -58,7 +58,7 @@ def _measuring_averages(agreed: GossipAgreement) -> str:
     """The commands that measure one sum and one comparison of gradients, as agreed."""
     spec, aligned = agreed.sum_plan.spec, agreed.alignment.spec
     return (
-        f"securefair profile averaging --averaging {agreed.averaging} "
+        f"securefair profile averaging --averaging {agreed.gossip.averaging} "
         f"--parameters {spec.parameters} --senders {spec.senders} --bound {spec.bound} "
         f"--precision {spec.precision} --flooding-bits {spec.flooding_bits}; "
         f"securefair profile alignment --dimension {aligned.dimension} "

@@ -27,9 +27,8 @@ _STAGES = {
     "square_sums": "square",
     "add": "add_blocks",
     "subtract": "add_blocks",
-    "real_parts": "conjugate",
+    "real_part": "conjugate",
     "inner_plain": "forms",
-    "quadratic_plain": "forms",
     "gather": "join",
     "multiply": "products",
     "inner": "products",
@@ -41,7 +40,7 @@ _STAGES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class TracedStep:
     """One operation of an answer, as often as it happens alike.
 
     Attributes:
@@ -71,9 +70,9 @@ def stage_name(operation: str, arguments: Sequence[object], specs: Sequence[Affi
     return _STAGES.get(operation, operation)
 
 
-def trace(plan: ExchangePlan) -> tuple[Step, ...]:
+def trace(plan: ExchangePlan) -> tuple[TracedStep, ...]:
     """The steps of an answer in order, equal ones of different blocks counted together."""
-    seen: dict[tuple[object, ...], Step] = {}
+    seen: dict[tuple[object, ...], TracedStep] = {}
     products = {
         f"linear{place}": bounds.multiply_adds
         for place, bounds in enumerate(plan.spec.network, start=1)
@@ -87,7 +86,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
             coefficients = len(result.coefficients)
         stage = stage_name(operation, arguments, plan.specs)
         output = result[0].meta if isinstance(result, tuple) else result.meta  # of all alike
-        step = Step(stage, operation, inputs, output, coefficients, 1, products.get(stage))
+        step = TracedStep(stage, operation, inputs, output, coefficients, 1, products.get(stage))
         shapes = [meta.residue_shape for meta in (*inputs, output)]
         if shapes == [output.residue_shape] * 2 and operation == "rescale":
             return result  # nothing to come down from
@@ -99,7 +98,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
     evaluator = observed(PlanningEvaluator(plan.params), write_down)
     factors = plan.factors
     inputs = Inputs(
-        features=[evaluator.load(b"", plan.features) for _ in range(plan.upload_blocks)],
+        features=[evaluator.load(b"", plan.features) for _ in range(plan.blocks)],
         factors=[evaluator.load(b"", factors) for _ in range(plan.blocks)] if factors else [],
         signs=np.ones(plan.blocks, dtype=np.int64),
         coefficients=np.zeros(plan.spec.q, dtype=np.int64),

@@ -85,13 +85,13 @@ def foretold(profile: TransferProfile, agreed: TransferAgreement) -> Estimate:
         ("transfer.fit", "quadratic" if agreed.degree == 2 else "linear", "linear"),
         ("features", agreed.features, profile.features),
         ("classes", agreed.classes, profile.classes),
-        ("numbers a logit", agreed.numbers_of(agreed.patients), profile.q),
+        ("numbers a logit", agreed.numbers_of(agreed.facts.samples), profile.q),
     ):
         if found != expected:
             raise _other_prices(agreed, where, found, expected)
-    if agreed.patients > profile.patients:
+    if agreed.facts.samples > profile.patients:
         most = f"at most {profile.patients}"
-        raise _other_prices(agreed, "samples", agreed.patients, most)
+        raise _other_prices(agreed, "samples", agreed.facts.samples, most)
     teachers, plan = agreed.most_teachers, agreed.plan
     return Estimate(
         participants=len(agreed.participants),
@@ -112,9 +112,9 @@ def foretold(profile: TransferProfile, agreed: TransferAgreement) -> Estimate:
 def measuring(agreed: TransferAgreement) -> str:
     """The command that measures the prices of this transfer, with the q that hospitals get."""
     return (
-        f"securefair profile scale --of transfer --samples {agreed.patients} "
+        f"securefair profile scale --of transfer --samples {agreed.facts.samples} "
         f"--features {agreed.features} --classes {agreed.classes} "
-        f"--q {agreed.numbers_of(agreed.patients)} --out cost.json"
+        f"--q {agreed.numbers_of(agreed.facts.samples)} --out cost.json"
     )
 
 

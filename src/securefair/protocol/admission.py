@@ -8,9 +8,9 @@ Channels may lose messages. A participant that misses a peer's Hello, Keys or Fe
 again at the beginning of its next round; who hears a Hello again sends everything again, at most
 once a round. Repeated messages are harmless, so nobody needs to know what exactly was lost.
 
-A participant that lost its keys makes others, of a higher epoch, and so does one whose keys have
-told as much as they may. Its peers then forget the old ones and what came with them, import the new
-ones, and count what they answer anew. A query says under which keys it can be answered. Whoever
+A participant that lost its keys makes others, of a higher epoch, and so does everybody after
+`MachineSettings.key_rounds`. Its peers then forget the old ones and what came with them, import the
+new ones, and count what they answer anew. A query says under which keys it can be answered. Whoever
 lacks them keeps it and says Hello again. So nobody sends keys again because of what it opened.
 """
 
@@ -47,24 +47,20 @@ _INCOMPLETE = (AdmissionState.STRANGER, AdmissionState.GREETED)
 _AGREEING = (AdmissionState.GREETED, AdmissionState.IMPORTING, AdmissionState.ADMITTED)
 
 
-def renew_spent(turn: Turn) -> None:
-    """Give up the own keys if this round could tell, or open, more under them than they may.
+def renew_keys(turn: Turn) -> None:
+    """Give up the own keys once another term of the public schedule has begun.
 
-    What control messages tell is counted in bits. What a model learns from opened answers, and
-    tells by its own, is not: there the answers of a peer are counted.
+    Terms begin with round numbers, and not with what was opened, or told, in them.
     """
-    settings, upload = turn.settings, turn.memory.upload
-    told = max((own.key_bits for own in turn.memory.ledger.accounts.values()), default=0.0)
-    opened = max((peer.opened for peer in turn.memory.peers.values()), default=0)
-    spent = (settings.key_bits is not None and told + settings.round_bits > settings.key_bits) or (
-        settings.key_openings is not None and opened >= settings.key_openings
-    )
-    if upload.state is not PreparationState.READY or not spent:
+    upload, rounds = turn.memory.upload, turn.settings.key_rounds
+    if upload.state is not PreparationState.READY or rounds is None:
+        return
+    if upload.since // rounds == turn.round // rounds:
         return
     state = PREPARATION.next(upload.state, Event.SPENT)
     turn.memory = replace(
         turn.memory,
-        upload=Upload(state, renewal=upload.renewal + 1),
+        upload=Upload(state, renewal=upload.renewal + 1, since=turn.round),
         ledger=turn.memory.ledger.with_new_keys(),
     )
     for name, peer in turn.memory.peers.items():
@@ -82,7 +78,7 @@ def begin(turn: Turn) -> None:
     upload = turn.memory.upload
     if upload.state is PreparationState.ABSENT:
         state = PREPARATION.next(upload.state, Event.START)
-        turn.memory = replace(turn.memory, upload=replace(upload, state=state))
+        turn.memory = replace(turn.memory, upload=replace(upload, state=state, since=turn.round))
         turn.run(PrepareKeysAndFeatures(upload.renewal))
 
 

@@ -9,13 +9,13 @@ can learn of opened values. They say nothing of what a participant tells of data
 open: a sharing decision is a bit about a reputation whether or not anybody aimed at it.
 
 The machine charges them to the peer's account (`Ledger.with_bits`), whether a message leaves or
-its absence tells as much, and renews its keys before a round in which they could exceed
-`MachineSettings.key_bits`. In gossip the weight that a sender is told follows from the levels of
-its own alignments, and from nothing else (`fairness.mixing.attractions`). So an alignment is
-charged once, when it is opened, to the neighbour that it is with; where senders see each other's
-weights, to all of them. An offer is charged by itself: the best aligned neighbour sets its scale.
-It is charged to its receiver. The other senders to that receiver see it too, by whom it asks: that
-bit is not charged to them.
+its absence tells as much. Everybody renews its keys after `MachineSettings.key_rounds`, in which
+they cannot exceed `key_bits`: a public schedule, so that new keys tell nothing themselves. In
+gossip the weight that a sender is told follows from the levels of its own alignments, and from
+nothing else (`fairness.mixing.attractions`). So an alignment is charged once, when it is opened, to
+the neighbour that it is with; where senders see each other's weights, to all of them. An offer is
+charged by itself: the best aligned neighbour sets its scale. It is charged to its receiver. The
+other senders to that receiver see it too, by whom it asks: that bit is not charged to them.
 
     INDEPENDENT   nothing opened can change it: fixed before, or drawn fresh
     CONTROL       a choice among few: log2 of their number is charged
@@ -102,10 +102,6 @@ def alignment_bits(levels: int) -> float:
     return math.log2(levels + 1)
 
 
-ROUND_BITS = QUERY_BITS + REPLY_BITS
-"""Most that one round charges to a peer, without alignments."""
-
-
 STUDENT, TEACHER, EVERYBODY = "student", "teacher", "both"
 RECEIVER, SENDER = "receiver", "sender"
 
@@ -116,6 +112,7 @@ def _independent(message: type[Message], role: str, *fields: str) -> tuple[Flow,
 
 FLOWS: tuple[Flow, ...] = (
     *_independent(Hello, EVERYBODY, "protocol_version", "collaboration", "guarantee"),
+    # New ones follow a public schedule.
     *_independent(Keys, STUDENT, "key_epoch", "public_key", "evaluation_keys"),
     *_independent(Features, STUDENT, "data_epoch", "samples"),
     Flow(Features, "payload", STUDENT, Dependence.ENCRYPTED),

@@ -16,8 +16,6 @@ from securefair.protocol.turn import Memory, Turn
 def begin(turn: Turn, event: Begin) -> None:
     """Begin a round, as student and as teacher."""
     _check_begin(turn, event)
-    admission.renew_spent(turn)
-    first = turn.memory.upload.state is PreparationState.ABSENT
     turn.memory = replace(
         turn.memory,
         round=event.round,
@@ -25,6 +23,8 @@ def begin(turn: Turn, event: Begin) -> None:
         coins=dict(event.coins),
         teacher_version=event.teacher_version,
     )
+    admission.renew_keys(turn)
+    first = turn.memory.upload.state is PreparationState.ABSENT
     seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)
     turn.effects.append(SetDeadline(event.round, seconds))
     admission.begin(turn)

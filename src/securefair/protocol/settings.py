@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from securefair.config import defaults
 from securefair.errors import ConfigError
-from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
+from securefair.protocol.flows import OFFER_BITS, QUERY_BITS, REPLY_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
+
+EVER = 1 << 31
+"""Rounds, more than any collaboration has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +111,9 @@ class MachineSettings:
         asked: peers that this participant asks, where it distils; None: all.
         answered: peers that it answers; None: all.
         key_bits: most bits of opened values that control messages tell one peer under one key
-            (`flows`). Keys are renewed before the round that could exceed it; None: never.
+            (`flows`), whatever is opened; None: any.
         key_openings: most answers of one peer that are opened under one key, where a model learns
-            from them; they are renewed before the next. None: never.
+            from them; None: any. `key_rounds` follows from both.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -154,12 +159,6 @@ class MachineSettings:
             ),
             ("keep_rounds", self.keep_rounds, self.keep_rounds >= 0, ">= 0 rounds"),
             (
-                "key_bits",
-                self.key_bits,
-                self.key_bits is None or self.key_bits >= self.round_bits,
-                f">= {self.round_bits:.2f} bits, which a round may tell",
-            ),
-            (
                 "key_openings",
                 self.key_openings,
                 self.key_openings is None or self.key_openings >= 1,
@@ -169,15 +168,45 @@ class MachineSettings:
         for where, found, holds, expected in checks:
             if not holds:
                 raise ConfigError("out of range", where=where, found=found, expected=expected)
+        if self.key_bits is not None and not self.key_bits >= self.round_bits:
+            raise ConfigError(
+                "out of range",
+                where="key_bits",
+                found=self.key_bits,
+                expected=f">= {self.round_bits:.2f} bits, which a round may tell",
+            )
 
     @property
     def round_bits(self) -> float:
         """Most bits of opened values that the control messages of one round tell one peer."""
+        return self.most_bits(1)
+
+    def most_bits(self, rounds: int) -> float:
+        """Most bits of opened values that so many rounds in a row tell one peer.
+
+        Replies count in every round: in a forced one an answer may fail, and say so.
+        """
         gossip = self.gossip
+        forced = math.ceil(rounds / self.forced_every)
         if gossip is None:
-            return ROUND_BITS
+            periods = 1 + math.ceil((rounds - 1) / self.forced_every)
+            return REPLY_BITS * rounds + (0 if self.always_share else QUERY_BITS * periods)
         alignments = len(gossip.neighbours) if gossip.told_to_all else 1
-        return ROUND_BITS + OFFER_BITS + alignments * gossip.alignment_bits
+        compared = forced * (REPLY_BITS + alignments * gossip.alignment_bits)
+        return OFFER_BITS * rounds + (compared if gossip.aligns else 0)
+
+    @cached_property
+    def key_rounds(self) -> int | None:
+        """Rounds after which everybody makes new keys; None: one serves for ever.
+
+        So many that neither limit is exceeded, whatever is opened in them. It follows from what was
+        agreed on and from nothing else: keys that were renewed when they are spent would tell
+        everybody how much somebody was told.
+        """
+        most = EVER if self.key_openings is None else min(EVER, self.key_openings)
+        if self.key_bits is not None:
+            most = bisect_right(range(1, most + 1), self.key_bits, key=self.most_bits)
+        return None if most == EVER else most
 
     def free(self, round_number: int) -> bool:
         """Whether everyone is asked and answered in this round, so that doing so tells nothing."""

@@ -43,7 +43,7 @@ class Event(enum.Enum):
     STEPPED = "step done"
     STEP_FAILED = "step failed"
 
-    SPENT = "keys have told as much as they may"
+    SPENT = "another term of the schedule of keys"
     START = "job started"
     DONE = "job done"
     FAILED = "job failed"

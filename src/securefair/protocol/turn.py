@@ -109,12 +109,14 @@ class Peer:
 class Upload:
     """This participant's own keys and features, kept to be sent again to who lost them.
 
-    `renewal` counts the keys that were made anew after the first.
+    `renewal` counts the keys that were made anew after the first, `since` is the round in which the
+    present ones were begun.
     """
 
     state: PreparationState = PREPARATION.initial
     prepared: Prepared | None = None
     renewal: int = 0
+    since: int = 0
 
 
 @dataclass(frozen=True)

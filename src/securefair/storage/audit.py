@@ -21,7 +21,6 @@ from securefair.errors import StorageError
 Fact = str | int | float | bool | None
 
 _DOMAIN = b"securefair audit 1"
-_START = bytes(32)
 
 
 class Head(NamedTuple):
@@ -29,6 +28,10 @@ class Head(NamedTuple):
 
     length: int
     digest: bytes
+
+
+START = Head(0, bytes(32))
+"""Of an empty log."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,12 +71,12 @@ class Audit:
         row = self._connection.execute(
             "SELECT position, hash FROM audit ORDER BY position DESC LIMIT 1"
         ).fetchone()
-        return Head(0, _START) if row is None else Head(row[0] + 1, row[1])
+        return START if row is None else Head(row[0] + 1, row[1])
 
     def head_at(self, length: int) -> Head | None:
         """The head as it was after so many rows; None if there are fewer."""
         if length == 0:
-            return Head(0, _START)
+            return START
         row = self._connection.execute(
             "SELECT hash FROM audit WHERE position = ?", (length - 1,)
         ).fetchone()
@@ -109,7 +112,7 @@ def verify_chain(rows: Iterable[AuditRow], known: Sequence[Head] = ()) -> Head:
         StorageError: a row was changed, or rows are missing; names the first.
     """
     heads = {head.length: head.digest for head in known}
-    head = Head(0, _START)
+    head = START
     for row in rows:
         encoded = msgspec.json.encode(row.facts, order="sorted")
         digest = _link(head.digest, row.at, row.kind, encoded)

@@ -6,8 +6,8 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 import stat
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +16,8 @@ from securefair.errors import StorageError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+MAX_PRIVATE = 1 << 30
+"""Most bytes of a private file: a keystore holds keys of some megabytes each."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _POLL_SECONDS = 0.02
 
@@ -33,12 +35,11 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
         OSError: the folder cannot be written, or the disk is full; nothing is left behind. Where
             only the folder cannot be synced, the new file is in its place already.
     """
-    # Same folder, because a rename is atomic only within one file system; a name of its own,
-    # because two runs may write at once.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    # Same folder, because a rename is atomic only within one file system; a name that nobody
+    # guesses, because two runs may write at once, and others may plant a link where they can.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        temporary.unlink(missing_ok=True)
         with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
             file.write(data)
             file.flush()
@@ -53,14 +54,14 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
         raise
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write a file of mode 0600 as `replace_file` does.
 
     Raises:
         StorageError: as `replace_file`.
     """
     try:
-        replace_file(path, data, mode=PRIVATE_FILE)
+        replace_file(path, data, mode=PRIVATE_FILE, durable=durable)
     except OSError as error:
         raise StorageError(
             "a file cannot be written", where=str(path), found=error.strerror
@@ -112,27 +113,88 @@ def private_folder(folder: Path, *, create: bool) -> None:
 
 
 def read_private(path: Path, what: str) -> bytes:
-    """The content of a file that only its owner may read.
+    """The content of a file that only its owner may read, who is this user or root.
+
+    A link is followed, since its owner made it; a pipe or a device is not waited for.
 
     Raises:
-        StorageError: it is missing, cannot be read, or others may read it.
+        StorageError: it is missing, cannot be read, is no regular file, too large, or others may
+            read or have written it.
     """
     try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if mode & _OTHERS:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            if found.st_mode & _OTHERS:
                 raise StorageError(
                     f"other users of this machine can read {what}",
                     where=str(path),
-                    found=f"mode {stat.S_IMODE(mode):o}",
+                    found=f"mode {stat.S_IMODE(found.st_mode):o}",
                     expected=f"mode {PRIVATE_FILE:o}",
                     hint=f"chmod 600 {path}",
                 )
-            return file.read()
+            if found.st_uid not in (os.geteuid(), 0):
+                raise StorageError(
+                    f"{what} belongs to another user",
+                    where=str(path),
+                    found=f"user {found.st_uid}",
+                    expected=f"user {os.geteuid()}",
+                    hint="Run this as its owner",
+                )
+            return _regular(descriptor, str(path), MAX_PRIVATE)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise StorageError(
             f"{what} cannot be read", where=str(path), found=error.strerror
         ) from error
+
+
+class NoFileError(OSError):
+    """In a file's place lies something else, or more than was expected."""
+
+
+_NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)  # of opening a link, a socket, a folder
+
+
+def read_regular(path: str | Path, limit: int, *, dir_fd: int | None = None) -> bytes:
+    """The content of a regular file which others may have put there; nothing is followed.
+
+    Args:
+        path: of the file.
+        limit: most bytes; of a larger file nothing is read.
+        dir_fd: of the folder that `path` begins in.
+
+    Raises:
+        FileNotFoundError: there is none.
+        NoFileError: it is a link, no regular file, or larger.
+        OSError: it cannot be read.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            raise NoFileError(error.errno, "this is no regular file", str(path)) from error
+        raise
+    try:
+        return _regular(descriptor, str(path), limit)
+    finally:
+        os.close(descriptor)
+
+
+def _regular(descriptor: int, path: str, limit: int) -> bytes:
+    """At most so many bytes of what is open, if that is a regular file."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise NoFileError(errno.EINVAL, "this is no regular file", path)
+    if found.st_size > limit:
+        raise NoFileError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        data = file.read(limit + 1)  # it may grow meanwhile
+    if len(data) > limit:
+        raise NoFileError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+    return data
 
 
 @contextlib.contextmanager

@@ -37,6 +37,13 @@ class Item(NamedTuple):
     payload: bytes
 
 
+class Waiting(NamedTuple):
+    """What of a stream was not handled yet."""
+
+    items: int
+    bytes: int
+
+
 class Outbox:
     """Envelopes that must still reach somebody, inside a transaction."""
 
@@ -136,6 +143,14 @@ class Inbox:
         )
         _advance(self._connection, "in", stream, sequence + 1)
         return Arrival.NEW
+
+    def waiting(self, stream: str) -> Waiting:
+        """How many envelopes of a stream were not handled yet, and their bytes."""
+        rows = self._connection.execute(
+            "SELECT LENGTH(payload), blob FROM inbox WHERE stream = ?", (stream,)
+        ).fetchall()
+        sizes = [length if blob is None else self._blobs.size(blob) for length, blob in rows]
+        return Waiting(len(rows), sum(sizes))
 
     def next(self) -> Item | None:
         """The envelope that arrived first and was not handled yet."""

@@ -25,7 +25,7 @@ from securefair.config import (
 )
 from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS
-from securefair.data.databases import Query, is_query
+from securefair.data.databases import DatabaseQuery, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
@@ -283,7 +283,9 @@ def _participant(table: Path | str) -> ParticipantSection:
     """A table as it stands on a command line."""
     named = re.match(r"^([^=:/?]+)=(?=duckdb:|[A-Za-z][\w+]*://)(.*)$", str(table), re.DOTALL)
     if named is not None:
-        return ParticipantSection(name=named[1], data=str(Query.parse(named[2]) and named[2]))
+        return ParticipantSection(
+            name=named[1], data=str(DatabaseQuery.parse(named[2]) and named[2])
+        )
     if isinstance(table, str) and is_query(table):
         raise ConfigError(
             "a query needs a name for its hospital",

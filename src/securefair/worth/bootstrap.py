@@ -30,7 +30,7 @@ DRAWS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class ScoredPredictions:
     """What a model says of one seed's test patients of one hospital.
 
     Attributes:
@@ -91,7 +91,7 @@ class Scored:
 
     def __init__(
         self,
-        predictions: Mapping[str, Sequence[Predictions]],
+        predictions: Mapping[str, Sequence[ScoredPredictions]],
         *,
         draws: int = DRAWS,
         seed: int = 0,
@@ -152,7 +152,7 @@ def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSu
 
 
 def _replicates(
-    seeds: Sequence[Predictions], draws: int, rng: np.random.Generator
+    seeds: Sequence[ScoredPredictions], draws: int, rng: np.random.Generator
 ) -> dict[str, Array]:
     """Each score's mean over seeds in each draw of this hospital's patients, (draws,)."""
     known = np.unique(np.concatenate([one.patients for one in seeds]))
@@ -166,7 +166,7 @@ def _replicates(
     return {name: _means(np.stack([scores[name] for scores in by_seed])) for name in SCORES}
 
 
-def _counted(seeds: Sequence[Predictions]) -> dict[str, int]:
+def _counted(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
     """Of how many patients each score is a share, each counted once."""
     _, first = np.unique(np.concatenate([one.patients for one in seeds]), return_index=True)
     labels = np.concatenate([one.labels for one in seeds])

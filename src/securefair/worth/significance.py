@@ -12,7 +12,7 @@ from securefair.errors import DataError
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """Mean of the second scores minus mean of the first, and how surprising it is.
 
     The p-value is two-sided: the chance of a difference at least as large if both had one mean.
@@ -23,7 +23,7 @@ class Difference:
     p_value: float  # in [0, 1]
 
 
-def t_test(first: ArrayLike, second: ArrayLike, *, paired: bool = False) -> Difference | None:
+def t_test(first: ArrayLike, second: ArrayLike, *, paired: bool = False) -> PairedDifference | None:
     """Student's t-test of two sets of scores; None where neither varies, so that t is undefined.
 
     FairSL compares consecutive participants so, over the folds of a repeated cross-validation.
@@ -63,4 +63,4 @@ def t_test(first: ArrayLike, second: ArrayLike, *, paired: bool = False) -> Diff
     from scipy.special import betainc
 
     # P(|T| >= |t|) = I_x(n/2, 1/2) at x = n / (n + t^2), for n degrees of freedom.
-    return Difference(mean, t, float(betainc(freedom / 2, 0.5, freedom / (freedom + t * t))))
+    return PairedDifference(mean, t, float(betainc(freedom / 2, 0.5, freedom / (freedom + t * t))))

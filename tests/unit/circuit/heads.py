@@ -6,8 +6,8 @@ import numpy as np
 
 from securefair.circuit import planner
 from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.monomial_plans import in_monomials, in_pieces
-from securefair.circuit.pieces import pack_coefficients
+from securefair.circuit.monomial_plans import in_monomials
+from securefair.circuit.monomials import pack_monomials
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.layers import AffineLayer
@@ -18,9 +18,9 @@ def spec_of(**changes):
     return ExchangeSpec(**{**facts, **changes})
 
 
-def in_forms(spec, packing):
-    """The fastest plan of that packing, whether the planner would choose it or not."""
-    return planner.flooded({"monomials": in_monomials, "pieces": in_pieces}[packing](spec)[0])
+def in_forms(spec):
+    """The fastest plan with monomials, whether the planner would choose it or not."""
+    return planner.flooded(in_monomials(spec)[0])
 
 
 def head_of(spec, seed=0):
@@ -29,7 +29,9 @@ def head_of(spec, seed=0):
     maps, inputs = [], spec.features
     for bounds in spec.layers:
         last = bounds is spec.layers[-1] or bounds == spec.layers[-1]
-        norm = min(bounds.l2, bounds.l1 / math.sqrt(inputs)) if last else spec.bounds.row_norm
+        rounded = math.sqrt(inputs) * 2.0 ** (-bounds.log2_scale - 1)  # lengthens a row
+        most = min(bounds.l2, bounds.l1 / math.sqrt(inputs)) - rounded
+        norm = most if last else spec.bounds.row_norm
         rows = rng.uniform(-1, 1, (bounds.outputs, inputs + 1))
         rows *= norm / np.linalg.norm(rows, axis=1, keepdims=True)
         integers = np.rint(rows[:, :-1] * 2.0**bounds.log2_scale).astype(np.int64)
@@ -58,7 +60,7 @@ def run(plan, maps, features, backend):
     engine = get_backend(backend)
     keys = engine.generate_keys(plan.params)
     evaluator = engine.evaluator(plan.params, keys.public)
-    packed = pack_coefficients(plan.spec, plan.schedule, features)
+    packed = pack_monomials(plan.spec, plan.params.ring_degree, features)
     blocks = [
         evaluator.load(keys.encryptor.encrypt(block, plan.features), plan.features)
         for block in packed

@@ -1,7 +1,5 @@
-"""What heads as forms of products have in common, whether samples travel as monomials or in
-pieces."""
+"""Heads as forms of products: what is refused and what is certified."""
 
-import itertools
 from dataclasses import replace
 
 import msgspec
@@ -11,17 +9,10 @@ from securefair.circuit.certificate import certificate
 from securefair.errors import EncryptionError, ModelError
 from unit.circuit.heads import features_of, head_of, in_forms, run, spec_of
 
-PACKINGS = ("monomials", "pieces")
 
-
-@pytest.fixture(params=PACKINGS)
-def packing(request):
-    return request.param
-
-
-def test_weights_and_biases_beyond_their_bounds_are_refused(packing):
+def test_weights_and_biases_beyond_their_bounds_are_refused():
     spec = spec_of()
-    plan, (first, last) = in_forms(spec, packing), head_of(spec)
+    plan, (first, last) = in_forms(spec), head_of(spec)
     far = replace(first, weights=first.weights + (1 << 11))
     with pytest.raises(ModelError, match="exceeds the plan"):
         run(plan, [far, last], features_of(spec), "clear")
@@ -31,22 +22,15 @@ def test_weights_and_biases_beyond_their_bounds_are_refused(packing):
         run(plan, [first], features_of(spec), "clear")
 
 
-@pytest.mark.parametrize(
-    ("packing", "changes"),
-    [
-        *itertools.product(PACKINGS, ({}, {"features": 300, "samples": 1})),
-        ("monomials", {"hidden": 0}),  # linear heads do not travel in pieces
-        ("pieces", {"features": 784, "hidden": 64, "classes": 10, "samples": 1}),
-    ],
-)
-def test_the_certificate_agrees_with_the_planner_on_the_error(packing, changes):
-    facts = {fact.name: fact for fact in certificate(in_forms(spec_of(**changes), packing))}
+@pytest.mark.parametrize("changes", [{}, {"features": 300, "samples": 1}, {"hidden": 0}])
+def test_the_certificate_agrees_with_the_planner_on_the_error(changes):
+    facts = {fact.name: fact for fact in certificate(in_forms(spec_of(**changes)))}
     assert 0 <= facts["the promised error covers it"].margin_bits < 2.0**-20
     assert "masks outlast a dishonest key" in facts
 
 
-def test_a_bent_plan_is_not_certified(packing):
-    plan = in_forms(spec_of(), packing)
+def test_a_bent_plan_is_not_certified():
+    plan = in_forms(spec_of())
     flood = plan.answer.flood / 2**8
     weak = replace(plan, answer=msgspec.structs.replace(plan.answer, flood=flood))
     assert "flooding hides the noise" in [f.name for f in certificate(weak) if not f.holds]

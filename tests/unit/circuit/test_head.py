@@ -89,7 +89,7 @@ def test_inference_on_slots_is_the_quantised_head(hidden):
     meta = rules.fresh(PARAMS, count=5, limbs=5, log2_scale=40, bound=1.0)
     evaluator, stages = ClearEvaluator(PARAMS), walk(spec, specs, PARAMS.spec, 40, WHOLE).stages
     x = CipherTensor(meta, slots)
-    (out,) = network_logits(evaluator, x, specs, stages, spec.layers, layers)
+    out = network_logits(evaluator, x, specs, stages, spec.layers, layers)
     np.testing.assert_allclose(out.payload[:, :40].T, head.logits(features), atol=1e-12)
     assert out.meta.polys == (3 if hidden else 2)
     assert out.meta.limbs == 5  # nothing is rescaled on the way

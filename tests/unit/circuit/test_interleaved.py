@@ -56,7 +56,7 @@ def test_wide_heads_of_some_samples_travel_beside_each_other(samples):
     assert plan.features.interleaved
     assert plan.coefficients == n // parts
     assert samples <= plan.places == n // (2 * parts)
-    assert (plan.blocks, plan.upload_blocks) == (1, 1)
+    assert plan.blocks == 1
     assert plan.params.log_qp <= MAX_LOG_QP[n]
 
 
@@ -141,10 +141,7 @@ REFUSED = {
     "negative": {"parts": -64},
     "huge": {"parts": 1 << 40},
     "pairs of features": {"pairs": "features"},
-    "pairs of samples": {"pairs": "samples"},
     "monomials": {"monomials": True},
-    "pieces": {"monomials": True, "pieces": True},
-    "pieces alone": {"pieces": True},
     "monomials without stages": {"monomials": True, "stages": (), "relinearize": False},
 }
 

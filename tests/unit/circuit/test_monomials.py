@@ -44,7 +44,7 @@ SHAPES = st.fixed_dictionaries(
 @given(changes=SHAPES, seed=st.integers(0, 99))
 def test_inner_products_with_forms_are_the_logits_of_every_shape(changes, seed):
     spec = spec_of(**changes)
-    plan = in_forms(spec, "monomials")
+    plan = in_forms(spec)
     maps, features = head_of(spec, seed), features_of(spec, seed)
     opened, released = run(plan, maps, features, "clear")
     bound = rounding_error(spec, plan.schedule) + 4 * spec.bounds.logit * 2.0**-40

@@ -76,7 +76,7 @@ def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squa
     evaluator = engine.evaluator(plan.params, keys.public)
     samples = np.arange(plan.params.slots) % len(features)
     encrypted = keys.encryptor.encrypt(features[samples].T, plan.features)
-    (logits,) = network_logits(
+    logits = network_logits(
         evaluator,
         evaluator.load(encrypted, plan.features),
         plan.specs,
@@ -185,7 +185,7 @@ def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
         return Chunk(rows, load)
 
     chunks = [chunk(np.arange(5 * i, 5 * i + 5)) for i in range(5)]
-    (found,) = network_logits(
+    found = network_logits(
         evaluator, chunks, plan.specs, plan.schedule.stages, plan.spec.network, network.maps
     )
     np.testing.assert_allclose(found.payload[:, : len(features)].T, network.clear(features))
@@ -236,7 +236,7 @@ def test_memory_is_used_again_and_the_bits_are_the_same(make_network, monkeypatc
 
     def logits(smallest):
         monkeypatch.setattr(memory, "Arena", lambda: Watched(smallest=smallest))
-        (found,) = network_logits(
+        found = network_logits(
             evaluator,
             evaluator.load(data, plan.features),
             plan.specs,

@@ -1,4 +1,4 @@
-"""Two features in a ciphertext, or two samples: chosen where that costs less, and only there."""
+"""Two features in a ciphertext: chosen where that costs less, and only there."""
 
 import msgspec
 import pytest
@@ -6,9 +6,8 @@ import pytest
 from securefair.circuit import planner
 from securefair.circuit.certificate import certificate
 from securefair.circuit.evaluation import evaluate
-from securefair.circuit.network import affine_specs
 from securefair.circuit.planner import plan_exchange, verified_plan
-from securefair.circuit.schedule import MAX_HELD_BYTES, held_bytes
+from securefair.circuit.schedule import held_bytes
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
@@ -113,108 +112,18 @@ def test_pairs_without_a_full_special_prime_are_not_granted():
         verified_plan(spec, msgspec.structs.replace(schedule, ckks=small))
 
 
-@pytest.mark.parametrize(("features", "release"), PLANNED)
-def test_plans_of_samples_in_pairs_are_certified_and_verified(release, features):
-    spec = spec_of(features=features, samples=8193, hidden=8, classes=3, **RELEASES[release])
-    if plan_exchange(spec, monomials=False).params.ring_degree == 8192:
-        spec = msgspec.structs.replace(spec, samples=4097)
-    plan = plan_exchange(spec, monomials=False)
-    assert plan.schedule.pairs == "samples"
-    assert (plan.features.count, plan.blocks, plan.upload_blocks) == (features, 2, 1)
-    assert plan.galois_limbs == plan.params.limbs
-    assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
-    assert [fact.name for fact in certificate(plan) if not fact.holds] == []
-    assert {fact.name: fact for fact in certificate(plan)}[
-        "the promised error covers it"
-    ].margin_bits < 2.0**-15
-    assert verified_plan(spec, plan.schedule).digest == plan.digest
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("release", RELEASES)
-def test_a_block_answers_with_the_same_numbers_and_bits_whatever_its_samples_share(release):
-    """Of two blocks: releases are made of blocks of N/2, however those travel."""
-    ring_degree = plan_exchange(spec_of(**RELEASES[release])).params.ring_degree
-    spec = spec_of(**RELEASES[release], samples=ring_degree)
-    plan, cap = plan_exchange(spec), MAX_LOG_QP[ring_degree]
-    features = planner._in_pairs(plan, "features", affine_specs(spec), cap)
-    assert features is not None
-    other = planner.flooded(features[0])
-    assert (plan.schedule.pairs, other.schedule.pairs) == ("samples", "features")
-    for name in ("numbers", "tensors", "answer_bytes", "query_bytes", "basis_bytes", "blocks"):
-        assert getattr(plan, name) == getattr(other, name)
-    assert plan.number_bits == pytest.approx(other.number_bits, abs=0.5)
-    assert plan.feature_bytes == other.feature_bytes
-    assert plan.key_bytes == other.key_bytes
-
-
-@pytest.mark.parametrize("blocks", range(1, 8))
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"features": 65}, {"hidden": 400}, {"features": 65, "hidden": 3}, {"features": 9}],
-    ids=str,
-)
-def test_samples_pair_where_the_whole_exchange_costs_less(blocks, changes, monkeypatch):
-    """An odd last block takes an upload block of its own, which features in pairs do not."""
-    spec = spec_of(**{"release": "logits", "samples": 4096 * blocks, **changes})
-    chosen = planner._in_slots(spec)
-    with monkeypatch.context() as patch:
-        patch.setattr(planner, "_may_pay", lambda *_: False)
-        single = planner._in_slots(spec)
-    specs, cap = affine_specs(spec), MAX_LOG_QP[8192]
-    found = {kind: planner._in_pairs(single[0], kind, specs, cap) for kind in KINDS}
-    best, worth = single, planner.WORTH
-    if planner._block_cost(found["features"]) < worth * planner._block_cost(single):
-        best, worth = found["features"], 1.0  # its key is there
-    if planner._exchange_cost(found["samples"]) < worth * planner._exchange_cost(best):
-        best = found["samples"]
-    assert chosen[0].schedule == best[0].schedule
-    assert blocks > 1 or chosen[0].schedule.pairs != "samples"
-
-
-KINDS = ("features", "samples")
-
-
-def test_one_block_never_pairs_samples_and_two_of_a_wide_head_do():
-    chosen = {
-        samples: plan_exchange(spec_of(release="logits", samples=samples)).schedule.pairs
-        for samples in (4095, 4096, 4097, 8192, 8193)
-    }
-    assert chosen == {
-        4095: "features",
-        4096: "features",
-        4097: "samples",
-        8192: "samples",
-        8193: "features",
-    }
-
-
-@pytest.mark.parametrize("samples", [4096, 4097])
-def test_samples_of_one_block_are_not_accepted_in_pairs(samples):
-    """It would only cost the teacher memory; no planner does it."""
-    schedule = plan_exchange(spec_of(release="logits", samples=4097)).schedule
-    assert (schedule.pairs, schedule.ckks.ring_degree) == ("samples", 8192)
-    spec = spec_of(release="logits", samples=samples)
-    if samples > 4096:
-        assert verified_plan(spec, schedule).blocks == 2
-        return
-    with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(spec, schedule)
-
-
 def of_many_units(hidden, samples):
     return spec_of(
         features=4095, hidden=hidden, classes=2, release="logits", samples=samples, weight_bits=8
     )
 
 
-@pytest.mark.parametrize(("kind", "samples"), [("samples", 8192), ("features", 4096)])
-def test_a_strangers_pairs_do_not_fill_the_teachers_memory(kind, samples):
-    """Hidden units of pairs are held at once: 3.1 GB and more of a ring larger than needed."""
-    spec = of_many_units(1000, samples)
+def test_a_strangers_pairs_do_not_fill_the_teachers_memory():
+    """Hidden units of pairs are held at once: 1.6 GB and more of a ring larger than needed."""
+    spec = of_many_units(1000, 4096)
     plan = plan_exchange(spec)
-    assert plan.schedule.pairs == kind
-    assert held_bytes(spec, plan.schedule) == {"samples": 2, "features": 1}[kind] * 393_216_000
+    assert plan.schedule.pairs == "features"
+    assert held_bytes(spec, plan.schedule) == 393_216_000
     assert verified_plan(spec, plan.schedule).digest == plan.digest
     large = msgspec.structs.replace(plan.schedule.ckks, ring_degree=32768)
     schedule = msgspec.structs.replace(plan.schedule, ckks=large)
@@ -225,19 +134,9 @@ def test_a_strangers_pairs_do_not_fill_the_teachers_memory(kind, samples):
     assert str(held_bytes(wide, schedule)) in str(refused.value)
 
 
-def test_heads_too_wide_to_be_held_in_pairs_are_planned_otherwise():
-    spec = of_many_units(2000, 8192)
-    plan = plan_exchange(spec)
-    assert plan.schedule.pairs != "samples"
-    assert verified_plan(spec, plan.schedule).digest == plan.digest
-    paired = msgspec.structs.replace(plan.schedule, pairs="samples")
-    assert held_bytes(spec, paired) > MAX_HELD_BYTES
-
-
 def test_linear_heads_are_not_packed_in_pairs():
     spec = spec_of(hidden=0, release="logits", samples=8192)
     schedule = plan_exchange(spec, monomials=False).schedule
     assert schedule.pairs == "none"
-    for kind in KINDS:
-        with pytest.raises(PlanError, match="does not fit the spec"):
-            verified_plan(spec, msgspec.structs.replace(schedule, pairs=kind))
+    with pytest.raises(PlanError, match="does not fit the spec"):
+        verified_plan(spec, msgspec.structs.replace(schedule, pairs="features"))

@@ -228,13 +228,3 @@ def test_a_sum_over_ciphertexts_counts_all_of_them():
 def test_alike_tensors_are_added_as_one_after_the_other(terms, noise, bound):
     each = replace(encrypted(), noise=noise, bound=bound)
     assert rules.added(each, terms) == functools.reduce(rules.add, [each] * terms)
-
-
-def test_a_map_of_paired_samples_is_bounded_by_both_of_its_values():
-    """h(a) + J h(b) reaches sqrt(2) times the map's bound, also where a row's norm is small."""
-    params = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(31, 31), special_bits=31))
-    pairs = rules.fresh(
-        params, count=1, limbs=2, log2_scale=20, bound=math.sqrt(2), packing="sample pairs"
-    )
-    spec = AffineSpec(inputs=1, outputs=1, log2_scale=8, max_integer=256, l1=0.5, l2=0.5, bound=4.0)
-    assert rules.paired_linear(pairs, spec).bound == pytest.approx(4 * math.sqrt(2))

@@ -9,11 +9,11 @@ import pytest
 from securefair import ExchangeSpec, plan_exchange
 from securefair.circuit.planner import ExchangePlan
 from securefair.collaboration.sizes import longest_plans
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.errors import PlanError
+from support.agreements import agree
 
 SLOTS = 4096
-IN_SLOTS = {"monomials": False, "pieces": False, "parts": 1}
+IN_SLOTS = {"monomials": False, "parts": 1}
 UPLOADS = ("feature_bytes", "evaluation_key_bytes", "public_key_bytes", "answer_bytes")
 
 
@@ -31,7 +31,6 @@ def test_every_number_of_blocks_keeps_the_limits(features, release, blocks):
     spec = ExchangeSpec(features=features, classes=10, hidden=64, samples=most, release=release)
     longest = longest_plans(most, lambda samples: plan_for(spec, samples), fewest=2)
     plans = [plan_for(spec, count * SLOTS) for count in range(1, blocks + 1)]
-    assert {plan.schedule.pairs for plan in plans} > {"samples"}  # or there is nothing to see
     for name in UPLOADS:
         most_bytes = max(getattr(plan, name) for plan in longest)
         found = max(getattr(plan, name) for plan in plans)
@@ -53,31 +52,10 @@ def test_every_number_of_few_samples_keeps_the_limits(features, most):
 
 
 def test_a_transfer_admits_the_question_of_an_odd_number_of_blocks():
-    agreed = TransferAgreement(
-        participants=("a", "b", "c"), features=60, classes=2, patients=16384, degree=2
-    )
+    agreed = agree("transfer", ("a", "b", "c"), shape=60, samples=16384, fit="quadratic")
     asked = plan_exchange(agreed.spec_for(3 * SLOTS))
     size = asked.public_key_bytes + asked.evaluation_key_bytes + asked.feature_bytes
     assert size < agreed.limits.sum_request
-
-
-@pytest.mark.parametrize("blocks", range(2, 24))
-@pytest.mark.parametrize("threshold", [3, 5, 7, 9, 25])
-def test_the_last_odd_number_that_does_not_pair_is_found(blocks, threshold):
-    def planned(samples):
-        count = -(-samples // SLOTS)
-        paired = count > 1 and (count % 2 == 0 or count >= threshold)
-        return SimpleNamespace(
-            schedule=SimpleNamespace(pairs="samples" if paired else "features", **IN_SLOTS),
-            params=SimpleNamespace(slots=SLOTS),
-            spec=SimpleNamespace(samples=samples),
-            blocks=count,
-        )
-
-    most = blocks * SLOTS
-    longest = max(p.blocks for p in longest_plans(most, planned) if p.schedule.pairs == "features")
-    every = [planned(count * SLOTS) for count in range(1, blocks + 1)]
-    assert longest == max(p.blocks for p in every if p.schedule.pairs == "features")
 
 
 def test_an_impossible_half_ends_the_search_and_an_impossible_whole_is_told():

@@ -15,9 +15,9 @@ from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.model.networks import NetworkHead, he_network
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import Keystore, KeystoreCost, Secret
 
-CHEAP = Cost(log2_n=4)
+CHEAP = KeystoreCost(log2_n=4)
 SPEC = ExchangeSpec(features=3, hidden=2, classes=2, samples=40, q=4)
 MODEL = build_head("quadratic", 3, 2, 2, 1)
 

@@ -62,16 +62,6 @@ def test_pairs_are_encrypted_together_and_conjugated_once_a_unit(spec):
     assert conjugate.ciphertexts == plan.spec.hidden
 
 
-def test_samples_in_pairs_are_encrypted_together_and_mapped_once(spec):
-    plan = plan_exchange(spec(release="logits", features=65, samples=16000), monomials=False)
-    report = report_plan(plan)
-    assert (report.packing, report.blocks, plan.upload_blocks) == ("sample pairs", 4, 2)
-    assert report.encryptions == 2 * 65
-    times = {step.stage: step.times for step in report.steps}
-    assert {times[stage] for stage in ("receive", "linear1", "conjugate")} == {2}
-    assert {times[stage] for stage in ("square", "linear2", "relinearise", "sanitise")} == {4}
-
-
 def test_monomials_need_neither_a_key_nor_a_square(spec):
     report = report_plan(plan_exchange(spec(release="logits")))
     assert (report.packing, report.evaluation_keys) == ("monomials", ())

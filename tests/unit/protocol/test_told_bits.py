@@ -6,7 +6,7 @@ import pytest
 
 from securefair.errors import ConfigError
 from securefair.protocol.effects import Run, SetDeadline
-from securefair.protocol.flows import QUERY_BITS, REPLY_BITS, ROUND_BITS, alignment_bits
+from securefair.protocol.flows import OFFER_BITS, QUERY_BITS, REPLY_BITS, alignment_bits
 from securefair.protocol.jobs import (
     AnswerQuery,
     Imported,
@@ -20,8 +20,8 @@ from securefair.protocol.settings import GossipSettings
 from support.stage import HELLO, SETTINGS, Stage, sends
 
 RENEWED = Prepared(Keys(1, b"new key", b"new evk"), Features(0, 40, b"new x", b""))
-TWO = QUERY_BITS + 2 * REPLY_BITS  # rounds left to chance, after one forced round
-MOST = TWO + ROUND_BITS
+ROUND_BITS = QUERY_BITS + REPLY_BITS
+MOST = 2 * QUERY_BITS + 4 * REPLY_BITS  # four rounds, of which one is forced
 
 
 def told(stage, peer="bea"):
@@ -84,17 +84,19 @@ def test_where_everyone_always_shares_nothing_depends_on_opened_values():
     assert told(stage) == 0
 
 
-def spent(**changes):
-    """A stage whose next round could tell more than `MOST` under one key."""
+def due(**changes):
+    """A stage whose keys are renewed in its next round, which is the fourth."""
     stage = Stage(key_bits=MOST, forced_every=100, **changes).after_round_0(bea=1.0, cem=1.0)
+    assert stage.machine.settings.key_rounds == 4
     for number in (1, 2, 3):
         assert not [e for e in played(stage, number) if isinstance(e, Run)]
     return stage
 
 
 def test_keys_are_renewed_before_the_round_that_could_exceed_their_bits():
-    stage = spent()
-    assert stage.machine.ledger.accounts["bea"].key_bits == pytest.approx(TWO + REPLY_BITS)
+    stage = due()
+    told_so_far = QUERY_BITS + 3 * REPLY_BITS
+    assert stage.machine.ledger.accounts["bea"].key_bits == pytest.approx(told_so_far)
     effects = stage.begin(4)
     assert effects[:2] == [SetDeadline(4, 15.0), Run(PrepareKeysAndFeatures(1))]
     assert not sends(effects, "bea")  # nobody is asked under the old key
@@ -103,7 +105,7 @@ def test_keys_are_renewed_before_the_round_that_could_exceed_their_bits():
         assert sends(effects, peer) == [RENEWED.keys, RENEWED.features, Query(4, 4, b"", 1)]
     account = stage.machine.ledger.accounts["bea"]
     assert account.key_bits == 0  # whom it asks was told before, of what the old key had opened
-    assert account.bits == pytest.approx(TWO + REPLY_BITS)
+    assert account.bits == pytest.approx(told_so_far)
 
 
 def test_without_a_limit_one_key_serves_for_ever():
@@ -113,7 +115,7 @@ def test_without_a_limit_one_key_serves_for_ever():
 
 
 def test_keys_that_could_not_be_made_are_tried_again():
-    stage = spent()
+    stage = due()
     stage.begin(4)
     stage.fail(PrepareKeysAndFeatures(1))
     stage.stepped(4)
@@ -121,7 +123,7 @@ def test_keys_that_could_not_be_made_are_tried_again():
 
 
 def test_renewed_keys_are_sent_again_to_whoever_says_that_it_lacks_them():
-    stage = spent()
+    stage = due()
     stage.begin(4)
     stage.done(PrepareKeysAndFeatures(1), RENEWED)
     again = [HELLO, RENEWED.keys, RENEWED.features, Query(4, 4, b"", 1)]
@@ -153,7 +155,7 @@ def test_a_query_under_keys_that_never_come_is_stale_in_the_next_round():
 
 
 def test_a_later_process_has_new_keys_which_have_told_nothing():
-    stage = spent()
+    stage = due()
     saved: SavedState = stage.machine.saved_state
     assert saved.accounts["bea"].key_bits > 0
     settings = dataclasses.replace(SETTINGS, key_bits=MOST)
@@ -163,17 +165,63 @@ def test_a_later_process_has_new_keys_which_have_told_nothing():
 
 
 def test_a_key_must_outlast_a_round():
-    gossip = GossipSettings(
-        name="ann",
-        senders={"ann": ("bea",), "bea": ("ann",)},
-        alignment_bits=alignment_bits(5),
-    )
     assert alignment_bits(5) == pytest.approx(2.585, abs=1e-3)
     with pytest.raises(ConfigError, match="key_bits"):
         dataclasses.replace(SETTINGS, key_bits=ROUND_BITS - 0.01)
     with pytest.raises(ConfigError, match="key_bits"):
-        dataclasses.replace(SETTINGS, key_bits=ROUND_BITS, gossip=gossip)
+        dataclasses.replace(SETTINGS, key_bits=OFFER_BITS + REPLY_BITS, gossip=GOSSIP)
     dataclasses.replace(SETTINGS, key_bits=ROUND_BITS)
+
+
+def test_the_schedule_of_keys_is_the_same_whatever_was_opened_or_told():
+    """Renewed when the fullest account was full, keys told everybody how much somebody was told."""
+    rounds = {}
+    for name, replies in (("all", {"bea": 1.0, "cem": 1.0}), ("none", {"bea": 0.0, "cem": 0.0})):
+        stage = Stage(key_bits=MOST, forced_every=100).after_round_0(**replies)
+        for number in range(1, 13):
+            effects = stage.begin(number)
+            for job in [e.job for e in effects if isinstance(e, Run)]:
+                if isinstance(job, PrepareKeysAndFeatures):
+                    rounds.setdefault(name, []).append(number)
+                    keys = Keys(job.renewal, b"new key", b"new evk")
+                    features = Features(job.renewal, 40, b"new x", b"")
+                    stage.done(job, Prepared(keys, features))
+            if name == "all":
+                stage.hear("bea", Query(number, number, b""))
+            stage.expire(number)
+            for job in list(stage.machine.memory.running.values()):
+                stage.fail(job)
+    assert rounds == {"all": [4, 8, 12], "none": [4, 8, 12]}
+
+
+def test_who_skips_rounds_renews_in_the_first_of_another_term():
+    stage = Stage(key_bits=MOST, forced_every=100).after_round_0(bea=1.0, cem=1.0)
+    assert Run(PrepareKeysAndFeatures(1)) in stage.begin(6)
+    stage.done(PrepareKeysAndFeatures(1), RENEWED)
+    stage.expire(6)
+    stage.fail(stage.machine.memory.running["Step", "", 6])
+    assert not [e for e in stage.begin(7) if isinstance(e, Run)]
+
+
+GOSSIP = GossipSettings(
+    name="ann",
+    senders={"ann": ("bea", "cem"), "bea": ("ann", "cem"), "cem": ("ann", "bea")},
+    alignment_bits=alignment_bits(5),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rounds"),
+    [({}, None), ({"key_openings": 7}, 7), ({"always_share": True, "key_bits": 64.0}, 32),
+     ({"key_bits": 64.0, "key_openings": 7}, 7), ({"key_bits": 64.0}, 28),
+     ({"key_bits": 64.0, "gossip": GOSSIP}, 31),
+     ({"key_bits": 64.0, "gossip": dataclasses.replace(GOSSIP, told_to_all=True)}, 25)],
+)  # fmt: skip
+def test_the_schedule_follows_from_what_was_agreed(changes, rounds):
+    settings = dataclasses.replace(SETTINGS, forced_every=5, **changes)
+    assert settings.key_rounds == rounds
+    if rounds and "key_openings" not in changes:
+        assert settings.most_bits(rounds) <= 64 < settings.most_bits(rounds + 1)
 
 
 @pytest.mark.parametrize("always_share", [True, False])
@@ -185,11 +233,9 @@ def test_keys_are_renewed_before_they_open_more_answers_of_a_peer_than_they_may(
             assert not [e for e in stage.begin(number) if isinstance(e, Run)]
         stage.replied(number, bea=1.0, cem=None)
         stage.stepped(number)
-    assert [peer.opened for peer in stage.machine.memory.peers.values()] == [2, 0]
     effects = stage.begin(2)
     assert Run(PrepareKeysAndFeatures(1)) in effects
     assert not sends(effects, "bea")
-    assert {peer.opened for peer in stage.machine.memory.peers.values()} == {0}
     effects = stage.done(PrepareKeysAndFeatures(1), RENEWED)
     assert sends(effects, "cem")[:2] == [RENEWED.keys, RENEWED.features]
 

@@ -70,28 +70,22 @@ class TestAgreement:
     def test_every_setting_comes_from_the_configuration(self):
         agreed = self.agreed()
         assert agreed.participants == ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
-        assert (agreed.shape, agreed.classes, agreed.network) == ((32,), 2, "linear-head")
-        assert (agreed.averaging, agreed.topology, agreed.weighting) == (
-            "masked",
-            "ring",
-            "metropolis",
-        )
-        assert (agreed.beta, agreed.alpha, agreed.forced_every) == (4.0, 0.25, 2)
-        assert (agreed.relative, agreed.local_epochs, agreed.seed) == (False, 2, 3)
-        assert (agreed.bound, agreed.precision, agreed.min_senders) == (8.0, 0.0001, 2)
-        assert (agreed.sketch, agreed.flooding_bits) == (16, 31)
-        assert agreed.max_share is None
-        assert self.agreed(**{"gossip.max_share": "3/5"}).max_share == 0.6
+        assert (agreed.facts.shape, agreed.classes, agreed.network) == ((32,), 2, "linear-head")
+        config = configured()
+        for name in ("gossip", "fairness", "model", "training", "encryption"):
+            assert getattr(agreed, name) == getattr(config, name)
+        assert agreed.seed == 3
+        assert self.agreed(**{"gossip.max_share": "3/5"}).gossip.max_share == 0.6
 
     def test_the_network_is_that_of_the_model_unless_one_is_named(self):
         quadratic = {"model.kind": "quadratic", "model.hidden": 5}
         assert self.agreed(**quadratic).network == "quadratic-head-5"
         assert self.agreed(**{"gossip.network": "mlp-32"}).network == "mlp-32"
-        assert self.agreed(**{"gossip.sketch": 0}).sketch is None
+        assert self.agreed(**{"gossip.sketch": 0}).alignment.spec.sketch is None
 
     def test_edges_stand_for_a_topology(self):
         edges = [["Cleveland", "Hungary"], ["Hungary", "Switzerland"]]
-        assert self.agreed(**{"gossip.edges": edges}).topology == tuple(map(tuple, edges))
+        assert self.agreed(**{"gossip.edges": edges}).gossip.edges == tuple(map(tuple, edges))
 
 
 class TestRun:

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import EncryptionError, LocalProtocolError
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import SetDeadline
@@ -13,6 +11,7 @@ from securefair.protocol.jobs import AnswerQuery, OpenAnswer
 from securefair.simulation.engine import Engine, ExchangeBytes
 from securefair.simulation.network import Faults, Link, Network
 from securefair.worth.sharing import coin
+from support.agreements import agree
 
 ROUND_SECONDS, SETUP_SECONDS, SEED = 10.0, 5.0, 4
 SILENT = Link(faults=Faults(drop=1.0))
@@ -20,15 +19,12 @@ SILENT = Link(faults=Faults(drop=1.0))
 
 @pytest.fixture
 def agreed(hospitals):
-    return Collaboration(
-        participants=tuple(own.name for own in hospitals),
-        spec=ExchangeSpec(
-            features=4,
-            classes=2,
-            samples=max(len(own.train) for own in hospitals),
-            hidden=0,
-            q=4,
-        ),
+    return agree(
+        "cycle",
+        hospitals,
+        samples=max(len(own.train) for own in hospitals),
+        kind="linear",
+        q=4,
         forced_every=3,
         round_seconds=ROUND_SECONDS,
         setup_seconds=SETUP_SECONDS,

@@ -22,9 +22,17 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.threads import set_threads
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.setup import Collaboration
-from securefair.config import defaults
+from securefair.collaboration.interface import PublicFacts
+from securefair.config import (
+    DistillationSection,
+    EncryptionSection,
+    FairnessSection,
+    ModelSection,
+    TrainingSection,
+    defaults,
+)
 from securefair.data.dataset import ParticipantData
 from securefair.profiling.cost_model import CostModel, fit_model
 from securefair.profiling.dry_exchange import ANSWER, IMPORT, RECEIVE, dry_exchange, synthetic
@@ -224,8 +232,25 @@ def _collaborate(plan: ExchangePlan, participants: int, backend: str) -> tuple[f
         ParticipantData(name, material.samples, material.samples.take(np.arange(1)))
         for name, material in ((name, synthetic(plan, seed=n)) for n, name in enumerate(names))
     ]
-    agreed = Collaboration(
-        participants=tuple(names), spec=spec, always_share=True, local_steps=1, lambda_0=0.0
+    agreed = DistillationAgreement(
+        facts=PublicFacts(
+            participants=tuple(names),
+            shape=(spec.features,),
+            classes=spec.classes,
+            samples=spec.samples,
+        ),
+        model=ModelSection(
+            kind="quadratic" if spec.hidden else "linear",
+            hidden=spec.hidden or 1,
+            weight_bits=spec.weight_bits,
+        ),
+        training=TrainingSection(local_epochs=0, local_steps=1),
+        distillation=DistillationSection(
+            release=spec.release, basis=spec.basis, q=spec.q, lambda_0=0.0
+        ),
+        fairness=FairnessSection(),
+        encryption=EncryptionSection(flooding_bits=spec.flooding_bits, precision=spec.precision),
+        always_share=True,
     )
     head = ModelConfig(
         kind="quadratic" if spec.hidden else "linear", hidden=spec.hidden or 1, local_epochs=0

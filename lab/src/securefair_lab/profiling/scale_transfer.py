@@ -19,9 +19,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from securefair.ckks.threads import set_threads
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.run import start_transfer
-from securefair.config import defaults
+from securefair.config import EncryptionSection, ModelSection, TransferSection, defaults
+from securefair.config.loading import checked_section
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, EncryptionError
 from securefair.profiling.head import describe_machine
@@ -51,7 +53,7 @@ def profile_transfer(
 
     Args:
         patients, features, classes: of every hospital; patients are synthetic.
-        q, peers: as in `TransferAgreement`.
+        q, peers: as in [transfer].
         participants: sizes of the small transfers, three or more, each of four or more hospitals:
             with fewer there is no sum, and no mask.
         held_out: size of the one that is foretold.
@@ -75,15 +77,19 @@ def profile_transfer(
     if patients < 1:
         raise ConfigError("no patients", where="samples", found=patients, expected="1 or more")
     set_threads(1)
+    section = checked_section(TransferSection, {"q": q, "peers": peers}, source="profile scale")
 
     def agreed(count: int) -> TransferAgreement:
         return TransferAgreement(
-            participants=tuple(f"P{n}" for n in range(1, count + 1)),
-            features=features,
-            classes=classes,
-            patients=patients,
-            q=q,
-            peers=peers,
+            facts=PublicFacts(
+                participants=tuple(f"P{n}" for n in range(1, count + 1)),
+                shape=(features,),
+                classes=classes,
+                samples=patients,
+            ),
+            transfer=section,
+            model=ModelSection(),
+            encryption=EncryptionSection(),
         )
 
     sizes = [*participants, held_out]
@@ -160,8 +166,8 @@ def _synthetic(agreed: TransferAgreement) -> list[ParticipantData]:
     slopes = rng.normal(0, 2, (agreed.features, agreed.classes))
     hospitals = []
     for name in agreed.participants:
-        features = rng.uniform(-1, 1, (agreed.patients, agreed.features))
-        noise = rng.gumbel(size=(agreed.patients, agreed.classes))
+        features = rng.uniform(-1, 1, (agreed.facts.samples, agreed.features))
+        noise = rng.gumbel(size=(agreed.facts.samples, agreed.classes))
         labels = (features @ slopes + noise).argmax(axis=1)
         samples = Samples(features, labels, agreed.classes)
         hospitals.append(ParticipantData(name, samples, samples.take(np.arange(1))))

@@ -19,10 +19,9 @@ from typing import Any
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
-from securefair.collaboration.distillation.agreement import collaboration_of
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import EncryptedRun
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
@@ -78,7 +77,7 @@ def profile_sharing(
         PlanError: the exchange is impossible.
     """
     _check(probabilities)
-    agreed = collaboration_of(config, PublicFacts.of(data), always_share=False, seed=seed)
+    agreed = _agreed(config, data, seed)
     plan = plan_exchange(agreed.spec)
     reputations: dict[str, float | None] = {ALWAYS: None, CYCLE: None}
     reputations |= {_name(r): r for r in probabilities}
@@ -167,10 +166,11 @@ def _start(
     reputation: float | None,
     seed: int,
 ) -> _Run:
-    agreed = collaboration_of(config, PublicFacts.of(data), always_share=name == ALWAYS, seed=seed)
+    agreed = _agreed(config, data, seed, always_share=name == ALWAYS)
     if reputation is not None:
         # Coins of a fixed probability tell nothing of an opened value: no key is spent.
-        agreed = replace(agreed, key_bits=UNSPENT)
+        unspent = agreed.encryption.model_copy(update={"key_bits": UNSPENT})
+        agreed = replace(agreed, encryption=unspent)
     run, participants = start_watched(
         name,
         data,
@@ -187,6 +187,14 @@ def _start(
         clock=time.process_time,
     )
     return _Run(run, participants)
+
+
+def _agreed(
+    config: RunConfig, data: Sequence[ParticipantData], seed: int, *, always_share: bool = False
+) -> DistillationAgreement:
+    return DistillationAgreement.of(
+        config, PublicFacts.of(data), seed=seed, always_share=always_share
+    )
 
 
 def _warm_up(plan: ExchangePlan, backend: str) -> None:
@@ -227,7 +235,9 @@ def _mean_reputation(records: Sequence[RoundRecord]) -> float:
     return fmean(reputations)
 
 
-def _task(config: RunConfig, agreed: Collaboration, plan: ExchangePlan, seed: int) -> SharingTask:
+def _task(
+    config: RunConfig, agreed: DistillationAgreement, plan: ExchangePlan, seed: int
+) -> SharingTask:
     spec = plan.spec
     return SharingTask(
         data=config.data.source,
@@ -236,7 +246,7 @@ def _task(config: RunConfig, agreed: Collaboration, plan: ExchangePlan, seed: in
         features=spec.features,
         classes=spec.classes,
         rounds=config.training.rounds,
-        forced_every=agreed.forced_every,
+        forced_every=agreed.fairness.forced_every,
         release=spec.release,
         q=spec.q,
         backend=config.encryption.backend,

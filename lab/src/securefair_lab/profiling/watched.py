@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.run import EncryptedRun
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.simulated import network_between
 from securefair.data.dataset import ParticipantData
 from securefair.profiling.measure import Clock
@@ -47,7 +47,7 @@ class WatchedParticipant(Participant):
     def __init__(
         self,
         data: ParticipantData,
-        collaboration: Collaboration,
+        collaboration: DistillationAgreement,
         model: ModelConfig,
         *,
         seed: int,
@@ -80,7 +80,7 @@ class WatchedParticipant(Participant):
 def start_watched(
     name: str,
     data: Sequence[ParticipantData],
-    collaboration: Collaboration,
+    collaboration: DistillationAgreement,
     model: ModelConfig,
     *,
     seed: int,

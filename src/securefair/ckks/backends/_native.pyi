@@ -84,7 +84,6 @@ def paired_maps(
     seeds: _Rows,
     second: _Rows | None,
     known: bool,
-    samples: bool,
     weights: _Rows,
     bias: _Rows,
     outer_weights: _Rows,

@@ -96,23 +96,17 @@ class Arrivals:
                 self._first, self._seeds, second, checked, self._basis
             )
 
-    def apply_paired(
-        self, maps: tuple[Map, Map], key: Residues, special: int, *, samples: bool
-    ) -> tuple[Residues, ...]:
+    def apply_paired(self, maps: tuple[Map, Map], key: Residues, special: int) -> Residues:
         """outer((z + conj(z))^2) of pairs, z = (w - J v) (x + J y), for maps (inner, outer).
 
-        Of samples z = w (x + J y), and outer((-J (z - conj(z)))^2) as well.
-
-        Bit for bit `linear`, `pairs.join`, `pairs.add_conjugates`, `square` and `linear`; of
-        samples `pairs.add_to_both_` and `pairs.split` instead.
+        Bit for bit `linear`, `pairs.join`, `pairs.add_conjugates`, `square` and `linear`.
 
         Args:
-            maps: of the inner one all rows w, then, of features, all rows v, and the bias of all.
+            maps: of the inner one all rows w, then all rows v, and the bias of all.
             key, special: as of `pairs.add_conjugates`.
-            samples: whether pairs are of two samples, and not of two features.
 
         Returns:
-            Ciphertexts (outputs, 3, limbs, N), of samples twice.
+            Ciphertexts (outputs, 3, limbs, N).
 
         Raises:
             EncryptionError: weights, biases or the key do not fit.
@@ -121,9 +115,9 @@ class Arrivals:
 
         rows = len(maps[0][0])
         inner = self._checked(maps[0], len(self))
-        if not samples and rows % 2:
+        if rows % 2:
             raise EncryptionError("half a map of pairs", where="weights", found=rows)
-        outer = self._checked(maps[1], rows if samples else rows // 2)
+        outer = self._checked(maps[1], rows // 2)
         check_key(key, special, self._basis)
         switch = check_in_memory("key", key)
         with self._kept() as second:
@@ -135,7 +129,6 @@ class Arrivals:
                 switch,
                 special,
                 self._basis,
-                samples=samples,
             )
 
     def _checked(self, one: Map, inputs: int) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -19,7 +19,6 @@ from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.ckks.turning import turned_coefficients
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -49,9 +48,6 @@ class ClearEvaluator(Evaluator[Slots]):
             raise EncryptionError("only planning works without weights")
         del meta
         first, second = np.split(x.payload, 2, axis=1)
-        if x.meta.packing == "sample pairs":
-            both = (layer.apply(part, spec.log2_scale) for part in (first, second))
-            return np.concatenate(list(both), axis=1)
         products = pair_weights(layer) / 2.0**spec.log2_scale
         w, v = np.split(products, 2)
         real = w @ first + v @ second + layer.bias[:, None]
@@ -66,9 +62,8 @@ class ClearEvaluator(Evaluator[Slots]):
         features = separate(x.payload, x.meta.parts)[: spec.inputs]
         return np.tile(layer.apply(features, spec.log2_scale), x.meta.parts)
 
-    def _real_parts(self, x: ClearTensor) -> tuple[Slots, ...]:
-        parts = np.split(x.payload, 2, axis=1)
-        return tuple(parts if x.meta.packing == "sample pairs" else parts[:1])
+    def _real_part(self, x: ClearTensor) -> Slots:
+        return np.split(x.payload, 2, axis=1)[0]
 
     def _gather(self, blocks: Sequence[ClearTensor], rows: NDArray[np.int64]) -> Slots:
         return np.stack([blocks[block].payload[row] for block, row in rows])
@@ -103,21 +98,6 @@ class ClearEvaluator(Evaluator[Slots]):
         factors = polynomials / 2.0**spec.log2_scale
         total: Slots = negacyclic_product(x.payload, factors).sum(axis=0, keepdims=True)
         return total
-
-    def _quadratic_plain(
-        self,
-        x: ClearTensor,
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
-    ) -> Slots:
-        rows, columns = np.triu_indices(x.meta.count)
-        products = negacyclic_product(x.payload[rows], turned_coefficients(x.payload)[columns])
-        forms = []
-        for each in polynomials:
-            if each is None:
-                raise EncryptionError("only planning works without polynomials")
-            forms.append(negacyclic_product(products, each / 2.0**spec.log2_scale).sum(axis=0))
-        return np.stack(forms)
 
     def _outer_plain(
         self, x: ClearTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None

@@ -26,8 +26,7 @@ from securefair.ckks.backends.residues import (
     stack,
     zeros_like,
 )
-from securefair.ckks.interleaving import SHIFTED_AT_ONCE, element
-from securefair.ckks.turning import places_under
+from securefair.ckks.interleaving import SHIFTED_AT_ONCE, element, places_under
 
 
 def hidden_units(

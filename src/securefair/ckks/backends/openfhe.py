@@ -92,16 +92,11 @@ class KeyRing:
 
 
 class Ciphertexts:
-    """Ciphertexts in the child process, dropped there with this object.
-
-    Attributes:
-        second: what belongs to the second half of the samples, of mapped pairs of samples.
-    """
+    """Ciphertexts in the child process, dropped there with this object."""
 
     def __init__(self, keys: KeyRing, handle: bytes) -> None:
         HANDLE.unpack(handle)
         self.keys, self.handle = keys, handle
-        self.second: Ciphertexts | None = None
         weakref.finalize(self, keys.forget_later, handle)
 
 
@@ -139,24 +134,12 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
         del meta
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        if x.meta.packing == "sample pairs":
-            none = np.zeros_like(layer.weights)
-            first, second = [layer.weights, none], [none, layer.weights]
-            mapped = self._weighted(x, spec, layer, first)
-            mapped.second = self._weighted(x, spec, layer, second)
-            return mapped
-        return self._weighted(x, spec, layer, np.split(pair_weights(layer), 2))
-
-    def _weighted(
-        self, x: OpenfheTensor, spec: AffineSpec, layer: AffineLayer, weights: Sequence[Integers]
-    ) -> Ciphertexts:
-        """A map of all first values of pairs, then of all second ones."""
-        values = pack_array(np.concatenate(weights, axis=1) / 2.0**spec.log2_scale)
+        weights = np.concatenate(np.split(pair_weights(layer), 2), axis=1)
+        values = pack_array(weights / 2.0**spec.log2_scale)
         return self._ask(Op.LINEAR, x, values, pack_array(layer.bias[None]))
 
-    def _real_parts(self, x: OpenfheTensor) -> tuple[Ciphertexts, ...]:
-        parts = (x.payload, x.payload.second)  # there was nothing else
-        return tuple(part for part in parts if part is not None)
+    def _real_part(self, x: OpenfheTensor) -> Ciphertexts:
+        return x.payload  # there was nothing else
 
     def _gather(self, blocks: Sequence[OpenfheTensor], rows: NDArray[np.int64]) -> Ciphertexts:
         del blocks, rows
@@ -197,17 +180,6 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
 
     def _inner_plain(
         self, x: OpenfheTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> Ciphertexts:
-        del x, spec, polynomials
-        raise EncryptionError(
-            "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
-        )
-
-    def _quadratic_plain(
-        self,
-        x: OpenfheTensor,
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
     ) -> Ciphertexts:
         del x, spec, polynomials
         raise EncryptionError(

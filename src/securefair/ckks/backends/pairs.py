@@ -25,7 +25,6 @@ from securefair.ckks.backends.residues import (
     device_of,
     placed,
     stack,
-    zeros_like,
 )
 
 
@@ -48,19 +47,6 @@ def add_conjugates(x: Residues, key: Residues, special: int, basis: Basis) -> Re
     masks = stack([x[:, 0], x[:, 1], mirrored[:, 1]], 1)
     kernels.add_to_first_(masks, contiguous(mirrored[:, 0]), basis)
     return kernels.relinearize(masks, key, special, basis)
-
-
-def add_to_both_(x: Residues, bias: Residues, basis: Basis) -> None:
-    """J times a bias, residues (d, limbs), added to ciphertexts (d, 2, limbs, N) that have it."""
-    constants = contiguous(bias[..., None] + zeros_like(x[:, 0]))
-    kernels.add_to_first_(x, _times_j(constants, basis), basis)
-
-
-def split(x: Residues, key: Residues, special: int, basis: Basis) -> tuple[Residues, Residues]:
-    """x + conj(x), and -J (x - conj(x)), with the arguments of `add_conjugates`."""
-    first = add_conjugates(x, key, special, basis)
-    negated = kernels.subtract(first, kernels.add(x, x, basis), basis)
-    return first, _times_j(negated, basis)
 
 
 def _times_j(x: Residues, basis: Basis) -> Residues:

@@ -44,9 +44,8 @@ class PlanningEvaluator(Evaluator[None]):
         del spec, layer, meta
         self.turned = max(self.turned, x.meta.limbs)
 
-    def _real_parts(self, x: Nothing) -> tuple[None, ...]:
+    def _real_part(self, x: Nothing) -> None:
         self.turned = max(self.turned, x.meta.limbs)
-        return (None,) * (2 if x.meta.packing == "sample pairs" else 1)
 
     def _gather(self, blocks: Sequence[Nothing], rows: NDArray[np.int64]) -> None: ...
 
@@ -64,13 +63,6 @@ class PlanningEvaluator(Evaluator[None]):
 
     def _inner_plain(
         self, x: Nothing, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> None: ...
-
-    def _quadratic_plain(
-        self,
-        x: Nothing,
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
     ) -> None: ...
 
     def _outer_plain(

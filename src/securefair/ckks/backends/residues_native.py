@@ -342,22 +342,19 @@ def paired_maps(
     key: _Array,
     special: int,
     basis: Basis,
-    *,
-    samples: bool,
-) -> tuple[_Array, ...]:
+) -> _Array:
     """See `arrivals.Arrivals.apply_paired`; otherwise as `arrived_maps`."""
     (weights, bias), (outer_weights, outer_bias) = ((_read(w, np.int32), _read(b)) for w, b in maps)
-    shape, parts = (len(basis), basis.ring_degree), 2 if samples else 1
-    result = memory.empty(parts * len(outer_weights), 3, *shape)
+    shape = (len(basis), basis.ring_degree)
+    result = memory.empty(len(outer_weights), 3, *shape)
     polynomials, known = second or (None, False)
     _native.paired_maps(
         result,
-        memory.empty(parts * outer_weights.shape[1], 2, *shape),
+        memory.empty(outer_weights.shape[1], 2, *shape),
         first,
         seeds,
         polynomials,
         known,
-        samples,
         weights,
         bias,
         outer_weights,
@@ -365,7 +362,7 @@ def paired_maps(
         _read(key),
         [*basis.primes, special],
     )
-    return tuple(result.reshape(parts, -1, *result.shape[1:]))
+    return result
 
 
 def encode(slots: _Array, scale: float, basis: Basis) -> _Array:

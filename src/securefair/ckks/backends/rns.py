@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
-from securefair.ckks.backends import interleaved, kernels, pairs, seal_keys, turned, wire
+from securefair.ckks.backends import interleaved, kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.arrivals import Arrivals, ArrivedKey, Map, Room, arrive
 from securefair.ckks.backends.basis import Basis
@@ -46,7 +46,6 @@ from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.ckks.turning import masked_places
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -108,17 +107,16 @@ class RnsEvaluator(Evaluator[Payload]):
         x: RnsTensor,
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
-    ) -> tuple[Payload, ...]:
+    ) -> Payload:
         if not isinstance(x.payload, Arrivals):
             return super()._quadratic(x, maps, metas)
         (inner_spec, inner), (_, outer) = maps
         last = outer.weights, self._bias(outer, metas[2])
         if x.meta.paired:
-            first = self._pair_map(x, inner, rules.paired_linear(x.meta, inner_spec))
+            first = self._pair_map(inner, rules.paired_linear(x.meta, inner_spec))
             key, special = self._galois_key("conjugation"), self.params.special_prime
-            samples = x.meta.packing == "sample pairs"
-            return x.payload.apply_paired((first, last), key, special, samples=samples)
-        return (x.payload.apply([(inner.weights, self._bias(inner, metas[0])), last]),)
+            return x.payload.apply_paired((first, last), key, special)
+        return x.payload.apply([(inner.weights, self._bias(inner, metas[0])), last])
 
     def _paired_linear(
         self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
@@ -126,23 +124,18 @@ class RnsEvaluator(Evaluator[Payload]):
         del spec
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        weights, bias = self._pair_map(x, layer, meta)
+        weights, bias = self._pair_map(layer, meta)
         products = (
             x.payload.apply([(weights, bias)])
             if isinstance(x.payload, Arrivals)
             else kernels.linear(weights, whole(x.payload), self._basis(meta), bias)
         )
-        if x.meta.packing == "sample pairs":
-            pairs.add_to_both_(products, bias, self._basis(meta))
-            return products
         units = len(weights) // 2
         return pairs.join(products[:units], products[units:], self._basis(meta))
 
-    def _pair_map(self, x: RnsTensor, layer: AffineLayer, meta: CipherMeta) -> Map:
-        """w z with the bias, then, of features, v z, for z = x + J y and weights w - J v."""
+    def _pair_map(self, layer: AffineLayer, meta: CipherMeta) -> Map:
+        """w z with the bias, then v z, for z = x + J y and weights w - J v."""
         bias = self._bias(layer, meta)
-        if x.meta.packing == "sample pairs":
-            return layer.weights, bias
         return pair_weights(layer), concatenate([bias, zeros_like(bias)])
 
     def _interleaved_linear(
@@ -162,12 +155,9 @@ class RnsEvaluator(Evaluator[Payload]):
             self._basis(x.meta),
         )
 
-    def _real_parts(self, x: RnsTensor) -> tuple[Payload, ...]:
+    def _real_part(self, x: RnsTensor) -> Payload:
         key, special = self._galois_key("conjugation"), self.params.special_prime
-        values, basis = whole(x.payload), self._basis(x.meta)
-        if x.meta.packing == "sample pairs":
-            return pairs.split(values, key, special, basis)
-        return (pairs.add_conjugates(values, key, special, basis),)
+        return pairs.add_conjugates(whole(x.payload), key, special, self._basis(x.meta))
 
     def _galois_key(self, name: str) -> Residues:
         if self._galois is None:
@@ -255,23 +245,7 @@ class RnsEvaluator(Evaluator[Payload]):
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
         factors = placed(polynomial_residues(polynomials, basis), self._device)
-        return turned.total(kernels.multiply_plain(whole(x.payload), factors, basis), basis)
-
-    def _quadratic_plain(
-        self,
-        x: RnsTensor,
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
-    ) -> Payload:
-        del spec
-        values, basis = whole(x.payload), self._basis(x.meta)
-        forms, images = [], turned.turned(values, basis)
-        for each in polynomials:
-            if each is None:
-                raise EncryptionError("only planning works without polynomials")
-            factors = placed(polynomial_residues(each, basis), self._device)
-            forms.append(turned.quadratic(values, images, factors, basis))
-        return concatenate(forms)
+        return _total(kernels.multiply_plain(whole(x.payload), factors, basis), basis)
 
     def _outer_plain(
         self, x: RnsTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
@@ -306,11 +280,9 @@ class RnsEvaluator(Evaluator[Payload]):
         kernels.ntt_forward_(flood, basis)
         out = copied(whole(x.payload))
         kernels.add_to_first_(out, flood, basis)
-        for where in masked_places(meta.polys):
+        for shift in range(meta.polys - 1):
             zeros = placed(self._zeros.take(meta.limbs, meta.count), self._device)
-            if where.turned:
-                zeros = turned.turned(zeros, basis)
-            both: Any = out[:, where.polys]
+            both: Any = out[:, shift : shift + 2]
             masked = contiguous(both)
             kernels.add_(masked, zeros, basis)
             both[:] = masked
@@ -327,6 +299,14 @@ class RnsEvaluator(Evaluator[Payload]):
 
     def _basis(self, meta: CipherMeta) -> Basis:
         return Basis(self.params.ring_degree, self.params.primes[: meta.limbs])
+
+
+def _total(x: Residues, basis: Basis) -> Residues:
+    """The sum (1, polys, limbs, N) of ciphertexts (d, polys, limbs, N)."""
+    result = copied(x[:1])
+    for at in range(1, len(x)):
+        kernels.add_(result, x[at : at + 1], basis)
+    return result
 
 
 class RnsBackend(WireBackend):

@@ -29,7 +29,6 @@ from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.ckks.turning import masked_places, turned_places
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -91,13 +90,6 @@ class SealEvaluator(Evaluator[Residues]):
         if layer is None:
             raise EncryptionError("only planning works without weights")
         primes = self._column_primes(meta)
-        if x.meta.packing == "sample pairs":
-            products = self._products(layer.dense(), x, spec)
-            bias = [round(b * 2.0**meta.log2_scale) for b in layer.bias.tolist()]
-            constants = np.array([[b % p for p in primes.flatten().tolist()] for b in bias])
-            moved = self._times_j(constants[..., None], meta)
-            products[:, 0] = (products[:, 0] + moved) % primes
-            return self._biased(products, layer, meta)
         first, second = np.split(self._products(pair_weights(layer), x, spec), 2)
         return self._biased((first - self._times_j(second, meta)) % primes, layer, meta)
 
@@ -116,7 +108,7 @@ class SealEvaluator(Evaluator[Residues]):
             self._loaded[element] = seal_keys.load_galois_key(self._context, galois, element)
         return self._loaded[element]
 
-    def _real_parts(self, x: SealTensor) -> tuple[Residues, ...]:
+    def _real_part(self, x: SealTensor) -> Residues:
         loaded = self._galois_key(seal_keys.conjugation(self._context))
         if loaded is None:
             raise EncryptionError("the peer sent no conjugation key")
@@ -124,10 +116,8 @@ class SealEvaluator(Evaluator[Residues]):
         mirrored = self._each(lambda c: conjugate(c, loaded.key), x.payload, loaded.context)
         values, conjugates = x.payload.astype(np.int64), mirrored.astype(np.int64)
         primes = self._column_primes(x.meta)
-        parts = [(values + conjugates) % primes]
-        if x.meta.packing == "sample pairs":
-            parts.append(self._times_j(conjugates - values, x.meta))
-        return tuple(part.astype(np.uint64) for part in parts)
+        total: Residues = ((values + conjugates) % primes).astype(np.uint64)
+        return total
 
     def _interleaved_linear(
         self, x: SealTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
@@ -216,30 +206,6 @@ class SealEvaluator(Evaluator[Residues]):
         total: Residues = products.sum(axis=0, keepdims=True) % moduli
         return total
 
-    def _quadratic_plain(
-        self,
-        x: SealTensor,
-        spec: PolynomialSpec,
-        polynomials: Sequence[NDArray[np.int64] | None],
-    ) -> Residues:
-        del spec
-        moduli = self._column_primes(x.meta).astype(np.uint64)
-        rows, columns = np.triu_indices(x.meta.count)
-        turned = x.payload[..., turned_places(self.params.ring_degree)]
-        forms = []
-        for each in polynomials:
-            if each is None:
-                raise EncryptionError("only planning works without polynomials")
-            residues = (each[:, None] % moduli.astype(np.int64)).astype(np.uint64)
-            factors = self._context.to_ntt(residues)
-            total = np.zeros((4, *x.payload.shape[2:]), dtype=np.uint64)
-            for row, column, factor in zip(rows, columns, factors, strict=True):
-                images = turned[column] * factor % moduli
-                products = images[:, None] * x.payload[row] % moduli  # (of 1 and s', of 1 and s)
-                total = (total + products.reshape(total.shape)) % moduli
-            forms.append(total)
-        return self._masked(np.stack(forms), x.meta)
-
     def _outer_plain(
         self, x: SealTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> Residues:
@@ -271,11 +237,9 @@ class SealEvaluator(Evaluator[Residues]):
         meta = x.meta
         primes = self._column_primes(meta).astype(np.uint64)
         out = x.payload.copy()
-        for where in masked_places(meta.polys):
-            zeros = self._zeros.take(meta.limbs, meta.count)
-            if where.turned:
-                zeros = zeros[..., turned_places(self.params.ring_degree)]
-            out[:, where.polys] = (out[:, where.polys] + zeros) % primes
+        for shift in range(meta.polys - 1):
+            both = out[:, shift : shift + 2]
+            both[:] = (both + self._zeros.take(meta.limbs, meta.count)) % primes
         noise = uniform_residues(
             log2_amplitude,
             (meta.count, self.params.ring_degree),

@@ -31,7 +31,6 @@ from securefair.ckks.encoding import coefficient_residues, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
-from securefair.ckks.turning import turned_places
 from securefair.errors import EncryptionError
 
 
@@ -117,20 +116,7 @@ def seeded_zero(context: SealContext, encryptor: SealObject, limbs: int) -> tupl
 
 
 def decrypt_residues(context: SealContext, secret: SealObject, residues: Residues) -> Residues:
-    """Ciphertexts (count, polys, limbs, N) -> message residues (count, limbs, N), NTT form.
-
-    Of four polynomials, of 1, s, s' and s s' (`ckks.turning`), SEAL opens both halves. The second
-    one, turned back, is the mask of a ciphertext under s.
-    """
-    if residues.shape[1] == 4:
-        n = residues.shape[-1]
-        primes = np.array(context.params.primes[: residues.shape[2]], dtype=np.uint64)[:, None]
-        first, second = (decrypt_residues(context, secret, residues[:, i : i + 2]) for i in (0, 2))
-        mask = second[..., turned_places(n, back=True)]
-        under_s = np.stack([np.zeros_like(mask), mask], axis=1)
-        moved = decrypt_residues(context, secret, under_s)[..., turned_places(n)]
-        total: Residues = (first + moved) % primes
-        return total
+    """Ciphertexts (count, polys, limbs, N) -> message residues (count, limbs, N), NTT form."""
     decryptor = seal.Decryptor(context.seal, secret)
     messages = []
     for row in residues:

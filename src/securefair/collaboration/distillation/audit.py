@@ -5,25 +5,23 @@ Only a simulation can ask: it holds the student's samples and the teacher's mode
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.audit import Audit
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import Participant, RoundNotes
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import learning
+from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Student
-from securefair.exchange.teacher import Teacher
 from securefair.model.heads import Head
 
 
 class ReleaseAudit(Audit):
     """Of what students of distillation open."""
 
-    def __init__(self, collaboration: Collaboration) -> None:
+    def __init__(self, collaboration: DistillationAgreement) -> None:
         super().__init__()
         self._collaboration = collaboration
         self._students: dict[str, tuple[Student, bytes, bytes]] = {}
@@ -43,11 +41,11 @@ class ReleaseAudit(Audit):
             student = Student(spec, backend="clear", seed=seed, max_openings=None)
             self._students[data.name] = (student, *student.encrypt_features(data.train))
         student, features, basis = self._students[data.name]
-        twin = Teacher(teacher, spec, seed=seed, backend="clear", max_numbers=math.inf)
+        twin = Answerer(teacher, spec, seed=seed, backend="clear")
         upload = twin.receive(spec, seed, student.public_keys, features, basis)
         question = b""
         if spec.sends_predictions:
-            p = learning.predictions(notes.snapshot, data.train, agreed.temperature)
+            p = learning.predictions(notes.snapshot, data.train, agreed.distillation.temperature)
             question = student.encrypt_predictions(p)
         answer = twin.evaluate(upload, question)
-        return student.open(answer, temperature=agreed.temperature).released
+        return student.open(answer, temperature=agreed.distillation.temperature).released

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.collaboration.disclosure import limits_of
-from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.disclosure import DisclosureLimits, limits_of
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.building import build_model
-from securefair.protocol.flows import ROUND_BITS
 
 
 def forecast_of(
-    name: str, config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
+    name: str, config: RunConfig, agreed: DistillationAgreement, data: Sequence[ParticipantData]
 ) -> Forecast:
     """See `Kind.forecast`."""
     disclosure = _disclosure(config, agreed, data)
@@ -33,18 +32,18 @@ def forecast_of(
 def _algorithm(
     config: RunConfig,
     name: str,
-    agreed: Collaboration,
+    agreed: DistillationAgreement,
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> CheckedAlgorithm:
     rounds = config.training.rounds
     students = [own for own in data if agreed.asked_by(own.name)]
     teachers = len(agreed.teachers) or len(data)
-    forced = rounds if agreed.always_share else -(-rounds // agreed.forced_every)
+    forced = rounds if agreed.always_share else -(-rounds // agreed.fairness.forced_every)
     plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in students]
     peers = [len(agreed.asked_by(own.name)) for own in students]
     total = config.disclosure.teacher_total
-    renewals = _most_renewals(agreed, rounds)
+    renewals = _renewals(agreed, rounds)
 
     def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
         """Answers and bytes; `extreme` is max for what is certain, min for what is possible."""
@@ -72,11 +71,10 @@ def _algorithm(
     )
 
 
-def _most_renewals(agreed: Collaboration, rounds: int) -> int:
-    """How often a participant makes new keys at most, for what they opened and told."""
-    opened = (rounds - 1) // agreed.key_openings
-    told = 0 if agreed.always_share else int(rounds * ROUND_BITS / (agreed.key_bits - ROUND_BITS))
-    return min(rounds - 1, opened + told)
+def _renewals(agreed: DistillationAgreement, rounds: int) -> int:
+    """How often a participant makes new keys: by the public schedule."""
+    settings = agreed.machine_settings(agreed.participants[0], 1, DisclosureLimits())
+    return 0 if settings.key_rounds is None else (rounds - 1) // settings.key_rounds
 
 
 def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int, renewals: int) -> int:
@@ -86,7 +84,7 @@ def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int, renewals: int
 
 
 def _disclosure(
-    config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
+    config: RunConfig, agreed: DistillationAgreement, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
     spec, limits = agreed.spec, config.disclosure
     section = config.model

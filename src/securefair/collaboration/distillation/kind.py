@@ -6,7 +6,7 @@ What computes is imported where it computes: see `transfer.kind`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from securefair.collaboration.disclosure import limits_of
@@ -16,16 +16,16 @@ from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.telling import Limit
 from securefair.collaboration.wording import Nouns, Wording
-from securefair.config import RunConfig, keys_of
+from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
 
 if TYPE_CHECKING:
+    from securefair.collaboration.distillation.agreement import DistillationAgreement
     from securefair.collaboration.distillation.host import DistillingHost
     from securefair.collaboration.distillation.participant import ModelConfig
     from securefair.collaboration.distillation.run import EncryptedRun
-    from securefair.collaboration.distillation.setup import Collaboration
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
     from securefair.model.heads import Head
@@ -37,7 +37,7 @@ TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillationKind(Kind["Collaboration"]):
+class DistillationKind(Kind["DistillationAgreement"]):
     """Students learn from what teachers' models say of their samples.
 
     Attributes:
@@ -98,23 +98,33 @@ class DistillationKind(Kind["Collaboration"]):
                 expected='distillation.release = "logits", or no asked_epsilon',
             )
 
-    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> Collaboration:
+    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> DistillationAgreement:
         """See `Kind`."""
-        from securefair.collaboration.distillation.agreement import collaboration_of
+        from securefair.collaboration.distillation.agreement import DistillationAgreement
 
-        return collaboration_of(config, facts, always_share=self.always_share, seed=seed)
+        if not self.always_share:
+            return DistillationAgreement.of(config, facts, seed=seed)
+        return DistillationAgreement.of(
+            config,
+            facts,
+            seed=seed,
+            always_share=True,
+            fairness=FairnessSection(),  # nobody forms a reputation
+        )
 
     def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
-        """See `Kind`; the seed is in no plan."""
-        from securefair.collaboration.distillation.agreement import check_plans
-
-        del seed
-        check_plans(config, data)
+        """See `Kind`: those with the fewest samples first."""
+        facts = PublicFacts.of(data)
+        for own in sorted(data, key=lambda own: len(own.train)):
+            try:
+                self.agree(config, replace(facts, samples=len(own.train)), seed=seed)
+            except PlanError as error:
+                raise error.about(own.name) from error
 
     def start(
         self,
         config: RunConfig,
-        agreement: Collaboration,
+        agreement: DistillationAgreement,
         data: Sequence[ParticipantData],
         *,
         seed: int,
@@ -145,7 +155,7 @@ class DistillationKind(Kind["Collaboration"]):
     def host(
         self,
         config: RunConfig,
-        agreement: Collaboration,
+        agreement: DistillationAgreement,
         own: ParticipantData,
         *,
         seed: int,
@@ -183,7 +193,7 @@ class DistillationKind(Kind["Collaboration"]):
     def _private(
         self,
         config: RunConfig,
-        agreement: Collaboration,
+        agreement: DistillationAgreement,
         data: Sequence[ParticipantData],
         terms: PrivacyTerms | None,
         *,
@@ -222,7 +232,7 @@ class DistillationKind(Kind["Collaboration"]):
     def refit(
         self,
         config: RunConfig,
-        agreement: Collaboration,
+        agreement: DistillationAgreement,
         own: ParticipantData,
         *,
         seed: int,
@@ -236,7 +246,7 @@ class DistillationKind(Kind["Collaboration"]):
         return host.refitted(pieces, without)
 
     def forecast(
-        self, config: RunConfig, agreement: Collaboration, data: Sequence[ParticipantData]
+        self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`."""
         from securefair.collaboration.distillation.forecast import forecast_of

@@ -7,7 +7,6 @@ only bytes come in from peers and only bytes go out to them.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,16 +15,16 @@ from numpy.typing import NDArray
 
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
-from securefair.errors import LocalProtocolError, ModelError, RemoteProtocolError
+from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
+from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened, Student
-from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
@@ -126,7 +125,7 @@ class Participant:
     def __init__(
         self,
         data: ParticipantData,
-        collaboration: Collaboration,
+        collaboration: DistillationAgreement,
         model: ModelConfig,
         *,
         seed: int | None = None,
@@ -265,7 +264,7 @@ class Participant:
         if job.features is None:
             raise LocalProtocolError("a student of distillation uploads features", found="none")
         answering = self.train_state.model if self.teacher is None else self.teacher.model
-        teacher = self._unlimited(answering)
+        teacher = self._answerer(answering)
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.spec_for(job.features.samples),
             self.collaboration.basis_seed,
@@ -278,32 +277,26 @@ class Participant:
     def _predictions(self, round: int) -> bytes:
         return self._student.encrypt_predictions(
             learning.predictions(
-                self.rounds[round].snapshot, self.data.train, self.collaboration.temperature
+                self.rounds[round].snapshot,
+                self.data.train,
+                self.collaboration.distillation.temperature,
             )
         )
 
     def _answer(self, job: AnswerQuery) -> bytes:
-        teacher = self._unlimited(self.answering(job.round))
-        try:
-            return teacher.evaluate(self._uploads[job.peer], job.predictions)
-        except ModelError as error:  # here its owner reads why, and no peer does
-            raise (error.__cause__ or error) from None
+        answerer = self._answerer(self.answering(job.round))
+        return answerer.evaluate(self._uploads[job.peer], job.predictions)
 
-    def _unlimited(self, model: Head) -> Teacher:
-        """A teacher without a limit: the machine's ledger has charged what is asked here."""
+    def _answerer(self, model: Head) -> Answerer:
+        """The machine's ledger has charged what is asked here."""
         agreed = self.collaboration
-        return Teacher(
-            model,
-            agreed.spec,
-            seed=agreed.basis_seed,
-            backend=self._backend,
-            min_samples=1,
-            max_numbers=math.inf,
+        return Answerer(
+            model, agreed.spec, seed=agreed.basis_seed, backend=self._backend, min_samples=1
         )
 
     def _open(self, job: OpenAnswer) -> float | None:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
-        notes, temperature = self.rounds[job.round], self.collaboration.temperature
+        notes, temperature = self.rounds[job.round], self.collaboration.distillation.temperature
         opened = self._student.open(job.payload, temperature=temperature)
         if opened.logits is None:
             notes.opened[job.peer] = opened
@@ -335,7 +328,7 @@ class Participant:
     def _learnable(self, logits: Array) -> Array:
         """What an answer may say at most, and how often it expects what."""
         found = self._model.clip.applied(logits)
-        if self.collaboration.prevalence != "own":
+        if self.collaboration.distillation.prevalence != "own":
             return found
         own = self.data.train
         return own_prevalence(found, own.labels, own.weights)
@@ -362,9 +355,9 @@ class Participant:
             logits,
             reputations,
             participants=1 + max(1, len(self.collaboration.asked_by(self.name))),
-            lambda_0=self.collaboration.lambda_0,
-            steps=self.collaboration.local_steps,
-            temperature=self.collaboration.temperature,
+            lambda_0=self.collaboration.distillation.lambda_0,
+            steps=self.collaboration.training.local_steps,
+            temperature=self.collaboration.distillation.temperature,
         )
 
     def _step(self, job: Step) -> Stepped:

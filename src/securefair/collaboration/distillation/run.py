@@ -9,10 +9,10 @@ from msgspec import convert, to_builtins
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.host import DistillingHost
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
@@ -55,7 +55,7 @@ class EncryptedRun(SimulatedRun[Participant]):
         audit: of all that is opened; None where nobody asks.
     """
 
-    collaboration: Collaboration
+    collaboration: DistillationAgreement
     audit: ReleaseAudit | None
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
@@ -206,7 +206,7 @@ def _rounded(plan: ExchangePlan, model: Head, test: Samples) -> QuantizationRepo
 def start_run(
     algorithm: str,
     data: Sequence[ParticipantData],
-    collaboration: Collaboration,
+    collaboration: DistillationAgreement,
     models: Sequence[ModelConfig],
     *,
     seed: int,

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
+from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
-from securefair.config import defaults
+from securefair.config import (
+    EncryptionSection,
+    FairnessSection,
+    GossipSection,
+    ModelSection,
+    TrainingSection,
+    defaults,
+)
 from securefair.errors import ConfigError
 from securefair.model.architectures import architecture
 from securefair.model.stacked import Stacked
 from securefair.protocol.codec import Limits
 from securefair.protocol.flows import alignment_bits
 from securefair.protocol.ledger import DisclosurePolicy, Release
-from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
+from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import GossipSettings, MachineSettings
 from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 
@@ -33,130 +39,56 @@ _LONGEST_NAME = MAX_NAME_BYTES - 5  # the longest prefix of a string in a messag
 
 
 @dataclass(frozen=True, kw_only=True)
-class GossipAgreement:
-    """Public constants of a collaboration that averages; their digest is in the first message.
+class GossipAgreement(AgreedSections):
+    """See `AgreedSections`; the seed draws the initial network, coins and sketches.
 
-    Attributes:
-        participants: names, in the order of every record.
-        shape, classes: of a sample and its label; with `network` the architecture that all share.
-        network: its name (`model.architectures`): heads too.
-        averaging: how sums are formed: "masked", "ckks", "crypten", or "clear" in the open.
-        topology: complete, ring, exponential, or undirected edges between names.
-        weighting: weights before the first alignment, uniform or metropolis.
-        beta, alpha: sharpness of the softmax, and weight of the old row (`fairness.mixing`).
-        forced_every: R, rounds between alignments.
-        levels: public values that a similarity is rounded to before it counts
-            (`fairness.mixing.rounded`): a weight tells log2(levels) bits of an alignment.
-        key_bits: most bits that later messages may tell one peer of opened values under one key;
-            then there is a new one (`protocol.flows`).
-        key_openings: most alignments with one peer that a key opens; then there is a new one.
-        max_sums: rounds in which a neighbour is offered the own model at most; None: all. Many
-            sums of one receiver are equations for single models (docs/threat-model.md).
-        relative: links as often as weights relative to the best peer say.
-        local_epochs, batch_size: own steps of a round; None: full batches.
-        bound: largest |parameter|; beyond it training stops with an error.
-        precision: largest error of a coordinate of a sum, over the bound.
-        min_senders: fewest models in a sum. A receiver that keeps to the weights needs one less
-            on its side to take a model out, so more protect better, and average less often.
-        max_share: largest part that one sender's weight may be of the weights of all senders of a
-            sum, at least 1 / min_senders and below 1; None: any. A receiver that chooses weights
-            at will needs ceil(1 / max_share) - 1 senders on its side, or none. Receivers cut what
-            exceeds it (`fairness.own_row.limit_shares`); with `masked` senders are shown all
-            weights and refuse a sum that does not keep to it, `clear` relies on the receiver,
-            others cannot have it.
-        sketch: numbers that stand for a gradient in an alignment; None: all of them.
-        flooding_bits: of alignments; `ckks` sums get log2(parameters) more, so that a whole
-            message and not only each of its coefficients keeps that distance. Up to 60 in all:
-            beyond that a message keeps less.
-        double: compute in float64 rather than float32.
-        round_seconds, setup_seconds: deadline of every phase of a round; for keys, on top.
-        seed: public; of the initial network, coins and sketches.
+    Sums by `ckks` get log2(parameters) bits of flooding more than `encryption.flooding_bits`, so
+    that a whole message and not only each of its coefficients keeps that distance; up to 60 in
+    all: beyond that a message keeps less.
 
     Raises:
-        ConfigError: too few participants, two of one name or one too long, an unknown graph or
-            weighting, too little flooding, or nobody who has enough neighbours.
+        ConfigError: too few participants, two of one name or one too long, or nobody who has
+            enough neighbours.
         PlanError: alignment or sums are impossible.
     """
 
-    participants: tuple[str, ...]
-    shape: tuple[int, ...]
-    classes: int
-    network: str
-    averaging: str = defaults.AVERAGING
-    topology: Literal["complete", "ring", "exponential"] | Edges = defaults.TOPOLOGY
-    weighting: Literal["uniform", "metropolis"] = defaults.WEIGHTING
-    beta: float = defaults.BETA
-    alpha: float = defaults.ALPHA
-    forced_every: int = defaults.FORCED_EVERY
-    levels: int = defaults.LEVELS
-    key_bits: float = defaults.KEY_BITS
-    key_openings: int = defaults.KEY_OPENINGS
-    max_sums: int | None = defaults.MAX_SUMS
-    relative: bool = True
-    local_epochs: int = 1
-    batch_size: int | None = None
-    bound: float = defaults.BOUND
-    precision: float = defaults.SUM_PRECISION
-    min_senders: int = defaults.MIN_SENDERS
-    max_share: float | None = None
-    sketch: int | None = defaults.SKETCH
-    flooding_bits: int = defaults.FLOODING_BITS
-    double: bool = True
-    round_seconds: float = defaults.ROUND_SECONDS
-    setup_seconds: float = defaults.SETUP_SECONDS
-    seed: int = 0
+    gossip: GossipSection
+    fairness: FairnessSection
+    model: ModelSection
+    training: TrainingSection
+    encryption: EncryptionSection
 
     def __post_init__(self) -> None:
-        for where, found, holds, expected in (
-            ("topology", self.topology, self._known_topology, ", ".join((*TOPOLOGIES, "edges"))),
-            ("weighting", self.weighting, self.weighting in WEIGHTINGS, ", ".join(WEIGHTINGS)),
-            ("local_epochs", self.local_epochs, self.local_epochs >= 1, "1 or more"),
+        super().__post_init__()
+        least, names = self.gossip.min_senders, self.participants
+        for holds, expected in (
+            (len(names) > least, f"more than {least}: so many senders make a sum"),
             (
-                "min_senders",
-                self.min_senders,
-                self.min_senders >= defaults.MIN_SENDERS,
-                f"{defaults.MIN_SENDERS} or more: a sum over one model is that model",
-            ),
-            (
-                "max_share",
-                self.max_share,
-                self.max_share is None or 1 / self.min_senders <= self.max_share < 1,
-                f"1 / {self.min_senders}, which a sum of min_senders cannot do without, or more, "
-                "below 1",
-            ),
-            ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
-            ("levels", self.levels, self.levels >= 2, "2 or more"),
-            ("max_sums", self.max_sums, self.max_sums is None or self.max_sums >= 1, "1 or more"),
-            (
-                "flooding_bits",
-                self.flooding_bits,
-                self.flooding_bits >= defaults.MIN_FLOODING_BITS,
-                f"{defaults.MIN_FLOODING_BITS} or more: nobody answers with less",
-            ),
-            (
-                "participants",
-                self.participants,
-                len(set(self.participants)) == len(self.participants) > self.min_senders,
-                f"more than {self.min_senders}, of different names: so many senders make a sum",
-            ),
-            (
-                "participants",
-                self.participants,
-                all(len(name.encode()) <= _LONGEST_NAME for name in self.participants),
+                all(len(name.encode()) <= _LONGEST_NAME for name in names),
                 f"names of {_LONGEST_NAME} bytes at most",
             ),
         ):
             if not holds:
                 raise ConfigError(
-                    "cannot be agreed on", where=where, found=found, expected=expected
+                    "cannot be agreed on", where="participants", found=names, expected=expected
                 )
-        if self._neighbours < self.min_senders:
+        if self._neighbours < least:
             raise ConfigError(
                 "nobody has enough neighbours, so that no model may ever be averaged",
-                where="topology",
-                found=f"{self.topology}: {self._neighbours} at most",
-                expected=f"{self.min_senders} (min_senders)",
+                where="gossip.topology",
+                found=f"{self._topology}: {self._neighbours} at most",
+                expected=f"{least} (min_senders)",
             )
+
+    @property
+    def network(self) -> str:
+        """The name of what everyone averages (`model.architectures`): heads too."""
+        return network_of(self.gossip, self.model)
+
+    @property
+    def max_sums(self) -> int | None:
+        """Rounds in which a neighbour is offered the own model at most; None: any number."""
+        return self.gossip.max_sums or None
 
     @property
     def _neighbours(self) -> int:
@@ -164,27 +96,27 @@ class GossipAgreement:
         return int(self.graph.sum(axis=1).max()) - 1
 
     @property
-    def _known_topology(self) -> bool:
-        return not isinstance(self.topology, str) or self.topology in TOPOLOGIES
+    def _topology(self) -> str | Edges:
+        return self.gossip.edges or self.gossip.topology
 
     @cached_property
     def graph(self) -> Graph:
         """Who is beside whom, bool (N, N)."""
-        if isinstance(self.topology, str):
-            return TOPOLOGIES[self.topology](len(self.participants))
-        return graph_of_edges(self.participants, self.topology)
+        if isinstance(self._topology, str):
+            return TOPOLOGIES[self._topology](len(self.participants))
+        return graph_of_edges(self.participants, self._topology)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """W (N, N) before the first alignment."""
-        return WEIGHTINGS[self.weighting](self.graph)
+        return WEIGHTINGS[self.gossip.weighting](self.graph)
 
     @cached_property
     def stacked(self) -> Stacked:
         """The architecture that all participants share."""
         return Stacked(
-            architecture(self.network, self.shape, self.classes),
-            dtype=torch.float64 if self.double else torch.float32,
+            architecture(self.network, self.facts.shape, self.classes),
+            dtype=torch.float64,
         )
 
     @cached_property
@@ -193,36 +125,36 @@ class GossipAgreement:
         return plan_alignment(
             AlignmentSpec(
                 dimension=self.stacked.trained,
-                sketch=self.sketch,
-                flooding_bits=self.flooding_bits,
+                sketch=self.gossip.sketch or None,
+                flooding_bits=self.encryption.flooding_bits,
             )
         )
 
     @property
     def bits_per_alignment(self) -> float:
         """Most that later messages can tell of one opened alignment."""
-        return alignment_bits(self.levels)
+        return alignment_bits(self.gossip.levels)
 
     @cached_property
     def sums(self) -> WeightedSums[Any, Any]:
         """How sums are formed."""
-        return get_averaging(self.averaging)
+        return get_averaging(self.gossip.averaging)
 
     @cached_property
     def sum_plan(self) -> SumPlan:
         """The plan of every sum."""
         return plan_sum(
-            self.averaging,
+            self.gossip.averaging,
             SumSpec(
                 parameters=self.stacked.length,
                 senders=self._neighbours,
-                bound=self.bound,
-                precision=self.precision,
+                bound=self.gossip.bound,
+                precision=self.gossip.precision,
                 flooding_bits=min(
                     defaults.MAX_FLOODING_BITS,
-                    self.flooding_bits + self.stacked.length.bit_length(),
+                    self.encryption.flooding_bits + self.stacked.length.bit_length(),
                 ),
-                max_share=self.max_share,
+                max_share=self.gossip.max_share,
             ),
         )
 
@@ -236,13 +168,9 @@ class GossipAgreement:
         smallest = float(self.weights.diagonal().min())
         return self.sum_plan.error_bound * max(1.0, self._neighbours / smallest)
 
-    @cached_property
-    def digest(self) -> bytes:
-        """32 bytes over every constant, both plans and the version of the protocol."""
-        facts = {name: value for name, value in vars(self).items() if name in _CONSTANTS}
-        plans = self.alignment.digest.hex(), self.sum_plan.digest.hex()
-        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, plans))
-        return hashlib.sha256(b"securefair gossip agreement\0" + encoded).digest()
+    @property
+    def _planned(self) -> tuple[str, ...]:
+        return self.alignment.digest.hex(), self.sum_plan.digest.hex()
 
     @property
     def plan_digest(self) -> bytes:
@@ -259,8 +187,8 @@ class GossipAgreement:
         """See `Agreement`."""
         inner, sums = self.alignment.inner, self.sum_plan
         return (
-            f"ring degree {inner.params.ring_degree} for alignments, {self.averaging} sums of "
-            f"{self.stacked.length} parameters, {sums.share_bytes / 1e6:.1f} MB a part"
+            f"ring degree {inner.params.ring_degree} for alignments, {self.gossip.averaging} sums "
+            f"of {self.stacked.length} parameters, {sums.share_bytes / 1e6:.1f} MB a part"
         )
 
     def sketch_seed(self, round: int) -> bytes:
@@ -293,7 +221,7 @@ class GossipAgreement:
         """Settings of the machine of one participant."""
         return MachineSettings(
             collaboration=self.digest,
-            forced_every=self.forced_every,
+            forced_every=self.fairness.forced_every,
             always_share=False,
             disclosure=DisclosurePolicy(
                 release=Release.ALIGNMENT,
@@ -304,21 +232,25 @@ class GossipAgreement:
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
             ),
-            round_seconds=self.round_seconds,
-            setup_seconds=self.setup_seconds,
+            round_seconds=self.facts.round_seconds,
+            setup_seconds=self.facts.setup_seconds,
             gossip=GossipSettings(
                 name=name,
                 senders={
                     peer: self.neighbours_of(peer) for peer in (name, *self.neighbours_of(name))
                 },
-                min_senders=self.min_senders,
+                min_senders=self.gossip.min_senders,
                 alignment_bits=self.bits_per_alignment,
-                told_to_all=self.max_share is not None,
+                told_to_all=self.gossip.max_share is not None,
                 max_sums=self.max_sums,
             ),
-            key_bits=self.key_bits,
-            key_openings=self.key_openings,
+            key_bits=self.encryption.key_bits,
+            key_openings=self.encryption.key_openings,
         )
 
 
-_CONSTANTS = frozenset(GossipAgreement.__dataclass_fields__)
+def network_of(gossip: GossipSection, model: ModelSection) -> str:
+    """The name of what everyone averages: its own, or that of the head."""
+    if gossip.network is not None:
+        return gossip.network
+    return f"quadratic-head-{model.hidden}" if model.kind == "quadratic" else "linear-head"

@@ -11,7 +11,7 @@ from securefair.config import RunConfig
 def forecast_of(name: str, config: RunConfig, agreed: GossipAgreement) -> Forecast:
     """See `Kind.forecast`."""
     rounds = config.training.rounds
-    cosines = -(-rounds // agreed.forced_every)
+    cosines = -(-rounds // agreed.fairness.forced_every)
     return Forecast(
         traffic=_traffic(name, rounds, agreed),
         numbers=cosines + rounds * agreed.stacked.length,
@@ -25,7 +25,7 @@ def _traffic(name: str, rounds: int, agreed: GossipAgreement) -> CheckedAlgorith
     people = len(agreed.participants)
     edges = int(agreed.graph.sum()) - people  # in both directions
     inner, sums = agreed.alignment.inner, agreed.sum_plan
-    cosines = edges * -(-rounds // agreed.forced_every)
+    cosines = edges * -(-rounds // agreed.fairness.forced_every)
     once = people * (people - 1) * (inner.public_key_bytes + sums.public_key_bytes)
     least = once + cosines * (inner.query_bytes + inner.answer_bytes)
     shared = edges * (rounds if agreed.max_sums is None else min(rounds, agreed.max_sums))
@@ -42,14 +42,14 @@ def _traffic(name: str, rounds: int, agreed: GossipAgreement) -> CheckedAlgorith
 def _sums(agreed: GossipAgreement) -> CheckedSums:
     inner, plan = agreed.alignment.inner, agreed.sum_plan
     return CheckedSums(
-        averaging=agreed.averaging,
+        averaging=agreed.gossip.averaging,
         hides_weights=agreed.sums.hides_weights,
         hides_parameters=agreed.sums.hides_parameters,
         network=agreed.network,
         parameters=agreed.stacked.length,
         edges=(int(agreed.graph.sum()) - len(agreed.participants)) // 2,
-        min_senders=agreed.min_senders,
-        max_share=agreed.max_share,
+        min_senders=agreed.gossip.min_senders,
+        max_share=agreed.gossip.max_share,
         max_sums=agreed.max_sums,
         query_bytes=inner.query_bytes,
         answer_bytes=inner.answer_bytes,
@@ -64,10 +64,10 @@ def _warnings(agreed: GossipAgreement) -> list[str]:
     found = []
     if not agreed.sums.hides_parameters:
         found.append(
-            f"Averaging {agreed.averaging} hides no model from whoever averages it: to compare "
-            "with only (gossip.averaging)."
+            f"Averaging {agreed.gossip.averaging} hides no model from whoever averages it: to "
+            "compare with only (gossip.averaging)."
         )
-    if agreed.averaging == "ckks":
+    if agreed.gossip.averaging == "ckks":
         found.append(
             "Averaging ckks hides weights from senders, so that nobody sees how uneven they are: a "
             "participant that breaks the protocol can read models out of one sum. Take masked "
@@ -76,10 +76,11 @@ def _warnings(agreed: GossipAgreement) -> list[str]:
     few = [
         name
         for name, beside in zip(agreed.participants, agreed.graph, strict=True)
-        if beside.sum() - 1 < agreed.min_senders
+        if beside.sum() - 1 < agreed.gossip.min_senders
     ]
     if few:
         found.append(
-            f"{', '.join(few)} will never average: fewer than {agreed.min_senders} neighbours."
+            f"{', '.join(few)} will never average: fewer than {agreed.gossip.min_senders} "
+            "neighbours."
         )
     return found

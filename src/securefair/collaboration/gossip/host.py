@@ -162,7 +162,7 @@ class GossipHost(Remembering, GossipParticipant):
         """See `Host`."""
         agreed = self.agreement
         return NamedNetwork(
-            agreed.network, agreed.shape, agreed.classes, self.vector.astype(np.float64)
+            agreed.network, agreed.facts.shape, agreed.classes, self.vector.astype(np.float64)
         )
 
     def _remember_state(self) -> None:

@@ -100,34 +100,7 @@ class GossipKind(Kind["GossipAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.gossip.agreement import GossipAgreement
 
-        gossip, training = config.gossip, config.training
-        agreement = GossipAgreement(
-            participants=facts.participants,
-            shape=facts.shape,
-            classes=facts.classes,
-            network=network_of(config),
-            averaging=gossip.averaging,
-            topology=gossip.edges or gossip.topology,
-            weighting=gossip.weighting,
-            beta=gossip.beta,
-            alpha=config.fairness.alpha,
-            forced_every=config.fairness.forced_every,
-            levels=gossip.levels,
-            key_bits=config.encryption.key_bits,
-            key_openings=config.encryption.key_openings,
-            max_sums=gossip.max_sums or None,
-            relative=gossip.relative,
-            local_epochs=training.local_steps,
-            bound=gossip.bound,
-            precision=gossip.precision,
-            min_senders=gossip.min_senders,
-            max_share=gossip.max_share,
-            sketch=gossip.sketch or None,
-            flooding_bits=config.encryption.flooding_bits,
-            round_seconds=facts.round_seconds,
-            setup_seconds=facts.setup_seconds,
-            seed=seed,
-        )
+        agreement = GossipAgreement.of(config, facts, seed=seed)
         _ = agreement.alignment, agreement.sum_plan  # raise if impossible
         return agreement
 
@@ -140,12 +113,15 @@ class GossipKind(Kind["GossipAgreement"]):
     ) -> Mapping[str, Control]:
         """See `Kind`."""
         from securefair.collaboration.controls import controls_of
+        from securefair.collaboration.gossip.agreement import network_of
         from securefair.collaboration.training import optimizer_of
         from securefair.worth import NetworkLearners
 
         self._refuse(models)
         learners = NetworkLearners(
-            participants=tuple(data), network=network_of(config), optimizer=optimizer_of(config)
+            participants=tuple(data),
+            network=network_of(config.gossip, config.model),
+            optimizer=optimizer_of(config),
         )
         return controls_of(config, data, learners, fits=config.gossip.network is None)
 
@@ -254,14 +230,6 @@ class GossipKind(Kind["GossipAgreement"]):
 def _averaging(result: RunResult) -> AveragingResult | None:
     """How models were averaged; None where a report is of a run in which none were."""
     return None if result.encryption is None else result.encryption.averaging
-
-
-def network_of(config: RunConfig) -> str:
-    """The name of the network that everyone averages."""
-    if config.gossip.network is not None:
-        return config.gossip.network
-    hidden = config.model.hidden
-    return f"quadratic-head-{hidden}" if config.model.kind == "quadratic" else "linear-head"
 
 
 CYCLE_GOSSIP = GossipKind(

@@ -275,7 +275,9 @@ class GossipParticipant:
             row = row.weighed(reputations)
         check_vector(plan, vector_of(notes.start))
         try:
-            adapted = self._trained(notes.start, self.agreement.local_epochs, clock=job.round)
+            adapted = self._trained(
+                notes.start, self.agreement.training.local_steps, clock=job.round
+            )
             check_vector(plan, vector_of(adapted))
         except ModelError as error:
             adapted, problem = notes.start, str(error)
@@ -319,7 +321,7 @@ class GossipParticipant:
         total = open_sum(agreement.sums, plan, self._keys, gathering, job.closed, job.keys)
         own = self.row.own_of(notes.mixed) * vector_of(notes.adapted)
         mean = own + self.row.scale(job.senders) * total
-        most = (1 - MARGIN) * agreement.bound
+        most = (1 - MARGIN) * agreement.gossip.bound
         vectors = torch.from_numpy(np.clip(mean, -most, most))[None].to(agreement.stacked.dtype)
         self.train_states = notes.adapted.moved(vectors)
         return Combined()
@@ -343,7 +345,7 @@ class GossipParticipant:
             self._samples,
             [derived_seed(self._seed, f"batches {clock}", self.name)],
             epochs=epochs,
-            size=self.agreement.batch_size,
+            size=None,
         )
         return train(self.agreement.stacked, train_states, self._samples, batches, self._optimizer)
 
@@ -369,10 +371,10 @@ def check_data(agreement: GossipAgreement, data: ParticipantData) -> None:
         DataError: another shape or number of classes; names the participant.
     """
     found = (*data.train.features.shape[1:], data.train.classes)
-    if found != (*agreement.shape, agreement.classes):
+    if found != (*agreement.facts.shape, agreement.classes):
         raise DataError(
             "its samples differ from those that the network was agreed for",
             where=data.name,
             found=f"{found[:-1]}, {found[-1]} classes",
-            expected=f"{agreement.shape}, {agreement.classes} classes",
+            expected=f"{agreement.facts.shape}, {agreement.classes} classes",
         )

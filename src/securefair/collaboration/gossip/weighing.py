@@ -59,7 +59,7 @@ class Row:
         Nothing finer of an opened cosine may reach a weight: weights go to others in the clear.
         """
         found = mixing.similarity(np.array([cosine]))
-        return float(mixing.rounded(found, self.agreement.levels)[0])
+        return float(mixing.rounded(found, self.agreement.gossip.levels)[0])
 
     def weighed(self, similarities: Mapping[str, float]) -> Row:
         """The row after an alignment; neighbours that did not answer keep their similarity."""
@@ -67,15 +67,15 @@ class Row:
         for name, value in similarities.items():
             found[names.index(name)] = value
         neighbours = self.agreement.graph[self.own]
-        attracted = mixing.attractions(found, neighbours, beta=self.agreement.beta)
-        smoothed = mixing.smooth(self.unnormalised, attracted, alpha=self.agreement.alpha)
+        attracted = mixing.attractions(found, neighbours, beta=self.agreement.gossip.beta)
+        smoothed = mixing.smooth(self.unnormalised, attracted, alpha=self.agreement.fairness.alpha)
         return replace(self, unnormalised=smoothed, similarities=found)
 
     def link_probabilities(self) -> dict[str, float]:
         """How likely each neighbour gets the own model."""
         agreement = self.agreement
         probabilities = own_row.link_probabilities(
-            self.weights, self.own, relative=agreement.relative
+            self.weights, self.own, relative=agreement.gossip.relative
         )
         return {
             name: float(probabilities[at])
@@ -121,6 +121,6 @@ class Row:
             self.unnormalised,
             np.array([name in senders for name in agreement.participants]),
             self.own,
-            min_senders=agreement.min_senders,
-            max_share=agreement.max_share,
+            min_senders=agreement.gossip.min_senders,
+            max_share=agreement.gossip.max_share,
         )

@@ -11,18 +11,18 @@ import msgspec
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.sizes import longest_plans
-from securefair.config import defaults
-from securefair.errors import ConfigError
-from securefair.model.transfer import Degree
+from securefair.config import EncryptionSection, ModelSection, TransferSection
+from securefair.config.transfer import Degree, degree_of
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy, Release
-from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
+from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import GossipSettings, MachineSettings
 
 REQUEST_FRAMING = 64
@@ -30,65 +30,30 @@ REQUEST_FRAMING = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferAgreement:
-    """Public constants; their digest is compared in the first message.
-
-    Attributes:
-        participants: names, in the order of every record.
-        features, classes: of everybody's patients.
-        patients: most training patients that anyone brings.
-        degree: of everybody's own fit: 1 linear, 2 quadratic.
-        q: numbers of a logit that a student gets at most; `numbers_of` says how many it gets.
-        opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
-        peers: everyone asks everyone of its group, which are so many or more (`asked_peers`).
-        missing: teachers of a student that its mean may be without; `missing_of` says how many.
-        flooding_bits, precision, weight_bits: as in `ExchangeSpec`.
-        round_seconds: deadline of every phase.
-        setup_seconds: for keys, on top.
-        seed: public; of the projection's basis and of whom one asks.
+class TransferAgreement(AgreedSections):
+    """See `AgreedSections`; the seed draws the projection's basis and whom one asks.
 
     Raises:
-        ConfigError: fewer than two participants, two of one name, or a number out of range.
+        ConfigError: fewer than two participants, or two of one name.
         PlanError: the exchange is impossible.
     """
 
-    participants: tuple[str, ...]
-    features: int
-    classes: int
-    patients: int
-    degree: Degree = 1
-    q: int = defaults.TRANSFER_Q
-    opened: Opened | None = None
-    peers: int = defaults.PEERS
-    missing: int = defaults.MISSING_TEACHERS
-    flooding_bits: int = defaults.FLOODING_BITS
-    precision: float = defaults.PRECISION
-    weight_bits: int = defaults.WEIGHT_BITS
-    round_seconds: float = defaults.ROUND_SECONDS
-    setup_seconds: float = defaults.SETUP_SECONDS
-    seed: int = 0
+    transfer: TransferSection
+    model: ModelSection
+    encryption: EncryptionSection
 
     def __post_init__(self) -> None:
-        if len(set(self.participants)) != len(self.participants) or len(self.participants) < 2:
-            raise ConfigError(
-                "a collaboration needs at least two participants of different names",
-                where="participants",
-                found=self.participants,
-            )
-        for where, found, least in (
-            ("peers", self.peers, 2),
-            ("q", self.q, 1),
-            ("missing", self.missing, 0),
-        ):
-            if found < least:
-                raise ConfigError(
-                    "out of range", where=where, found=found, expected=f"{least} or more"
-                )
-        plan_exchange(self.spec_for(self.patients))  # raises if impossible
+        super().__post_init__()
+        plan_exchange(self.spec_for(self.facts.samples))  # raises if impossible
+
+    @property
+    def degree(self) -> Degree:
+        """Of everybody's own fit: 1 linear, 2 quadratic."""
+        return degree_of(self.transfer)
 
     def teachers_of(self, student: str) -> tuple[str, ...]:
         """Whom a student asks, who ask it as well."""
-        return asked_peers(self.participants, student, self.peers, self.seed)
+        return asked_peers(self.participants, student, self.transfer.peers, self.seed)
 
     @cached_property
     def most_teachers(self) -> int:
@@ -98,7 +63,7 @@ class TransferAgreement:
     @property
     def opens(self) -> Opened:
         """What students open."""
-        return opened_of(self.opened, self.most_teachers)
+        return opened_of(self.transfer.opened, self.most_teachers)
 
     @property
     def fewest_senders(self) -> int:
@@ -113,7 +78,7 @@ class TransferAgreement:
         """
         if self.opens == "each":
             return None
-        return missing_of(self.missing, len(self.teachers_of(student)))
+        return missing_of(self.transfer.missing, len(self.teachers_of(student)))
 
     @property
     def enough_together(self) -> int:
@@ -121,7 +86,7 @@ class TransferAgreement:
         if self.opens == "each":
             return 1
         groups = {len(self.teachers_of(name)) for name in self.participants}
-        return min(teachers - missing_of(self.missing, teachers) for teachers in groups)
+        return min(teachers - missing_of(self.transfer.missing, teachers) for teachers in groups)
 
     @property
     def outputs(self) -> int:
@@ -138,7 +103,7 @@ class TransferAgreement:
 
         Never as many as its samples, and never more than determine a teacher's logit anyway.
         """
-        return numbers_a_logit(self.q, patients, self.features, self.degree)
+        return numbers_a_logit(self.transfer.q, patients, self.features, self.degree)
 
     def spec_for(self, patients: int) -> ExchangeSpec:
         """The exchange with a student of so many patients.
@@ -148,13 +113,7 @@ class TransferAgreement:
         Raises:
             ConfigError: more than was agreed on.
         """
-        if patients > self.patients:
-            raise ConfigError(
-                "a participant has more samples than agreed",
-                where="samples",
-                found=patients,
-                expected=f"at most {self.patients}",
-            )
+        self.check_samples(patients)
         bounds = HeadBounds()
         summed = self.most_teachers if self.opens == "mean" else 1
         return ExchangeSpec(
@@ -165,23 +124,16 @@ class TransferAgreement:
             release="projection",
             basis="public",
             q=self.numbers_of(patients),
-            flooding_bits=self.flooding_bits,
-            precision=self.precision,
-            weight_bits=self.weight_bits,
+            flooding_bits=self.encryption.flooding_bits,
+            precision=self.encryption.precision,
+            weight_bits=self.model.weight_bits,
             bounds=msgspec.structs.replace(bounds, logit=bounds.logit * summed),
         )
 
     @property
     def plan(self) -> ExchangePlan:
         """Of the exchange with the largest student."""
-        return plan_exchange(self.spec_for(self.patients))
-
-    @cached_property
-    def digest(self) -> bytes:
-        """32 bytes over every constant and the version of the protocol."""
-        facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts))
-        return hashlib.sha256(b"securefair transfer agreement\0" + encoded).digest()
+        return plan_exchange(self.spec_for(self.facts.samples))
 
     @property
     def basis_seed(self) -> bytes:
@@ -198,7 +150,7 @@ class TransferAgreement:
     @property
     def numbers_a_round(self) -> int:
         """See `Agreement`."""
-        return self.numbers_of(self.patients) * self.outputs
+        return self.numbers_of(self.facts.samples) * self.outputs
 
     @property
     def summary(self) -> str:
@@ -218,7 +170,7 @@ class TransferAgreement:
     @cached_property
     def limits(self) -> Limits:
         """Most bytes of every field of every message, over all numbers of patients admitted."""
-        plans = longest_plans(self.patients, lambda size: plan_exchange(self.spec_for(size)))
+        plans = longest_plans(self.facts.samples, lambda size: plan_exchange(self.spec_for(size)))
         largest = max(
             plan.public_key_bytes + plan.evaluation_key_bytes + plan.feature_bytes for plan in plans
         )
@@ -239,7 +191,7 @@ class TransferAgreement:
         return DisclosurePolicy(
             release=Release.PROJECTION,
             classes=self.outputs,
-            rows=self.q,
+            rows=self.transfer.q,
             teacher_parameters=self.parameters,
             fraction_per_version=disclosure.fraction,
             student_total=disclosure.student_total,
@@ -267,8 +219,8 @@ class TransferAgreement:
             forced_every=1,
             always_share=False,
             disclosure=self.disclosure_policy(disclosure),
-            round_seconds=self.round_seconds,
-            setup_seconds=self.setup_seconds,
+            round_seconds=self.facts.round_seconds,
+            setup_seconds=self.facts.setup_seconds,
             gossip=GossipSettings(
                 name=name,
                 senders={

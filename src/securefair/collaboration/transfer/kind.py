@@ -18,7 +18,6 @@ from securefair.collaboration.telling import Limit
 from securefair.collaboration.transfer import ROUNDS, telling
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
-from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.records import RunResult
@@ -87,24 +86,12 @@ class TransferKind(Kind["TransferAgreement"]):
             )
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        section, encryption = config.transfer, config.encryption
-        return TransferAgreement(
-            participants=facts.participants,
-            features=facts.shape[0],
-            classes=facts.classes,
-            patients=facts.samples,
-            degree=degree_of(section),
-            q=section.q,
-            opened=None if section.opened == "auto" else section.opened,
-            peers=section.peers,
-            missing=section.missing,
-            flooding_bits=encryption.flooding_bits,
-            precision=encryption.precision,
-            weight_bits=config.model.weight_bits,
-            round_seconds=facts.round_seconds,
-            setup_seconds=facts.setup_seconds,
-            seed=seed,
-        )
+        return TransferAgreement.of(config, facts, seed=seed)
+
+    @property
+    def model_key(self) -> str:
+        """See `Kind`."""
+        return "transfer.fit"
 
     @property
     def prices(self) -> str:

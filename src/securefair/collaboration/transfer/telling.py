@@ -20,8 +20,7 @@ from securefair.records import RunResult
 def opens(config: RunConfig, names: Sequence[str]) -> Opened:
     """What students of these participants opened, as `TransferAgreement.opens`."""
     section = config.transfer
-    most = max(_teachers(config, names))
-    return opened_of(None if section.opened == "auto" else section.opened, most)
+    return opened_of(section.opened, max(_teachers(config, names)))
 
 
 def _teachers(config: RunConfig, names: Sequence[str]) -> set[int]:

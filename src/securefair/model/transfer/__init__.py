@@ -11,19 +11,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.errors import open_door
+from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.model.transfer.alone import OwnFit, own_fit
-    from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
-    from securefair.model.transfer.teacher_weights import TeacherWeights
+    from securefair.model.transfer.alone import OwnFit as OwnFit
+    from securefair.model.transfer.alone import own_fit as own_fit
+    from securefair.model.transfer.polynomial import (
+        Degree as Degree,
+    )
+    from securefair.model.transfer.polynomial import (
+        Polynomial as Polynomial,
+    )
+    from securefair.model.transfer.polynomial import (
+        weighted_sum as weighted_sum,
+    )
+    from securefair.model.transfer.teacher_weights import TeacherWeights as TeacherWeights
     from securefair.model.transfer.transferred import (
-        ALL,
-        PeerWeight,
-        Transferred,
-        transfer,
-        transfer_each,
+        ALL as ALL,
+    )
+    from securefair.model.transfer.transferred import (
+        PeerWeight as PeerWeight,
+    )
+    from securefair.model.transfer.transferred import (
+        Transferred as Transferred,
+    )
+    from securefair.model.transfer.transferred import (
+        transfer as transfer,
+    )
+    from securefair.model.transfer.transferred import (
+        transfer_each as transfer_each,
     )
 
+
 # Only fits need scipy.
-__getattr__, __dir__, __all__ = open_door(__name__)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

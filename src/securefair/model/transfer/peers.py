@@ -18,9 +18,11 @@ FEWEST_LEFT = 2
 """Teachers of a mean: that over one is its answer."""
 
 
-def opened_of(wanted: Opened | None, teachers: int) -> Opened:
-    """What a student of so many teachers opens; None leaves it to their number."""
-    return wanted or ("mean" if teachers >= FEWEST_SUMMED else "each")
+def opened_of(wanted: Literal["auto", "each", "mean"], teachers: int) -> Opened:
+    """What a student of so many teachers opens; "auto" leaves it to their number."""
+    if wanted != "auto":
+        return wanted
+    return "mean" if teachers >= FEWEST_SUMMED else "each"
 
 
 def missing_of(wanted: int, teachers: int) -> int:

@@ -12,6 +12,7 @@ FLARE finds these classes by their path. It is installed by the extra `securefai
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from pathlib import Path
@@ -24,6 +25,8 @@ from nvflare.collab.api.exceptions import CollabCallError, RunAborted
 from securefair.errors import DataError
 from securefair.sites.post.door import DoorClient
 from securefair.sites.post.port import HandOver, carry
+
+_log = logging.getLogger(__name__)
 
 SETTINGS = "securefair.json"
 """In the `local` folder of the site's startup kit: where the door is."""
@@ -96,6 +99,9 @@ class Carrier:
                 carry(door, peer, _to_peer(peer), self._stop)
             except (OSError, DataError):
                 self._stop.wait(LOOK_EVERY)  # the site is down: it will come back
+            except Exception:  # noqa: BLE001 whatever it was, parcels must go on
+                _log.exception("the courier to %s failed, and goes on", peer)
+                self._stop.wait(LOOK_EVERY)
 
 
 def _to_peer(peer: str) -> HandOver:

@@ -4,23 +4,28 @@
     FOLDER/NAME/PEER.receipt     what PEER says of the parcel that NAME sent
 
 Files appear whole: they are written under another name and renamed. Who can write there can lose
-messages, and do no more.
+messages, and do no more (`shared`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from securefair.errors import ConfigError
 from securefair.sites.couriers.local import start_carrying
-from securefair.sites.post.port import HandOver, Port
+from securefair.sites.couriers.shared import drop, put, take
+from securefair.sites.post.port import HandOver, Port, surviving
 from securefair.sites.post.receipts import RECEIPT_BYTES
+from securefair.sites.post.refusals import Reason
+from securefair.storage.files import NoFileError
 
 LOOK_EVERY = 0.5
 """Seconds between two looks into the folder."""
+
+TRIAL = ".trial"
 
 WAIT = 60.0
 """Seconds that a parcel lies there before its attempt counts as failed."""
@@ -28,19 +33,20 @@ WAIT = 60.0
 
 def to_folder(port: Port, peer: str, folder: Path, *, every: float = LOOK_EVERY) -> HandOver:
     """Lay parcels down for a peer and wait for its receipt."""
-    parcel_file = folder / peer / f"{port.name}.parcel"
-    receipt_file = folder / port.name / f"{peer}.receipt"
+    receipt_file = f"{peer}.receipt"
 
     def hand_over(parcel: bytes) -> bytes | None:
         try:
-            receipt_file.unlink(missing_ok=True)
-            _put(parcel_file, parcel)
+            drop(folder, port.name, receipt_file)
+            put(folder, peer, f"{port.name}.parcel", parcel)
             until = time.monotonic() + WAIT
             while time.monotonic() < until:
-                receipt = _taken(receipt_file, RECEIPT_BYTES)
+                receipt = take(folder, port.name, receipt_file, RECEIPT_BYTES)
                 if receipt is not None:
                     return receipt
                 time.sleep(every)
+        except NoFileError:
+            port.note(peer, Reason.NO_FILE)
         except OSError:
             pass  # the drive is away: tried again
         return None
@@ -60,10 +66,9 @@ def check_shared(folder: Path, name: str) -> None:
     """
     if not folder.is_dir():
         raise ConfigError("the shared folder is not there", where=str(folder))
-    trial = folder / name / ".trial"
     try:
-        _put(trial, b"")
-        trial.unlink()
+        put(folder, name, TRIAL, b"")
+        drop(folder, name, TRIAL)
     except OSError as error:
         raise ConfigError(
             "the shared folder cannot be written", where=str(folder), found=error.strerror
@@ -87,31 +92,18 @@ def start_folder(
 
 
 def _collect(port: Port, folder: Path, stop: threading.Event, every: float) -> None:
+    """What all peers have laid down; whatever one of them does there, the others are served."""
     while not stop.wait(every):
         for peer in port.peers:
-            with contextlib.suppress(OSError):
-                parcel = _taken(folder / port.name / f"{peer}.parcel", port.limit)
-                if parcel is None:
-                    continue
-                receipt = port.receive(parcel)
-                if receipt:
-                    _put(folder / peer / f"{port.name}.receipt", receipt)
+            surviving(port, peer, partial(_collect_from, port, folder, peer))
 
 
-def _put(path: Path, data: bytes) -> None:
-    """A whole file or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(data)
-    temporary.replace(path)
-
-
-def _taken(path: Path, limit: int) -> bytes | None:
-    """A file's bytes, and the file is gone; None where there is none, or a larger one."""
+def _collect_from(port: Port, folder: Path, peer: str) -> None:
     try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        return None
-    data = path.read_bytes() if size <= limit else None
-    path.unlink()
-    return data
+        parcel = take(folder, port.name, f"{peer}.parcel", port.limit)
+        if parcel is not None and (receipt := port.receive(parcel)):
+            put(folder, peer, f"{port.name}.receipt", receipt)
+    except NoFileError:
+        port.note(peer, Reason.NO_FILE)
+    except OSError:
+        pass  # the drive is away: tried again

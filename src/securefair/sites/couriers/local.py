@@ -8,7 +8,15 @@ from pathlib import Path
 
 from securefair.errors import DataError
 from securefair.sites.post.door import DoorClient
-from securefair.sites.post.port import HandOver, Port, Spoil, carry, unspoilt
+from securefair.sites.post.port import (
+    FIRST_PAUSE,
+    HandOver,
+    Port,
+    Spoil,
+    carry,
+    surviving,
+    unspoilt,
+)
 
 
 def to_door(door: DoorClient) -> HandOver:
@@ -46,12 +54,12 @@ def start_carrying(
     stop: threading.Event,
     close: Callable[[], None] = lambda: None,
 ) -> None:
-    """One peer's thread; it ends with `stop`, or with the process."""
+    """One peer's thread; it ends with `stop`, or with the process, and with nothing else."""
 
     def carrying() -> None:
-        try:
-            carry(port, peer, hand_over, stop)
-        finally:
-            close()
+        while not stop.is_set():
+            surviving(port, peer, lambda: carry(port, peer, hand_over, stop))
+            stop.wait(FIRST_PAUSE)
+        close()
 
     threading.Thread(target=carrying, name=f"to {peer}", daemon=True).start()

@@ -35,8 +35,8 @@ def seen_heads(folder: Path) -> dict[str, str]:
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
         for name in project.names:
             if name != settings.name:
-                known = read_peer(tx, name)
-                found[name] = f"{known.seen_count}:{known.seen_head.hex()}"
+                seen = read_peer(tx, name).seen
+                found[name] = f"{seen.length}:{seen.digest.hex()}"
     return found
 
 

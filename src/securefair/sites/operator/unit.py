@@ -31,6 +31,8 @@ ProtectSystem=strict
 ReadWritePaths={writable}
 PrivateTmp=yes
 UMask=0077
+# Keys would lie in a core file.
+LimitCORE=0
 
 [Install]
 WantedBy=multi-user.target

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from securefair.errors import ConfigError, DataError
 from securefair.sites.post.port import Port
+from securefair.sites.post.refusals import Reason
 
-DELIVER, PENDING, SETTLE, WHO = b"D", b"P", b"S", b"W"
+DELIVER, NOTE, PENDING, SETTLE, WHO = b"D", b"N", b"P", b"S", b"W"
 
 MAX_NAME = 64
 LONGEST_WAIT = 20.0
@@ -94,6 +95,9 @@ class Door:
             return port.pending(peer, min(struct.unpack(">d", body)[0], LONGEST_WAIT))
         if what == SETTLE:
             return bytes([port.settle(peer, body)])
+        if what == NOTE and body.decode() in set(Reason):
+            port.note(peer, Reason(body.decode()))
+            return b""
         raise DataError("the door knows no such request", where="door", found=what.hex())
 
 
@@ -137,6 +141,10 @@ class DoorClient:
     def receive(self, parcel: bytes) -> bytes:
         """See `Port`."""
         return self._ask(DELIVER, "", parcel) or b""
+
+    def note(self, peer: str, reason: Reason) -> None:
+        """See `Port`."""
+        self._ask(NOTE, peer, reason.value.encode())
 
     def _ask(self, what: bytes, peer: str, body: bytes) -> bytes | None:
         name = peer.encode()

@@ -4,11 +4,12 @@ An envelope is
 
     header      fixed length: see `Header`
     sealed      HPKE (RFC 9180: X25519, HKDF-SHA256, ChaCha20-Poly1305), bound to the header
-    signature   Ed25519 over a domain and SHA-512 of header and sealed
+    signature   Ed25519 over a domain, the header and SHA-512 of what is sealed
 
 The header is public: a relay needs none of it, but may read it. It tells who writes to whom, when,
 in which round and how much. Whatever `accept` is fed, it returns a header or raises RefusedError;
-the claimed length is compared with the limit before a byte of the body is read.
+the claimed length is compared with the limit before a byte of the body is read. A signature can be
+checked without the sealed part, by its hash: so an envelope can be quoted (`quotes`).
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from dataclasses import astuple, dataclass
 from cryptography.exceptions import InvalidSignature
 
 from securefair.sites.post.refusals import Reason, RefusedError
-from securefair.sites.project.card import SIGNATURE_BYTES, Card, utc
+from securefair.sites.post.streams import LAST_EPOCH
+from securefair.sites.project.card import LAST_MOMENT, SIGNATURE_BYTES, Card, utc
 from securefair.sites.project.identity import SUITE, Identity
 
-ENVELOPE_VERSION = 1
+ENVELOPE_VERSION = 2
 SEAL_BYTES = 32 + 16  # ephemeral key and tag
-CLOCK_SKEW = 86_400
-"""Seconds by which a sender's clock may be ahead; replays are told by sequence, not by time."""
+LARGEST_COUNT = 2**53
+"""No site makes so many envelopes or audit rows: what is larger is a lie, and not stored."""
 
 _MAGIC = b"SFEV"
 _LAYOUT = struct.Struct(">4sB32s32s32sQQIQQQ32sQ")
-_SIGN_DOMAIN = b"securefair envelope 1\0"
-_SEAL_DOMAIN = b"securefair seal 1\0"
+_SIGN_DOMAIN = b"securefair envelope 2\0"
+_SEAL_DOMAIN = b"securefair seal 2\0"
 
 HEADER_BYTES = _LAYOUT.size
 OVERHEAD = HEADER_BYTES + SEAL_BYTES + SIGNATURE_BYTES
@@ -106,7 +108,7 @@ def seal(
     )
     start = header.encode()
     sealed = SUITE.encrypt(frame, recipient.sealing_key, info=_SEAL_DOMAIN + start)
-    signature = identity.sign(_statement(start, sealed))
+    signature = identity.sign(statement(start, content_digest(sealed)))
     return b"".join((start, sealed, signature))
 
 
@@ -149,9 +151,13 @@ def accept(
     project: bytes,
     cards: Mapping[bytes, Card],
     now: float,
+    last: int,
     limit: int,
 ) -> Header:
     """Who sent this envelope, once everything but its place in the stream is proved.
+
+    When it says that it was sent is not judged: replays are told by sequence, and a clock that was
+    wrong must silence nobody.
 
     Args:
         envelope: as it arrived.
@@ -159,11 +165,12 @@ def accept(
         project: digest of the project.
         cards: of the peers, by fingerprint.
         now: seconds since 1970.
+        last: end of the project, seconds since 1970.
         limit: most bytes of a whole envelope.
 
     Raises:
         RefusedError: it is not for this participant, not of this project, not signed by a peer,
-            altered or expired.
+            altered, expired, or states what cannot be.
     """
     header = read_header(envelope[:HEADER_BYTES], limit=limit)
     if len(envelope) != header.total:
@@ -198,23 +205,50 @@ def accept(
             found=header.sender.hex()[:16],
         )
     view = memoryview(envelope)
-    statement = _statement(bytes(view[:HEADER_BYTES]), view[HEADER_BYTES:-SIGNATURE_BYTES])
+    content = content_digest(view[HEADER_BYTES:-SIGNATURE_BYTES])
     try:
-        card.signing_key.verify(bytes(view[-SIGNATURE_BYTES:]), statement)
+        card.signing_key.verify(
+            bytes(view[-SIGNATURE_BYTES:]), statement(bytes(view[:HEADER_BYTES]), content)
+        )
     except InvalidSignature:
         raise RefusedError(
             Reason.FORGED, f"an envelope was not signed by {card.name}, or was altered"
         ) from None
-    if header.sent > now + CLOCK_SKEW or now >= header.expires:
+    _check_possible(header, card.name, last)
+    if now >= header.expires:
         raise RefusedError(
             Reason.EXPIRED,
-            f"an envelope of {card.name} is not of this time",
+            f"an envelope of {card.name} has expired",
             sender=header.sender,
-            found=f"{utc(header.sent)} to {utc(min(header.expires, 2**38))}",
-            expected=f"this machine's clock, {utc(now)}",
+            found=utc(header.expires),
+            expected=f"after this machine's clock, {utc(now)}",
             hint="Compare the clocks of both machines",
         )
     return header
+
+
+def _check_possible(header: Header, name: str, last: int) -> None:
+    """See that a signed header says nothing that no honest site says.
+
+    Raises:
+        RefusedError: it does; names what.
+    """
+    for where, found, most in (
+        ("epoch", header.epoch, LAST_EPOCH),
+        ("sequence", header.sequence, LARGEST_COUNT),
+        ("audit_count", header.audit_count, LARGEST_COUNT),
+        ("sent", header.sent, LAST_MOMENT),
+        ("expires", header.expires, last),
+    ):
+        if found > most:
+            raise RefusedError(
+                Reason.IMPOSSIBLE,
+                f"an envelope of {name} states what cannot be",
+                sender=header.sender,
+                where=where,
+                found=found,
+                expected=f"at most {most}",
+            )
 
 
 def frame_of(identity: Identity, header: Header, envelope: bytes) -> bytes:
@@ -240,7 +274,16 @@ def digest_of(envelope: bytes) -> bytes:
     return hashlib.sha256(envelope).digest()
 
 
-def _statement(start: bytes, sealed: bytes | memoryview) -> bytes:
-    content = hashlib.sha512(start)
-    content.update(sealed)
-    return _SIGN_DOMAIN + content.digest()
+def content_digest(sealed: bytes | memoryview) -> bytes:
+    """What a signature covers of the sealed part."""
+    return hashlib.sha512(sealed).digest()
+
+
+def statement(start: bytes, content: bytes) -> bytes:
+    """What an envelope's signature is over.
+
+    Args:
+        start: the header as it travels.
+        content: `content_digest` of what is sealed.
+    """
+    return _SIGN_DOMAIN + start + content

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from securefair.sites.post.quotes import header_of
+from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import FIRST_EPOCH
+from securefair.storage.audit import START, Head
 from securefair.storage.store import Transaction
 
 _PEER, _REFUSED = "post peer ", "post refused"
@@ -15,11 +18,11 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         epoch: of the pair.
+        epochs: how often a new one was begun with it.
         confirmed: envelopes of this epoch that the peer has confirmed.
-        seen_count, seen_head: newest state of the peer's audit log that it sent.
-        before_count, before_head: the one before it. Receipts say this one, also of an envelope
-            that comes again: so a log that was written anew is found by its own site.
+        newest, before: quotes of the two newest envelopes of it in this epoch; empty for none.
         heard: when its newest envelope was taken, seconds since 1970; 0 for never.
+        ahead: seconds by which that one was dated after this site's clock.
         turned_back: its store was turned back: this epoch is over for it.
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
@@ -27,17 +30,23 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     epoch: int = FIRST_EPOCH
+    epochs: int = 0
     confirmed: int = 0
-    seen_count: int = 0
-    seen_head: bytes = bytes(32)
-    before_count: int = 0
-    before_head: bytes = bytes(32)
+    newest: bytes = b""
+    before: bytes = b""
     heard: int = 0
+    ahead: int = 0
     turned_back: bool = False
     blocked: bool = False
     fault: str = ""
     bytes_out: int = 0
     bytes_in: int = 0
+
+    @property
+    def seen(self) -> Head:
+        """The newest state of its audit log that it sent, under its signature."""
+        header = header_of(self.newest)
+        return START if header is None else Head(header.audit_count, header.audit_head)
 
     def plus(self, **changes: object) -> PeerState:
         """With other values."""
@@ -68,3 +77,18 @@ def refused_once_more(tx: Transaction, reason: str, peer: str) -> int:
     counts[key] = counts.get(key, 0) + 1
     tx.memory.put(_REFUSED, msgspec.msgpack.encode(counts))
     return counts[key]
+
+
+def note_refusal(tx: Transaction, reason: Reason, peer: str, at: str) -> None:
+    """Count what was refused; the first and every doubling goes into the audit log.
+
+    Args:
+        tx: of the own store.
+        reason: the word for it.
+        peer: who is behind it; "" where nobody is proved to be.
+        at: now, for the audit log.
+    """
+    count = refused_once_more(tx, reason.value, peer)
+    if count & (count - 1) == 0:
+        facts = {"reason": reason.value, "peer": peer, "count": count}
+        tx.audit.append("refused", facts, at=at)

@@ -6,11 +6,16 @@ carries: the site notices, and sends the same bytes again.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from typing import Protocol
 
 from securefair.sites.post.receipts import NONCE_BYTES
+from securefair.sites.post.refusals import Reason
+
+_log = logging.getLogger(__name__)
 
 HandOver = Callable[[bytes], bytes | None]
 """Takes a parcel to one peer's site and brings its receipt; None where it could not be reached."""
@@ -56,6 +61,10 @@ class Port(Protocol):
         """Take a parcel from a peer; the receipt is empty where its sender cannot be told."""
         ...
 
+    def note(self, peer: str, reason: Reason) -> None:
+        """Count what stood in the way to or from a peer, for the operator to read."""
+        ...
+
 
 def carry(port: Port, peer: str, hand_over: HandOver, stop: threading.Event) -> None:
     """Take one parcel after the other to one peer, until `stop`.
@@ -73,6 +82,16 @@ def carry(port: Port, peer: str, hand_over: HandOver, stop: threading.Event) -> 
             continue
         stop.wait(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def surviving(port: Port, peer: str, step: Callable[[], object]) -> None:
+    """One step of a courier's thread: whatever goes wrong is noted, and the thread goes on."""
+    try:
+        step()
+    except Exception:  # noqa: BLE001 hostile bytes must end no thread
+        _log.exception("a courier to or from %s failed, and goes on", peer)
+        with contextlib.suppress(Exception):
+            port.note(peer, Reason.COURIER)
 
 
 def unspoilt(_: str, hand_over: HandOver) -> HandOver:

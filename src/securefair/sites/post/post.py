@@ -11,8 +11,7 @@ import contextlib
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 from securefair.errors import StorageError
 from securefair.sites.post.envelope import (
@@ -24,15 +23,28 @@ from securefair.sites.post.envelope import (
     read_header,
     seal,
 )
-from securefair.sites.post.peers import PeerState, read_peer, refused_once_more, write_peer
+from securefair.sites.post.peers import (
+    PeerState,
+    note_refusal,
+    read_peer,
+    refused_once_more,
+    write_peer,
+)
 from securefair.sites.post.port import nonce_of
+from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import Reason, RefusedError
-from securefair.sites.post.streams import Turn, check_expected, stream_of, turn_of
-from securefair.sites.project.card import Card, utc
-from securefair.sites.project.identity import Identity
+from securefair.sites.post.settling import Correspondence, renew, settle
+from securefair.sites.post.streams import Turn, stream_of, turn_of
+from securefair.sites.project.card import utc
 from securefair.storage.queues import Arrival
 from securefair.storage.store import Store, Transaction
+
+MOST_WAITING = 32
+"""Envelopes of a peer that this site has taken and not handled yet; what comes then must wait."""
+
+ROOM = 8
+"""Largest frames that they may hold together."""
 
 _FATES = {
     Arrival.NEW: Fate.TAKEN,
@@ -40,25 +52,6 @@ _FATES = {
     Arrival.GAP: Fate.WAITS,
     Arrival.CHANGED: Fate.TURNED_BACK,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Correspondence:
-    """Who writes to whom, and about what.
-
-    Attributes:
-        identity: of this site.
-        project: digest of the project.
-        cards: of the peers, by name.
-        expires: when the project ends, seconds since 1970.
-        largest_frame: most bytes of a frame.
-    """
-
-    identity: Identity
-    project: bytes
-    cards: Mapping[str, Card]
-    expires: int
-    largest_frame: int
 
 
 class Post:
@@ -163,21 +156,32 @@ class Post:
     def settle(self, peer: str, receipt: bytes) -> bool:
         """See `Port`."""
         about = self._about
-        read = read_receipt(
-            receipt,
-            nonce=self._nonces.get(peer, b""),
-            project=about.project,
-            own=self._own,
-            peer=about.cards[peer],
-        )
+        try:
+            read = read_receipt(
+                receipt,
+                nonce=self._nonces.get(peer, b""),
+                project=about.project,
+                own=self._own,
+                peer=about.cards[peer],
+            )
+        except RefusedError as error:
+            self._refuse(error)
+            return False
         if read is None:
             return False
         with self._guarded():
             with self._store.transaction() as tx:
-                taken = self._settle(tx, peer, read)
+                taken = settle(tx, about, peer, read, self._now())
             self.announce()
             return taken
         return False
+
+    def note(self, peer: str, reason: Reason) -> None:
+        """See `Port`."""
+        with self._guarded():
+            with self._store.transaction() as tx:
+                self._note(tx, reason, peer)
+            self.announce()
 
     def receive(self, parcel: bytes) -> bytes:
         """See `Port`."""
@@ -190,6 +194,7 @@ class Post:
                 project=about.project,
                 cards={card.fingerprint: card for card in about.cards.values()},
                 now=self._clock(),
+                last=about.expires,
                 limit=self.limit - NONCE_BYTES,
             )
             frame = frame_of(about.identity, header, envelope)
@@ -198,7 +203,7 @@ class Post:
             return b""
         with self._guarded():
             with self._store.transaction() as tx:
-                receipt = self._take(tx, header, frame, digest_of(envelope), nonce)
+                receipt = self._take(tx, header, frame, envelope, nonce)
             self.announce()
             return receipt.encode(about.identity)
         return b""
@@ -213,86 +218,16 @@ class Post:
         if item is None:
             return None, math.inf
         left = read_header(item.payload, limit=self.limit).sent - self._clock()
-        return (item.payload, 0.0) if left <= 0 else (None, left)
+        # Later than a tick it was dated by a clock that was put back since: it has waited enough.
+        return (None, left) if 0 < left <= self._tick else (item.payload, 0.0)
 
     def _next_tick(self) -> int:
         """When what is sealed now may leave, seconds since 1970."""
         now, tick = self._clock(), self._tick
         return int(now) if not tick else (int(now) // tick + 1) * tick
 
-    def _settle(self, tx: Transaction, peer: str, receipt: Receipt) -> bool:
-        known = read_peer(tx, peer)
-        if receipt.epoch > known.epoch:
-            self._renew(tx, peer, known, receipt.epoch)
-            return False
-        if receipt.epoch < known.epoch:
-            return False  # it does not know of the new epoch yet
-        stream = stream_of(peer, known.epoch)
-        self._compare_audit(tx, peer, receipt)
-        try:
-            check_expected(
-                receipt.expected,
-                confirmed=known.confirmed,
-                following=tx.outbox.next_sequence(stream),
-            )
-        except ValueError as error:
-            self._disagree(tx, peer, known, receipt, str(error))
-            return False
-        if receipt.fate is Fate.TURNED_BACK:
-            self._turned_back("a peer has other envelopes of this site than it remembers", peer)
-            return False
-        if receipt.expected > known.confirmed:
-            tx.outbox.acknowledge(stream, receipt.expected - 1)
-            write_peer(tx, peer, known.plus(confirmed=receipt.expected, fault=""))
-        return receipt.fate is Fate.TAKEN
-
-    def _disagree(
-        self, tx: Transaction, peer: str, known: PeerState, receipt: Receipt, problem: str
-    ) -> None:
-        if receipt.expected > known.confirmed:
-            self._turned_back(problem, peer)
-        elif known.fault != problem:
-            write_peer(tx, peer, known.plus(fault=problem))
-            self._audit(tx, "peer disagrees", peer=peer, problem=problem)
-
-    def _turned_back(self, problem: str, peer: str) -> None:
-        self.fault = StorageError(
-            "this site's store is not what its peers remember",
-            where=peer,
-            found=problem,
-            hint="Put the newest store back; where it is lost, run `securefair site recover`",
-        )
-
-    def _compare_audit(self, tx: Transaction, peer: str, receipt: Receipt) -> None:
-        """The peer says what it has seen of this site's audit log: it must still be there."""
-        head = tx.audit.head_at(receipt.audit_count)
-        if head is not None and head.digest == receipt.audit_head:
-            return
-        self.fault = StorageError(
-            "this site's audit log was changed or cut short",
-            where=peer,
-            found="none" if head is None else head.digest.hex()[:16],
-            expected=f"{receipt.audit_head.hex()[:16]} after {receipt.audit_count} rows",
-            hint="Put the newest store back, and find out who changed it",
-        )
-
-    def _renew(self, tx: Transaction, peer: str, known: PeerState, epoch: int) -> None:
-        """Begin a higher epoch with a peer: whatever is left of the lower one is void."""
-        stream = stream_of(peer, known.epoch)
-        tx.outbox.drop(stream)
-        for item in list(tx.inbox.pending(stream)):
-            tx.inbox.done(item)
-        fresh = PeerState(
-            epoch=epoch,
-            blocked=known.blocked,
-            bytes_out=known.bytes_out,
-            bytes_in=known.bytes_in,
-        )
-        write_peer(tx, peer, fresh)
-        self._audit(tx, "epoch", peer=peer, epoch=epoch)
-
     def _take(
-        self, tx: Transaction, header: Header, frame: bytes, digest: bytes, nonce: bytes
+        self, tx: Transaction, header: Header, frame: bytes, envelope: bytes, nonce: bytes
     ) -> Receipt:
         peer = self._names[header.sender]
         known = read_peer(tx, peer)
@@ -307,9 +242,9 @@ class Post:
             fate = self._note(tx, Reason.TURNED_BACK, peer, Fate.TURNED_BACK)
         else:
             if turn is Turn.RENEWAL:
-                self._renew(tx, peer, known, header.epoch)
+                renew(tx, peer, known, header.epoch, self._now())
                 known = read_peer(tx, peer)
-            fate = self._arrive(tx, peer, known, header, frame, digest)
+            fate = self._arrive(tx, peer, known, header, frame, envelope)
         known = read_peer(tx, peer)
         return Receipt(
             nonce=nonce,
@@ -319,8 +254,8 @@ class Post:
             fate=fate,
             epoch=known.epoch,
             expected=tx.inbox.next_sequence(stream_of(peer, known.epoch)),
-            audit_count=known.before_count,
-            audit_head=known.before_head,
+            newest=known.newest or NO_QUOTE,
+            before=known.before or NO_QUOTE,
         )
 
     def _arrive(
@@ -330,23 +265,28 @@ class Post:
         known: PeerState,
         header: Header,
         frame: bytes,
-        digest: bytes,
+        envelope: bytes,
     ) -> Fate:
-        arrival = tx.inbox.add(stream_of(peer, header.epoch), header.sequence, frame, digest=digest)
+        stream = stream_of(peer, header.epoch)
+        if header.sequence == tx.inbox.next_sequence(stream) and self._is_full(tx, stream, frame):
+            return self._note(tx, Reason.INBOX_FULL, peer, Fate.WAITS)
+        arrival = tx.inbox.add(stream, header.sequence, frame, digest=digest_of(envelope))
         if arrival is Arrival.NEW:
-            seen = known.plus(
-                seen_count=header.audit_count,
-                seen_head=header.audit_head,
-                before_count=known.seen_count,
-                before_head=known.seen_head,
-                heard=int(self._clock()),
+            now = int(self._clock())
+            taken = known.plus(
+                newest=quote_of(envelope),
+                before=known.newest,
+                heard=now,
+                ahead=max(0, header.sent - now),
                 bytes_in=known.bytes_in + OVERHEAD + len(frame),
             )
-            if header.audit_count < known.seen_count:
-                problem = f"its audit log has {header.audit_count} rows, and had {known.seen_count}"
-                seen = seen.plus(fault=problem)
-                self._audit(tx, "peer's audit log was cut short", peer=peer, problem=problem)
-            write_peer(tx, peer, seen)
+            had = known.seen.length
+            if header.audit_count < had:
+                problem = f"its audit log has {header.audit_count} rows, and had {had}"
+                taken = taken.plus(fault=problem)
+                facts = {"peer": peer, "problem": problem}
+                tx.audit.append("peer's audit log was cut short", facts, at=self._now())
+            write_peer(tx, peer, taken)
             self.carried += len(frame)
         elif arrival is Arrival.CHANGED:
             write_peer(tx, peer, known.plus(turned_back=True))
@@ -354,6 +294,12 @@ class Post:
         elif arrival is Arrival.REPEATED:
             refused_once_more(tx, "repeated", peer)
         return _FATES[arrival]
+
+    def _is_full(self, tx: Transaction, stream: str, frame: bytes) -> bool:
+        """Whether a peer has said as much as may wait here, while this site is at work."""
+        waiting = tx.inbox.waiting(stream)
+        room = ROOM * self._about.largest_frame
+        return waiting.items >= MOST_WAITING or waiting.bytes + len(frame) > room
 
     def _refuse(self, error: RefusedError) -> None:
         """Count what was refused."""
@@ -372,11 +318,8 @@ class Post:
             self.announce()
 
     def _note(self, tx: Transaction, reason: Reason, peer: str, fate: Fate = Fate.REFUSED) -> Fate:
-        """Count a refusal; the first and every doubling goes into the audit log."""
-        count = refused_once_more(tx, reason.value, peer)
-        if count & (count - 1) == 0:
-            self._audit(tx, "refused", reason=reason.value, peer=peer, count=count)
+        note_refusal(tx, reason, peer, self._now())
         return fate
 
-    def _audit(self, tx: Transaction, event: str, **facts: str | int) -> None:
-        tx.audit.append(event, facts, at=utc(self._clock()))
+    def _now(self) -> str:
+        return utc(self._clock())

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import enum
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from cryptography.exceptions import InvalidSignature
 
+from securefair.sites.post.envelope import LARGEST_COUNT
+from securefair.sites.post.quotes import QUOTE_BYTES
+from securefair.sites.post.refusals import Reason, RefusedError
+from securefair.sites.post.streams import LAST_EPOCH
 from securefair.sites.project.card import SIGNATURE_BYTES, Card
 from securefair.sites.project.identity import Identity
 
 NONCE_BYTES = 16
 
-_LAYOUT = struct.Struct(">4s16s32s32s32sBQQQ32s")
-_MAGIC = b"SFR1"
-_DOMAIN = b"securefair receipt 1\0"
+_LAYOUT = struct.Struct(f">4s16s32s32s32sBQQ{QUOTE_BYTES}s{QUOTE_BYTES}s")
+_MAGIC = b"SFR2"
+_DOMAIN = b"securefair receipt 2\0"
 
 RECEIPT_BYTES = _LAYOUT.size + SIGNATURE_BYTES
 
@@ -44,8 +48,9 @@ class Receipt:
         fate: of the envelope.
         epoch: of the pair, as the receiver sees it.
         expected: the sequence that it expects next.
-        audit_count, audit_head: the newest state of the *sender's* audit log that the receiver
-            has seen, so that the sender finds out if its own log is not what it was.
+        newest, before: quotes of the two newest envelopes that it has taken in this epoch, so that
+            a sender finds out, by its own signature, if its store or its audit log is not what it
+            was. The one before says so of an envelope that comes again.
     """
 
     nonce: bytes
@@ -55,30 +60,23 @@ class Receipt:
     fate: Fate
     epoch: int
     expected: int
-    audit_count: int
-    audit_head: bytes
+    newest: bytes
+    before: bytes
 
     def encode(self, identity: Identity) -> bytes:
         """Signed, as it travels."""
-        content = _LAYOUT.pack(
-            _MAGIC,
-            self.nonce,
-            self.project,
-            self.by,
-            self.to,
-            self.fate,
-            self.epoch,
-            self.expected,
-            self.audit_count,
-            self.audit_head,
-        )
+        content = _LAYOUT.pack(_MAGIC, *astuple(self))
         return content + identity.sign(_DOMAIN + content)
 
 
 def read_receipt(
     data: bytes, *, nonce: bytes, project: bytes, own: bytes, peer: Card
 ) -> Receipt | None:
-    """A peer's receipt for the attempt of this nonce; None if it is anything else."""
+    """A peer's receipt for the attempt of this nonce; None if it is anything else.
+
+    Raises:
+        RefusedError: the peer has signed what cannot be.
+    """
     if len(data) != RECEIPT_BYTES:
         return None
     content, signature = data[: _LAYOUT.size], data[_LAYOUT.size :]
@@ -92,4 +90,17 @@ def read_receipt(
         peer.signing_key.verify(signature, _DOMAIN + content)
     except InvalidSignature:
         return None
+    for where, found, most in (
+        ("epoch", receipt.epoch, LAST_EPOCH),
+        ("expected", receipt.expected, LARGEST_COUNT),
+    ):
+        if found > most:
+            raise RefusedError(
+                Reason.IMPOSSIBLE,
+                f"a receipt of {peer.name} states what cannot be",
+                sender=peer.fingerprint,
+                where=where,
+                found=found,
+                expected=f"at most {most}",
+            )
     return replace(receipt, fate=Fate(receipt.fate))

@@ -20,10 +20,15 @@ class Reason(enum.StrEnum):
     BLOCKED = "blocked sender"
     FORGED = "forged"
     EXPIRED = "expired"
+    IMPOSSIBLE = "impossible"
+    UNPROVED = "unproved claim"
     OLD_EPOCH = "old epoch"
     TURNED_BACK = "turned back"
     GAP = "gap"
     NOT_OPENABLE = "not openable"
+    INBOX_FULL = "inbox full"
+    NO_FILE = "not a file"
+    COURIER = "courier failed"
 
 
 class RefusedError(SecureFairError):

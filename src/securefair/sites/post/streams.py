@@ -10,6 +10,8 @@ from __future__ import annotations
 import enum
 
 FIRST_EPOCH = 0
+LAST_EPOCH = 2**33
+"""No higher epoch is begun or believed. Epochs are seconds since 1970, so it lasts 270 years."""
 
 
 class Turn(enum.Enum):
@@ -33,26 +35,3 @@ def turn_of(known: int, epoch: int, sequence: int) -> Turn:
 def stream_of(peer: str, epoch: int) -> str:
     """The store's name of a stream."""
     return f"{peer} {epoch}"
-
-
-def check_expected(expected: int, *, confirmed: int, following: int) -> None:
-    """See that a peer, who says which envelope it expects, remembers what this site remembers.
-
-    Args:
-        expected: what the peer says, freshly.
-        confirmed: envelopes that it confirmed before.
-        following: number of the next envelope that this site will make.
-
-    Raises:
-        ValueError: one of the two stores was turned back to a backup, or lost; says which.
-    """
-    if expected > following:
-        raise ValueError(
-            f"it has {expected} envelopes of this site, which remembers {following}: "
-            "this site's store was lost, or turned back to a backup"
-        )
-    if expected < confirmed:
-        raise ValueError(
-            f"it remembers {expected} envelopes of this site and has confirmed {confirmed}: "
-            "its store was lost, or turned back to a backup"
-        )

@@ -25,6 +25,9 @@ SIGNATURE_BYTES = 64
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names travel in file names, logs and other programs' configurations."""
 
+LAST_MOMENT = 253_402_300_799
+"""End of the year 9999: no date of a card or an envelope is later."""
+
 _CARD_DOMAIN = b"securefair card 1\0"
 _DIGITS = 60  # of a fingerprint that is read aloud: 199 bits
 
@@ -100,7 +103,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             (len(self.signing) == KEY_BYTES, "signing", len(self.signing), KEY_BYTES),
             (len(self.sealing) == KEY_BYTES, "sealing", len(self.sealing), KEY_BYTES),
             (
-                0 <= self.valid_from < self.valid_until < 2**40,
+                0 <= self.valid_from < self.valid_until <= LAST_MOMENT,
                 "valid_until",
                 self.valid_until,
                 "after valid_from",
@@ -203,8 +206,9 @@ def bytes_of(text: object) -> bytes:
 
 
 def utc(seconds: float) -> str:
-    """A moment as people write it."""
+    """A moment as people write it; the last one that a calendar has for what lies beyond."""
     import datetime
 
-    moment = datetime.datetime.fromtimestamp(int(seconds), tz=datetime.UTC)
+    within = int(min(max(seconds, 0), LAST_MOMENT))
+    moment = datetime.datetime.fromtimestamp(within, tz=datetime.UTC)
     return moment.strftime("%Y-%m-%d %H:%M UTC")

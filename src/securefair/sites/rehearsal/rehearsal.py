@@ -43,13 +43,13 @@ from securefair.sites.site.folder import (
     make_place,
 )
 from securefair.sites.site.records import SiteRecord, record_of
-from securefair.storage import Cost, Secret
+from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
 MAX_SITES = 8
 MAX_FAULTS = 0.2
 SECONDS_A_ROUND = 600.0
-CHEAP = Cost(log2_n=10)
+CHEAP = KeystoreCost(log2_n=10)
 """Of keystores that exist for minutes and hold nothing of worth."""
 
 FINE = 2.0**-18

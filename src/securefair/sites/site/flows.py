@@ -37,8 +37,8 @@ BESIDE: Mapping[str, Mapping[str, str]] = {
         "fate": NOTHING,  # refused are envelopes, before anything in them is opened
         "epoch": NOTHING,
         "expected": NOTHING,
-        "audit_count": NOTHING,
-        "audit_head": NOTHING,  # the recipient's own
+        "newest": NOTHING,  # the recipient's own envelopes
+        "before": NOTHING,
     },
 }
 """By what leaves, its fields: of `envelope.Header`, `notices.Notice` and `receipts.Receipt`."""

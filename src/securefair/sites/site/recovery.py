@@ -20,7 +20,7 @@ from securefair.errors import ConfigError, StorageError
 from securefair.protocol.ledger import EVERY_NUMBER, EVERY_OFFER, Account
 from securefair.protocol.saved_state import SavedState
 from securefair.sites.post.peers import PeerState, read_peer, write_peer
-from securefair.sites.post.streams import stream_of
+from securefair.sites.post.streams import LAST_EPOCH, stream_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.site import BLOB, HOST, MACHINE, STATE, stored_records
@@ -174,4 +174,9 @@ def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     tx.outbox.drop(stream)
     for item in list(tx.inbox.pending(stream)):
         tx.inbox.done(item)
-    write_peer(tx, peer, PeerState(epoch=max(epoch, known.epoch + 1), blocked=known.blocked))
+    following = max(epoch, known.epoch + 1)
+    # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
+    fresh = PeerState(
+        epoch=min(following, LAST_EPOCH), blocked=known.blocked or following > LAST_EPOCH
+    )
+    write_peer(tx, peer, fresh)

@@ -19,9 +19,11 @@ from securefair.errors import ConfigError, StorageError
 from securefair.protocol.stored import decode_memory
 from securefair.sites.couriers.folder import start_folder
 from securefair.sites.couriers.local import start_local
+from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
 from securefair.sites.post.port import Spoil, unspoilt
-from securefair.sites.post.post import Correspondence, Post
+from securefair.sites.post.post import Post
+from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.agreeing import check_agreement, kind_in, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
@@ -124,7 +126,7 @@ def open_site(
                 largest_frame=agreement.limits.largest_frame + 1,
             ),
             store,
-            time.time,
+            SteadyClock(),
             tick=0 if rehearsal is not None else settings.tick_seconds,
         )
         schedule = Schedule(

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import structs
 
 from securefair.report.html import FILE_NAME as PAGE
+from securefair.sites.post.clock import WRONG
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
 from securefair.sites.project.agreeing import disclosure_of, rounds_of
@@ -100,6 +101,11 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
             continue
         known = read_peer(tx, card.name)
         fault = known.fault
+        if not fault and known.ahead > WRONG:
+            fault = (
+                f"its clock, or this one, is wrong: its newest envelope is dated "
+                f"{known.ahead / WRONG:.0f} days after it came"
+            )
         if known.turned_back:
             fault = "its store was turned back: nothing of it is taken until it recovers"
         if known.blocked:

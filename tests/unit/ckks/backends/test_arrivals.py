@@ -81,53 +81,43 @@ def switching_key(digits):
     return np.stack(rows, axis=2)
 
 
-def pair_maps(units, outputs, inputs, samples):
-    return a_map(units if samples else 2 * units, inputs, 5), a_map(outputs, units, 6)
+def pair_maps(units, outputs, inputs):
+    return a_map(2 * units, inputs, 5), a_map(outputs, units, 6)
 
 
 @cache
-def pairs_one_by_one(units, outputs, inputs, digits, samples):
-    (inner, bias), (outer, constants) = pair_maps(units, outputs, inputs, samples)
+def pairs_one_by_one(units, outputs, inputs, digits):
+    (inner, bias), (outer, constants) = pair_maps(units, outputs, inputs)
     products, key = kernels.linear(inner, received(inputs), BASIS, bias), switching_key(digits)
-    if samples:
-        pairs.add_to_both_(products, bias, BASIS)
-        hidden = pairs.split(products, key, SPECIAL, BASIS)
-    else:
-        joined = pairs.join(*np.split(products, 2), BASIS)
-        hidden = (pairs.add_conjugates(joined, key, SPECIAL, BASIS),)
-    return [kernels.linear(outer, kernels.square(h, BASIS), BASIS, constants) for h in hidden]
+    joined = pairs.join(*np.split(products, 2), BASIS)
+    hidden = pairs.add_conjugates(joined, key, SPECIAL, BASIS)
+    return kernels.linear(outer, kernels.square(hidden, BASIS), BASIS, constants)
 
 
-@pytest.mark.parametrize("samples", [False, True], ids=["features", "samples"])
 @pytest.mark.parametrize(("units", "outputs"), [(1, 1), (7, 3), (24, 11)])
 # A key's digits are read after the first map, whose inputs are many or few.
 @pytest.mark.parametrize(("inputs", "digits"), [(1, 5), (1, 6), (SMALL, 5), (SMALL, 6), (LARGE, 5)])
-def test_maps_of_pairs_are_those_of_the_kernels_too(isa, samples, inputs, units, outputs, digits):
-    maps, key = pair_maps(units, outputs, inputs, samples), switching_key(digits)
-    expected = pairs_one_by_one(units, outputs, inputs, digits, samples)
+def test_maps_of_pairs_are_those_of_the_kernels_too(isa, inputs, units, outputs, digits):
+    maps, key = pair_maps(units, outputs, inputs), switching_key(digits)
+    expected = pairs_one_by_one(units, outputs, inputs, digits)
     arrived = arrive(*message(inputs), BASIS, None, Room())
     for _ in range(USES[inputs]):
-        found = arrived.apply_paired(maps, key, SPECIAL, samples=samples)
-        assert len(found) == len(expected) == 1 + samples
-        assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+        assert np.array_equal(arrived.apply_paired(maps, key, SPECIAL), expected)
 
 
 def test_maps_of_pairs_that_do_not_fit_are_refused():
     arrived = arrive(*message(SMALL), BASIS, None, Room())
     inner, outer, key = a_map(8, SMALL, 1), a_map(2, 4, 1), switching_key(5)
     wide = a_map(2, 8, 1)
-    for first, last, switch, samples in (
-        (a_map(8, SMALL - 1, 1), outer, key, False),
-        (inner, wide, key, False),
-        (a_map(9, SMALL, 1), outer, key, False),
-        (inner, outer, key[:4].copy(), False),
-        (inner, outer, key[:, :, :5].copy(), False),
-        (inner, outer, key, True),
-        (inner, wide, key[:4].copy(), True),
-        (a_map(8, SMALL - 1, 1), wide, key, True),
+    for first, last, switch in (
+        (a_map(8, SMALL - 1, 1), outer, key),
+        (inner, wide, key),
+        (a_map(9, SMALL, 1), outer, key),
+        (inner, outer, key[:4].copy()),
+        (inner, outer, key[:, :, :5].copy()),
     ):
         with pytest.raises(EncryptionError, match=r"weights|key|half"):
-            arrived.apply_paired((first, last), switch, SPECIAL, samples=samples)
+            arrived.apply_paired((first, last), switch, SPECIAL)
 
 
 def test_a_word_that_the_sampler_rejects_is_drawn_again(isa):
@@ -182,11 +172,11 @@ def frozen(x):
 def test_maps_and_keys_may_be_read_only():
     arrived = arrive(*message(SMALL), BASIS, None, Room())
     maps, key = (a_map(8, SMALL, 1), a_map(2, 4, 1)), switching_key(5)
-    (paired,) = arrived.apply_paired(maps, key, SPECIAL, samples=False)
+    paired = arrived.apply_paired(maps, key, SPECIAL)
     expected = arrived.apply(maps[:1]), paired
     maps = tuple((frozen(weights.astype(np.int32)), frozen(bias)) for weights, bias in maps)
     assert np.array_equal(arrived.apply(maps[:1]), expected[0])
-    (again,) = arrived.apply_paired(maps, frozen(key.copy()), SPECIAL, samples=False)
+    again = arrived.apply_paired(maps, frozen(key.copy()), SPECIAL)
     assert np.array_equal(again, expected[1])
 
 
@@ -198,7 +188,7 @@ def test_tensors_do_not_mix_with_what_arrived():
     assert error.value.where == "bias"
     maps = (weights, bias), outer
     with pytest.raises(EncryptionError, match="different devices") as error:
-        arrived.apply_paired(maps, torch.from_numpy(key), SPECIAL, samples=False)
+        arrived.apply_paired(maps, torch.from_numpy(key), SPECIAL)
     assert error.value.where == "key"
 
 

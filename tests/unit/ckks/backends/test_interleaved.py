@@ -17,11 +17,10 @@ from securefair.ckks.backends import (
 )
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.seal_context import seal_context
-from securefair.ckks.interleaving import element, interleave
+from securefair.ckks.interleaving import element, interleave, places_under
 from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
-from securefair.ckks.turning import places_under
 from securefair.errors import EncryptionError
 
 SPECS = {

@@ -118,31 +118,6 @@ def test_conjugates_are_seals_bit_for_bit_at_every_level(all_kernels, degree):
             assert ((conjugate + x[i]) % primes == found[i]).all()
 
 
-@pytest.mark.parametrize("degree", SPECS)
-def test_a_bias_is_moved_by_j_and_added_to_the_first_polynomials(all_kernels, degree):
-    basis = bases(degree)[0]
-    x, bias = residues(basis, 3, 2), np.ascontiguousarray(residues(basis, 3, seed=1)[..., 7])
-    before = x.copy()
-    pairs.add_to_both_(x, bias, basis)
-    primes = np.array(basis.primes)[:, None]
-    moved = bias[..., None].astype(np.int64) * j_of(basis) % primes
-    assert np.array_equal(x[:, 0], (before[:, 0] + moved) % primes)
-    assert np.array_equal(x[:, 1], before[:, 1])
-
-
-@pytest.mark.parametrize("degree", SPECS)
-def test_parts_add_up_to_twice_the_pair(all_kernels, degree):
-    """x + conj(x) + J (-J (x - conj(x))) = 2 x, whatever the key does."""
-    context, basis = context_of(degree), bases(degree)[0]
-    special = context.params.special_prime
-    whole = Basis(degree, (*context.params.primes, special))
-    key, x = residues(whole, len(basis), 2, seed=3), residues(basis, 3, 2)
-    first, second = pairs.split(x, key, special, basis)
-    assert np.array_equal(first, pairs.add_conjugates(x, key, special, basis))
-    moved = kernels.multiply_plain(second, np.stack([j_of(basis)] * 3), basis)
-    assert np.array_equal(kernels.add(first, moved, basis), kernels.add(x, x, basis))
-
-
 def test_seal_finds_the_key_where_it_looks_for_it():
     context, (_, public) = context_of(4096), keys_of(4096)
     loaded = seal_keys.load_galois_key(context, public.galois, seal_keys.conjugation(context))

@@ -8,7 +8,7 @@ import torch
 
 from securefair.ckks.backends import kernels, packing, pairs, residues
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.turning import places_under
+from securefair.ckks.interleaving import places_under
 from securefair.errors import EncryptionError
 from unit.ckks.backends.residues import BASIS, SPECIAL, N, random_residues
 
@@ -39,16 +39,8 @@ KERNELS = {
     "relinearize": lambda a: kernels.relinearize(a.three, a.key, SPECIAL, BASIS),
     "coefficients": lambda a: kernels.coefficients(a.x, [3, 700], BASIS),
     "conjugates": lambda a: pairs.add_conjugates(a.x, a.key, SPECIAL, BASIS),
-    "parts": lambda a: residues.concatenate(pairs.split(a.x, a.key, SPECIAL, BASIS)),
-    "second bias": lambda a: with_second_bias(a.x, a.bias),
     "join": lambda a: pairs.join(a.x, a.y, BASIS),
 }
-
-
-def with_second_bias(x, bias):
-    copy = residues.copied(x)
-    pairs.add_to_both_(copy, bias[:4], BASIS)
-    return copy
 
 
 def tensor(x):

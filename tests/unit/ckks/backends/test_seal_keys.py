@@ -245,7 +245,7 @@ def test_what_seal_refuses_does_not_stay_either():
 
 
 @pytest.mark.parametrize("backend", ["rns", "seal"])
-@pytest.mark.parametrize("packing", ["slots", "feature pairs", "sample pairs", "coefficients"])
+@pytest.mark.parametrize("packing", ["slots", "feature pairs", "coefficients"])
 def test_more_values_than_a_packing_holds_are_refused(backend, packing):
     meta = rules.fresh(PARAMS, count=1, limbs=2, log2_scale=20, bound=1.0, packing=packing)
     assert meta.width == (2048 if packing == "slots" else 4096)

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.exchange.student import Opened
+from support.agreements import agree
 
 pytestmark = pytest.mark.slow
 
@@ -22,18 +21,14 @@ RELEASES = [
 
 def first_round(hospitals, *, release="logits", basis="public", backend="clear"):
     """A run of one round without its own audit, and the teachers' models in it."""
-    agreed = Collaboration(
-        participants=tuple(own.name for own in hospitals),
-        spec=ExchangeSpec(
-            features=4,
-            classes=2,
-            samples=max(len(own.train) for own in hospitals),
-            hidden=0,
-            release=release,
-            basis=basis,
-            q=4,
-        ),
-        always_share=True,
+    agreed = agree(
+        "vpdl",
+        hospitals,
+        samples=max(len(own.train) for own in hospitals),
+        kind="linear",
+        release=release,
+        basis=basis,
+        q=4,
     )
     run = start_run(
         "vpdl",

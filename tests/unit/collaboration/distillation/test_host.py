@@ -2,11 +2,10 @@
 
 import pytest
 
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.host import PREPARED_AT_ONCE, DistillingHost
 from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.protocol.jobs import ImportPeer, PrepareKeysAndFeatures
+from support.agreements import agree
 
 MODEL = ModelConfig(kind="linear", local_epochs=1)
 
@@ -14,10 +13,8 @@ MODEL = ModelConfig(kind="linear", local_epochs=1)
 @pytest.fixture
 def hosts(hospitals):
     own = hospitals[:3]
-    spec = ExchangeSpec(
-        features=4, classes=2, samples=max(len(one.train) for one in own), hidden=0, q=6
-    )
-    agreed = Collaboration(participants=tuple(one.name for one in own), spec=spec)
+    samples = max(len(one.train) for one in own)
+    agreed = agree("cycle", own, samples=samples, kind="linear", q=6)
     return [DistillingHost(one, agreed, MODEL, seed=1, backend="rns") for one in own]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.kind import CYCLE, VPDL
 from securefair.collaboration.interface import PublicFacts
 from securefair.config import demo_config, override
@@ -34,9 +35,9 @@ class TestCollaboration:
         agreed = agreed_of(config)
         names = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
         assert agreed.participants == names
-        assert (agreed.temperature, agreed.lambda_0, agreed.forced_every) == (3.0, 7.0, 4)
+        assert (agreed.distillation, agreed.training) == (config.distillation, config.training)
         assert (agreed.rule.alpha, agreed.rule.tau_opt, agreed.rule.tau_max) == (0.25, 0.25, 0.75)
-        assert (agreed.local_steps, agreed.seed, agreed.always_share) == (2, 9, False)
+        assert (agreed.seed, agreed.always_share) == (9, False)
         spec = agreed.spec
         assert (spec.features, spec.classes, spec.samples) == (32, 2, 202)
         assert (spec.hidden, spec.q, spec.flooding_bits, spec.weight_bits) == (0, 20, 31, 10)
@@ -62,7 +63,8 @@ class TestCollaboration:
             setup_seconds=9.0,
         )
         agreed = CYCLE.agree(small(), facts, seed=0)
-        assert (agreed.round_seconds, agreed.setup_seconds) == (7.0, 9.0)
+        settings = agreed.machine_settings("a", 8, DisclosureLimits())
+        assert (settings.round_seconds, settings.setup_seconds) == (7.0, 9.0)
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums"])

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import (
@@ -32,21 +30,16 @@ from securefair.protocol.jobs import (
     PrepareQuery,
     Step,
 )
+from support.agreements import agree
 
 MODEL = ModelConfig(kind="linear", local_epochs=5)
 
 
 def agreed_on(hospitals, **changes):
-    spec = ExchangeSpec(
-        features=4,
-        classes=2,
-        samples=max(len(own.train) for own in hospitals),
-        hidden=changes.pop("hidden", 0),
-        release=changes.pop("release", "logits"),
-        q=6,
-    )
-    names = tuple(own.name for own in hospitals)
-    return Collaboration(participants=names, spec=spec, **({"local_steps": 3} | changes))
+    algorithm = "vpdl" if changes.pop("always_share", False) else "cycle"
+    settings = {"kind": "linear", "release": "logits", "q": 6, "local_steps": 3} | changes
+    samples = max(len(own.train) for own in hospitals)
+    return agree(algorithm, hospitals, samples=samples, **settings)
 
 
 def participant(own, agreed, model=MODEL, seed=1):
@@ -379,7 +372,7 @@ class TestStep:
 
 
 def test_heads_of_one_kind_may_differ_in_how_they_were_trained(hospitals):
-    agreed = replace(agreed_on(hospitals), lambda_0=1.0)
+    agreed = agreed_on(hospitals, lambda_0=1.0)
     short = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=0))
     long = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=9))
     short.train_alone()

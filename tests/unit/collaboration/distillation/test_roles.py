@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import ExchangeSpec
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import demo_config, override
@@ -12,6 +10,7 @@ from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.protocol.effects import Blame, Received
 from securefair.protocol.messages import Query
+from support.agreements import agree
 
 NAMES = ("North", "South", "East", "West")
 APART = {
@@ -104,6 +103,5 @@ def test_roles_that_make_no_sense_are_refused(changes):
 
 
 def test_reputations_need_both_roles():
-    spec = ExchangeSpec(features=4, classes=2, samples=24, hidden=0, q=6)
     with pytest.raises(ConfigError, match="no alignment"):
-        Collaboration(participants=NAMES, spec=spec, teachers=("North",))
+        agree("cycle", NAMES, samples=24, q=6, roles="apart", teachers=("North",))

@@ -2,16 +2,15 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.model.quantize import quantize_at
 from securefair.model.training import evaluate
 from securefair.simulation.network import Faults, Link
+from support.agreements import agree
 
 pytestmark = pytest.mark.slow
 
@@ -19,19 +18,15 @@ MODEL = ModelConfig(kind="linear", local_epochs=3)
 
 
 def start(hospitals, *, always_share=False, weight_bits=12, key_openings=64, **options):
-    agreed = Collaboration(
-        participants=tuple(own.name for own in hospitals),
-        spec=ExchangeSpec(
-            features=4,
-            classes=2,
-            samples=max(len(own.train) for own in hospitals),
-            hidden=0,
-            q=4,
-            weight_bits=weight_bits,
-        ),
-        always_share=always_share,
+    agreed = agree(
+        "vpdl" if always_share else "cycle",
+        hospitals,
+        samples=max(len(own.train) for own in hospitals),
+        kind="linear",
+        q=4,
+        weight_bits=weight_bits,
         key_openings=key_openings,
-        forced_every=2,
+        **({} if always_share else {"forced_every": 2}),
         round_seconds=10.0,
         setup_seconds=10.0,
     )

@@ -1,16 +1,15 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.weighing import UNKNOWN, Row
 from securefair.worth import mixing
+from support.agreements import agree
 
 NAMES = ("ann", "bea", "cem", "dan")
 
 
 def row_of(name="bea", **changes):
-    facts = {"participants": NAMES, "shape": (8,), "classes": 2, "network": "linear-head"}
-    return Row.start(GossipAgreement(**(facts | changes)), name)
+    return Row.start(agree("cycle-gossip", NAMES, shape=8, kind="linear", **changes), name)
 
 
 def test_a_row_is_that_of_the_matrix():

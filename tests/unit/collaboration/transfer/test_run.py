@@ -15,6 +15,8 @@ from securefair.simulation.network import Faults, Link
 
 pytestmark = pytest.mark.slow  # whole runs
 
+FITS = {1: "linear", 2: "quadratic"}
+
 
 def start(hospitals, agreement, backend="clear", **options):
     return start_transfer("transfer", hospitals, agreement, seed=3, backend=backend, **options)
@@ -104,7 +106,7 @@ class TestRenewal:
 
     def begun(self, make_hospitals, agree, opened, hospitals=None):
         hospitals = hospitals or make_hospitals()
-        agreed = agree(hospitals, opened=opened, patients=30)
+        agreed = agree(hospitals, opened=opened, samples=30)
         run = start(hospitals, agreed, disclosure=DisclosureLimits(fraction=None))
         list(run.rounds(1))
         return run
@@ -178,7 +180,7 @@ class TestRenewal:
     def renewing(self, make_hospitals, agree, opened):
         changed, (before, *others) = self.changed(make_hospitals), make_hospitals()
         data = [replace(changed, earlier=(before,)), *others]
-        agreed = agree(data, opened=opened, patients=30)
+        agreed = agree(data, opened=opened, samples=30)
         limits = DisclosureLimits(fraction=None)
         return start(data, agreed, renewals=["a"], disclosure=limits)
 
@@ -210,7 +212,7 @@ class TestRenewal:
 
     def test_a_limit_leaves_what_peers_said_before(self, make_hospitals, agree):
         hospitals = make_hospitals()
-        agreed = agree(hospitals, opened="mean", patients=30)
+        agreed = agree(hospitals, opened="mean", samples=30)
         run = start(hospitals, agreed)  # the first answer tells as much as the fit holds
         list(run.rounds(1))
         run.renew(self.changed(make_hospitals))
@@ -223,7 +225,7 @@ class TestRenewal:
         run = self.begun(make_hospitals, agree, "each")
         with pytest.raises(DataError, match="other features"):
             run.renew(make_hospitals(features=3)[0])
-        other = start(make_hospitals(), agree(make_hospitals(), opened="each", patients=30))
+        other = start(make_hospitals(), agree(make_hospitals(), opened="each", samples=30))
         other.restore(run.saved_state(), run.exchanges)
         with pytest.raises(ConfigError, match="is over"):
             other.renew(self.changed(make_hospitals))
@@ -273,7 +275,7 @@ class TestPrivateTeachers:
         self, make_hospitals, agree, classes, degree
     ):
         hospitals = make_hospitals(classes=classes)
-        agreed = agree(hospitals, opened="each", degree=degree)
+        agreed = agree(hospitals, opened="each", fit=FITS[degree])
         teachers = self.teachers(hospitals)
         run = start(hospitals, agreed, teachers=teachers)
         list(run.rounds(1))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.telling import opens, steps
 from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
+from support.agreements import agree
 from support.concluded import concluded
 
 CONFIG = parse_config('[run]\nname = "x"\n[data]\nsource = "heart"', source="test")
@@ -17,14 +17,7 @@ NAMES = ("a", "b", "c", "d", "e", "f")
 @pytest.mark.parametrize("opened", ["auto", "each", "mean"])
 def test_it_says_what_students_open(people, peers, opened):
     config = override(CONFIG, {"transfer.peers": peers, "transfer.opened": opened})
-    agreed = TransferAgreement(
-        participants=NAMES[:people],
-        features=3,
-        classes=2,
-        patients=9,
-        peers=peers,
-        opened=None if opened == "auto" else opened,
-    )
+    agreed = agree("transfer", NAMES[:people], shape=3, samples=9, peers=peers, opened=opened)
     assert opens(config, NAMES[:people]) == agreed.opens
 
 

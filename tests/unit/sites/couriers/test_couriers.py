@@ -23,6 +23,7 @@ class CountingPort:
         self.name, self.peers = name, (peer,)
         self.outbox = deque(range(count))
         self.taken = []
+        self.noted = []
         self.changed = threading.Condition()
         self.attempt = 0
 
@@ -52,6 +53,11 @@ class CountingPort:
                 self.taken.append(number)
                 self.changed.notify_all()
             return b"taken" + nonce if number < len(self.taken) else b""
+
+    def note(self, peer, reason):
+        with self.changed:
+            self.noted.append((peer, reason))
+            self.changed.notify_all()
 
     def wait_for(self, count):
         with self.changed:

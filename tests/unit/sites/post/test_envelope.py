@@ -4,12 +4,15 @@ from hypothesis import strategies as st
 
 from securefair.sites.post.envelope import (
     HEADER_BYTES,
+    LARGEST_COUNT,
     OVERHEAD,
     accept,
+    content_digest,
     digest_of,
     frame_of,
     read_header,
     seal,
+    statement,
 )
 from securefair.sites.post.refusals import Reason, RefusedError
 from securefair.sites.project.identity import Identity
@@ -42,6 +45,7 @@ def accepted(envelope, own=SOUTH, cards=CARDS, limit=LIMIT, now=NOW):
         project=PROJECT,
         cards=cards,
         now=now,
+        last=NOW + 100,
         limit=limit,
     )
 
@@ -52,7 +56,7 @@ def refusal(envelope, **changes):
     return caught.value.reason
 
 
-@given(st.binary(max_size=2000), st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
+@given(st.binary(max_size=2000), st.integers(0, LARGEST_COUNT), st.integers(0, 2**32 - 1))
 def test_what_was_sealed_is_opened(frame, sequence, round_number):
     envelope = sealed(frame, sequence=sequence, round=round_number)
     header = accepted(envelope)
@@ -110,20 +114,42 @@ def test_who_signs_what_another_sealed_gains_nothing():
     """South's friend west puts its own name and signature on north's envelope: it stays shut."""
     west = Identity.generate("west", now=NOW)
     theirs, own = sealed(b"secret"), sealed(b"secret", sender=west)
-    from securefair.sites.post.envelope import _statement
-
     stolen = theirs[HEADER_BYTES:-64]
     start = own[:HEADER_BYTES]
-    envelope = start + stolen + west.sign(_statement(start, stolen))
+    envelope = start + stolen + west.sign(statement(start, content_digest(stolen)))
     header = accepted(envelope, cards={west.card.fingerprint: west.card})
     with pytest.raises(RefusedError) as caught:
         frame_of(SOUTH, header, envelope)
     assert caught.value.reason is Reason.NOT_OPENABLE
 
 
-def test_a_clock_that_is_a_year_off_is_told_from_an_attack():
+def test_what_has_expired_is_told_from_an_attack():
     assert refusal(sealed(), now=NOW + 365 * 86_400) is Reason.EXPIRED
-    assert refusal(sealed(), now=NOW - 365 * 86_400) is Reason.EXPIRED
+
+
+def test_when_it_was_sent_is_not_judged():
+    """Its clock may be wrong, or this one: replays are told by sequence."""
+    assert accepted(sealed(sent=NOW + 365 * 86_400)).sent > NOW
+    assert accepted(sealed(), now=NOW - 365 * 86_400).sent == NOW
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"sent": 2**63},
+        {"sent": 2**64 - 1},
+        {"expires": NOW + 101},
+        {"expires": 2**64 - 1},
+        {"epoch": 2**64 - 1},
+        {"sequence": 2**64 - 1},
+        {"audit_count": 2**64 - 1},
+    ],
+)
+def test_what_cannot_be_is_refused_and_names_its_sender(lie):
+    with pytest.raises(RefusedError) as caught:
+        accepted(sealed(**lie))
+    assert caught.value.reason is Reason.IMPOSSIBLE
+    assert caught.value.sender == NORTH.card.fingerprint
 
 
 def test_an_oversized_envelope_is_refused_by_its_first_bytes():
@@ -138,7 +164,7 @@ def test_an_oversized_envelope_is_refused_by_its_first_bytes():
 
 def test_another_version_says_so():
     envelope = bytearray(sealed())
-    envelope[4] = 2
+    envelope[4] = 1
     assert refusal(bytes(envelope)) is Reason.OTHER_VERSION
 
 

@@ -1,79 +1,63 @@
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import ConfigError, PlanError
-from securefair.worth import ReputationRule
+from support.agreements import agree
 
 SPEC = ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=8)
-AGREED = Collaboration(participants=("ann", "bob", "cem"), spec=SPEC)
+NAMES = ("ann", "bob", "cem")
 
-CHANGES = {
-    "participants": ("ann", "bob", "dan"),
-    "spec": ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=9),
-    "rule": ReputationRule(alpha=0.6),
-    "always_share": True,
-    "forced_every": 6,
-    "temperature": 4.0,
-    "lambda_0": 49.0,
-    "prevalence": "teacher",
-    "local_steps": 6,
-    "round_seconds": 601.0,
-    "setup_seconds": 3601.0,
-    "seed": 1,
-    "key_bits": 32.0,
-    "key_openings": 32,
-}
+
+def agreed(algorithm="cycle", participants=NAMES, **settings):
+    return agree(algorithm, participants, **({"kind": "linear", "q": 8} | settings))
+
+
+AGREED = agreed()
 
 
 @pytest.mark.parametrize("participants", [(), ("ann",), ("ann", "ann"), ("ann", "bob", "ann")])
 def test_names_must_be_at_least_two_and_different(participants):
     with pytest.raises(ConfigError, match=r"^participants: .*at least two"):
-        Collaboration(participants=participants, spec=SPEC)
+        agreed(participants=participants)
 
 
 def test_an_impossible_spec_is_refused_at_once():
     with pytest.raises(PlanError, match=r"^q: "):
-        Collaboration(
-            participants=("ann", "bob"),
-            spec=ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=40),
-        )
+        agreed(q=40)
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums"])
 def test_releases_that_only_monitor_need_no_reputations(release):
-    spec = ExchangeSpec(features=4, classes=2, samples=40, hidden=0, release=release)
-    with pytest.raises(ConfigError, match=r"^spec.release: .*no reputation can be formed"):
-        replace(AGREED, spec=spec)
-    assert replace(AGREED, spec=spec, always_share=True).digest != AGREED.digest
+    with pytest.raises(ConfigError, match=r"^distillation.release: .*no reputation can be formed"):
+        agreed(release=release)
+    assert agreed("vpdl", release=release).digest != AGREED.digest
 
 
 class TestDigest:
     def test_equal_constants_have_equal_digests(self):
-        again = Collaboration(participants=("ann", "bob", "cem"), spec=SPEC)
-        assert AGREED.digest == again.digest
+        assert AGREED.digest == agreed().digest
         assert len(AGREED.digest) == 32
 
-    def test_every_constant_counts(self):
-        assert {*CHANGES, "teachers"} == set(vars(AGREED))
-        others = [replace(AGREED, **{name: value}).digest for name, value in CHANGES.items()]
-        apart = replace(AGREED, always_share=True, teachers=("ann",)).digest  # only with VPDL
-        assert len({AGREED.digest, *others, apart}) == len(CHANGES) + 2
-
-    def test_bounds_deep_inside_count_too(self):
-        tighter = ExchangeSpec(
-            features=4, classes=2, samples=40, hidden=0, q=8, bounds=HeadBounds(logit=31.0)
-        )
-        assert replace(AGREED, spec=tighter).digest != AGREED.digest
+    def test_what_is_no_section_counts(self):
+        others = [
+            agreed("vpdl"),
+            agreed(participants=("ann", "bob", "dan")),
+            agreed(seed=1),
+            agreed(shape=5),
+            agreed(classes=3),
+            agreed(samples=41),
+            agreed(round_seconds=601.0),
+            agreed(setup_seconds=3601.0),
+        ]
+        assert len({one.digest for one in (AGREED, *others)}) == len(others) + 1
 
     def test_the_order_of_names_counts(self):
         """Records are indexed by it."""
-        assert replace(AGREED, participants=("bob", "ann", "cem")).digest != AGREED.digest
+        assert agreed(participants=("bob", "ann", "cem")).digest != AGREED.digest
 
 
 class TestSpecFor:
@@ -93,7 +77,7 @@ class TestSpecFor:
 class TestBasisSeed:
     def test_it_depends_on_the_seed_alone(self):
         """One data epoch keeps one basis, whatever else is renegotiated."""
-        assert replace(AGREED, temperature=4.0).basis_seed == AGREED.basis_seed
+        assert agreed(temperature=4.0).basis_seed == AGREED.basis_seed
         assert replace(AGREED, seed=1).basis_seed != AGREED.basis_seed
 
 
@@ -108,12 +92,11 @@ class TestBasisSeed:
 )
 def test_who_signs_reads_how_many_samples_it_needs(changes, fewest):
     """Before it signs: a site with fewer would be refused when it checks its folder."""
-    spec = msgspec.structs.replace(SPEC, **changes)
-    agreed = replace(AGREED, spec=spec, always_share=True)
-    assert f"for sites with at least {fewest} training samples" in agreed.summary
-    assert plan_exchange(agreed.spec_for(fewest))
+    found = agreed("vpdl", **changes)
+    assert f"for sites with at least {fewest} training samples" in found.summary
+    assert plan_exchange(found.spec_for(fewest))
     with pytest.raises(PlanError):
-        plan_exchange(agreed.spec_for(fewest - 1))
+        plan_exchange(found.spec_for(fewest - 1))
 
 
 class TestLimits:
@@ -123,12 +106,9 @@ class TestLimits:
     )
     def test_they_admit_every_number_of_samples(self, release, basis):
         """Few samples may need larger parameters than many."""
-        spec = ExchangeSpec(
-            features=4, classes=2, samples=40, hidden=0, q=8, release=release, basis=basis
-        )
-        agreed = replace(AGREED, spec=spec, always_share=True)
-        limits = agreed.limits
-        plans = [plan_exchange(agreed.spec_for(samples)) for samples in (10, 20, 40)]
+        found = agreed("vpdl", release=release, basis=basis)
+        limits = found.limits
+        plans = [plan_exchange(found.spec_for(samples)) for samples in (10, 20, 40)]
         assert limits.public_key >= max(plan.public_key_bytes for plan in plans)
         assert limits.evaluation_keys >= max(plan.evaluation_key_bytes for plan in plans)
         assert limits.features >= max(plan.feature_bytes for plan in plans)

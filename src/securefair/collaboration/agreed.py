@@ -1,0 +1,111 @@
+"""What every agreement is made of: sections of the configuration, and facts that all know.
+
+A kind's agreement names the sections that it is about as fields, under their names in a
+configuration. A key of these sections is so part of it, and of its digest, without being written
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import msgspec
+
+from securefair.collaboration.interface import PublicFacts
+from securefair.config import RunConfig
+from securefair.config.base import Section
+from securefair.errors import ConfigError
+from securefair.protocol.messages import PROTOCOL_VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreedSections:
+    """Public constants; their digest is compared in the first message.
+
+    Attributes:
+        facts: what everyone knows of everyone.
+        seed: public; one for a data epoch.
+
+    Raises:
+        ConfigError: fewer than two participants, or two of one name.
+    """
+
+    facts: PublicFacts
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        names = self.participants
+        if len(set(names)) != len(names) or len(names) < 2:
+            raise ConfigError(
+                "a collaboration needs at least two participants of different names",
+                where="participants",
+                found=names,
+            )
+
+    @classmethod
+    def of(cls, config: RunConfig, facts: PublicFacts, *, seed: int, **own: Any) -> Self:
+        """What participants of a configuration agree on.
+
+        Args:
+            config: of which the agreement takes its sections.
+            facts: what everyone knows of everyone.
+            seed: public.
+            own: what the kind adds, or has in the place of a section.
+
+        Raises:
+            ConfigError, PlanError: as the agreement.
+        """
+        sections = {
+            one.name: getattr(config, one.name)
+            for one in fields(cls)
+            if one.name in RunConfig.model_fields
+        }
+        return cls(facts=facts, seed=seed, **(sections | own))
+
+    @property
+    def participants(self) -> tuple[str, ...]:
+        """Names, in the order of every record."""
+        return self.facts.participants
+
+    @property
+    def features(self) -> int:
+        """Of a sample that is a vector."""
+        return self.facts.shape[0]
+
+    @property
+    def classes(self) -> int:
+        """Of a sample's label."""
+        return self.facts.classes
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes over every constant and the version of the protocol."""
+        constants = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        encoded = msgspec.json.encode((PROTOCOL_VERSION, constants, *self._planned))
+        return hashlib.sha256(f"securefair {type(self).__name__}\0".encode() + encoded).digest()
+
+    @property
+    def _planned(self) -> tuple[str, ...]:
+        """What the digest covers besides."""
+        return ()
+
+    def check_samples(self, samples: int) -> None:
+        """Refuse a participant that brings more samples than the plan is for.
+
+        Raises:
+            ConfigError: it does.
+        """
+        if samples > self.facts.samples:
+            raise ConfigError(
+                "a participant has more samples than agreed",
+                where="samples",
+                found=samples,
+                expected=f"at most {self.facts.samples}",
+            )
+
+
+def _plain(value: object) -> object:
+    return value.agreed() if isinstance(value, Section) else value

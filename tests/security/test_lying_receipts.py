@@ -1,0 +1,162 @@
+"""A peer lies about this site's own store: in receipts, which it signs, and in epochs.
+
+Before, one signed receipt was believed: the site stopped, blamed itself and recommended `recover`,
+after which it answers nobody. Now only what this site has signed itself is proof.
+"""
+
+import pytest
+
+from securefair.sites.post.envelope import seal
+from securefair.sites.post.peers import read_peer
+from securefair.sites.post.quotes import NO_QUOTE, quote_of
+from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt
+from securefair.sites.post.streams import LAST_EPOCH
+from securefair.sites.site.recovery import recover_store
+from support.ends import NOW, PROJECT, WHO, End
+
+
+@pytest.fixture
+def town(tmp_path):
+    ends = [End(tmp_path, "north", ("south", "west")), End(tmp_path, "west", ("north", "south"))]
+    yield ends
+    for end in ends:
+        end.store.close()
+
+
+def receipt_of(parcel, **lie):
+    """What south signs of the parcel that north gave it."""
+    facts = {
+        "nonce": parcel[:NONCE_BYTES],
+        "project": PROJECT,
+        "by": WHO["south"].card.fingerprint,
+        "to": WHO["north"].card.fingerprint,
+        "fate": Fate.TAKEN,
+        "epoch": 0,
+        "expected": 1,
+        "newest": NO_QUOTE,
+        "before": NO_QUOTE,
+    }
+    return Receipt(**(facts | lie)).encode(WHO["south"])
+
+
+def vulnerable_step(expected, following):
+    """A copy of what a site did: it believed a peer about its own store."""
+    return expected > following  # -> fault, "run `securefair site recover`"
+
+
+def own_envelope(recipient="south", signer="north", **changes):
+    facts = {
+        "project": PROJECT,
+        "epoch": 0,
+        "sequence": 0,
+        "round": 0,
+        "sent": NOW,
+        "expires": NOW + 1000,
+        "audit_count": 0,
+        "audit_head": bytes(32),
+    }
+    return seal(WHO[signer], WHO[recipient].card, b"frame", **(facts | changes))
+
+
+LIES = {
+    "more than was made": {"expected": 1000},
+    "more than any site makes": {"expected": 2**64 - 1},
+    "turned back": {"fate": Fate.TURNED_BACK},
+    "less than it confirmed": {"expected": 0},
+    "an epoch that nobody reaches": {"epoch": 2**64 - 1},
+    "an audit log of 2^64 - 1 rows": {
+        "newest": quote_of(own_envelope(signer="west", audit_count=2**64 - 1))
+    },
+    "a quote that another signed": {"expected": 9, "newest": quote_of(own_envelope(signer="west"))},
+    "a quote for another": {
+        "expected": 9,
+        "newest": quote_of(own_envelope("west", sequence=8)),
+    },
+    "a quote of noise": {"expected": 9, "newest": bytes([7]) * len(NO_QUOTE)},
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES.keys())
+def test_a_lying_receipt_stops_nothing_but_its_own_pair(town, lie):
+    north, west = town
+    north.say("south", b"one", b"two")
+    parcel = north.post.pending("south", 0)
+    assert north.post.settle("south", receipt_of(parcel))  # an honest one first
+    for _ in range(20):
+        parcel = north.post.pending("south", 0)
+        north.post.settle("south", receipt_of(parcel, **lie))
+        assert north.post.fault is None
+    north.say("west", b"hello")
+    assert north.deliver(west)[0]
+    assert west.heard() == [b"hello"]
+    with north.store.view() as tx:
+        told = read_peer(tx, "south").fault
+        rows = len(list(tx.audit.rows()))
+    counted = {what for what in north.refused() if what.endswith(", south")}
+    assert told or counted  # the operator reads whose lie it was
+    assert "securefair site recover" not in told
+    assert rows <= 6  # twenty lies: their first and each doubling
+
+
+def test_the_vulnerable_step_believed_the_peer():
+    assert vulnerable_step(1000, following=2)
+
+
+def test_what_this_site_signed_and_forgot_is_proof(town):
+    """A backup that was put back: south quotes an envelope that north made after it."""
+    north, _ = town
+    north.say("south", b"one")
+    parcel = north.post.pending("south", 0)
+    forgotten = quote_of(own_envelope(sequence=1))
+    assert not north.post.settle("south", receipt_of(parcel, expected=2, newest=forgotten))
+    assert "signed by this site" in str(north.post.fault)
+    assert "securefair site recover" in str(north.post.fault)
+
+
+def test_an_envelope_of_a_higher_epoch_is_proof_as_well(town):
+    """A backup of before a recovery must not go on by the peer's epoch."""
+    north, _ = town
+    north.say("south", b"one")
+    parcel = north.post.pending("south", 0)
+    later = quote_of(own_envelope(epoch=NOW))
+    assert not north.post.settle("south", receipt_of(parcel, epoch=NOW, newest=later))
+    assert north.post.fault is not None
+
+
+def test_a_signed_head_of_another_audit_log_is_proof(town):
+    north, _ = town
+    north.say("south", b"one")
+    parcel = north.post.pending("south", 0)
+    assert north.post.settle("south", receipt_of(parcel, newest=quote_of(parcel[NONCE_BYTES:])))
+    with north.store.transaction() as tx:
+        tx.audit.append("written anew", {}, at="now")
+    north.say("south", b"two")
+    other = own_envelope(audit_count=1, audit_head=bytes([1]) * 32)
+    parcel = north.post.pending("south", 0)
+    assert not north.post.settle("south", receipt_of(parcel, before=quote_of(other)))
+    assert "audit log" in str(north.post.fault)
+
+
+def test_any_epoch_that_a_peer_may_claim_leaves_room_to_recover(town):
+    north, _ = town
+    north.say("south", b"one")
+    parcel = north.post.pending("south", 0)
+    north.post.settle("south", receipt_of(parcel, epoch=LAST_EPOCH))
+    with north.store.transaction() as tx:
+        assert read_peer(tx, "south").epoch == LAST_EPOCH
+        recover_store(tx, ("south", "west"), NOW)  # crashed at 2^64 - 1
+        assert read_peer(tx, "west").epoch == NOW
+        assert read_peer(tx, "south").blocked
+    north.say("west", b"recovered")
+    assert north.post.pending("west", 0) is not None
+
+
+def test_a_peer_that_renews_its_epoch_for_ever_does_not_fill_the_audit_log(town):
+    north, _ = town
+    for epoch in range(1, 200):
+        north.say("south", b"one")
+        parcel = north.post.pending("south", 0)
+        north.post.settle("south", receipt_of(parcel, epoch=epoch, expected=0))
+    with north.store.view() as tx:
+        assert len(list(tx.audit.rows())) <= 8
+        assert tx.outbox.next_sequence("south 199") == 0

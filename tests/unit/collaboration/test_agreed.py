@@ -1,0 +1,46 @@
+"""Every key of an agreement's sections is agreed on, unless it is everyone's own matter."""
+
+import warnings
+from dataclasses import fields, replace
+
+import pytest
+
+from securefair.config.base import Section
+from support.agreements import agree
+
+
+def agreed_keys(agreement):
+    sections = {one.name: getattr(agreement, one.name) for one in fields(agreement)}
+    return [
+        (name, key)
+        for name, section in sections.items()
+        if isinstance(section, Section)
+        for key in type(section).model_fields
+    ]
+
+
+@pytest.mark.parametrize("algorithm", ["transfer", "cycle", "cycle-gossip"])
+def test_every_key_of_a_section_counts_but_an_own_matter(algorithm):
+    agreement = agree(algorithm, "abcd", samples=100)
+    for name, key in agreed_keys(agreement):
+        section = getattr(agreement, name)
+        other = section.model_copy(update={key: "something else"})
+        # Without `__post_init__`, which would plan what nobody can.
+        changed = object.__new__(type(agreement))
+        vars(changed).update({one.name: getattr(agreement, one.name) for one in fields(agreement)})
+        vars(changed)[name] = other
+        if algorithm == "cycle-gossip":
+            vars(changed).update(alignment=agreement.alignment, sum_plan=agreement.sum_plan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # no such value is ever written
+            same = changed.digest == agreement.digest
+        assert same == (key in section.own_matter), (name, key)
+
+
+def test_a_key_that_says_its_default_is_no_other_agreement():
+    assert agree("transfer", "ab").digest == agree("transfer", "ab", peers=8).digest
+
+
+def test_the_seed_and_the_facts_count():
+    one = agree("transfer", "ab")
+    assert len({one.digest, replace(one, seed=1).digest, agree("transfer", "ac").digest}) == 3
