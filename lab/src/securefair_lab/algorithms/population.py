@@ -105,10 +105,10 @@ class Population(HeadLearners):
         """The teachers' logits on each student's samples, as released and made use of."""
 
         def received(student: ParticipantData, teacher: str) -> Logits:
-            logits = self.clip.applied(self._opened(state, student, teacher))
+            logits = self._opened(state, student, teacher)
             if self.prevalence == "own":
-                return own_prevalence(logits, student.train.labels, student.train.weights)
-            return logits
+                logits = own_prevalence(logits, student.train.labels, student.train.weights)
+            return self.clip.applied(logits)
 
         return {
             student.name: {
