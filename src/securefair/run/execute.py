@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
 from securefair.collaboration.controls import Control, ceiling_of
 from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.kept import table_rules
 from securefair.collaboration.kinds import AnyKind, kind_of_controls
 from securefair.config import RunConfig
 from securefair.data import ParticipantData, TableSpec
@@ -19,6 +18,7 @@ from securefair.data.table import class_names
 from securefair.errors import PlanError, SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
+from securefair.prediction.versions import versions
 from securefair.records import CEILING, STANDALONE, RoundRecord
 from securefair.report import Progress
 from securefair.run.callbacks import Callback, tell_models
@@ -26,14 +26,12 @@ from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
 from securefair.run.folder import SMALLER, write_run
-from securefair.run.kept import kept_models, table_rules
+from securefair.run.kept import kept_models
 from securefair.run.resolved import ResolvedRun, smaller_config
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
 from securefair.run.rounds import begun, run_rounds
 from securefair.user.participants import load_participants
-
-PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -222,17 +220,6 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     write_run(outcome, config, out, versions=versions())
     if is_unfinished(out):
         Checkpoint(out / UNFINISHED, resumed=False).remove()
-
-
-def versions() -> Mapping[str, str]:
-    """Versions of what computes here."""
-    found = {}
-    for package in PRINTED_PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found | {"Python": platform.python_version()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
