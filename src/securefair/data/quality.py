@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config.columns import code
 from securefair.data.cells import Column, Note, Table
 from securefair.data.identifying import are_dates, are_persons, heading_identifies
 from securefair.data.shape import MAX_LEVELS, Shape
-from securefair.data.table import code
 from securefair.errors import SecureFairError
 
 Array = NDArray[np.float64]
