@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from securefair.algorithms import Algorithm
 from securefair.records import RoundRecord
+from securefair.worth import Algorithm
 from securefair_lab.papers.code import code_behind
 
 if TYPE_CHECKING:
