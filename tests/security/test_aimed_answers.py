@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from securefair.exchange import learning
-from securefair.fairness.reputation import ReputationRule
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
+from securefair.worth.reputation import ReputationRule
 from security.victims import (
     CALM,
     COLUMN,

@@ -4,11 +4,11 @@ from functools import cache
 
 import numpy as np
 
-from securefair.algorithms.releases import ProjectionRelease
 from securefair.data.dataset import Samples
 from securefair.model.building import build_model
 from securefair.model.plausibility import IMPLAUSIBLE, Clip, SmoothPrior
 from securefair.model.prevalence import own_prevalence
+from securefair.model.projection import block_signs, public_indices, public_rows
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.training import (
     OptimizerConfig,
@@ -37,10 +37,12 @@ class Facts:
         y = (x @ true + 0.5 * rng.normal(size=PATIENTS) > 0).astype(np.int64)
         self.samples = Samples(x, y, 2)
         self.honest = np.column_stack([-x @ true, x @ true])
-        release = ProjectionRelease(q=64)
-        self.rows = release.rows(self.samples)
-        self.opened = Reconstructor(self.samples, self.rows, release.noise(self.rows))
-        self.prior = SmoothPrior(self.samples, self.rows, release.noise(self.rows))
+        ring, seed_of_rows = 8192, b"securefair"
+        self.rows = public_rows(
+            ring, public_indices(ring, 64, seed_of_rows), PATIENTS, block_signs(1, seed_of_rows)
+        )
+        self.opened = Reconstructor(self.samples, self.rows, 0.0)
+        self.prior = SmoothPrior(self.samples, self.rows, 0.0)
         head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
         self.trained = TrainState.start(head, OptimizerConfig())
         train_epochs(self.trained, self.samples, 40)

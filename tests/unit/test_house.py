@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "securefair"
 ROOMS, LAYERS = 30, 11
 LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
-AT_HOME = ("algorithms", "collaboration/kinds.py")
+AT_HOME = ("collaboration/kinds.py",)
 """Where names of algorithms may be compared, besides the folder of each kind."""
 
 

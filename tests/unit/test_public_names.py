@@ -18,6 +18,7 @@ import securefair.model
 import securefair.model.transfer
 import securefair.privacy
 import securefair.report
+import securefair.worth
 
 PACKAGES = (
     securefair,
@@ -27,6 +28,7 @@ PACKAGES = (
     securefair.model.transfer,
     securefair.privacy,
     securefair.report,
+    securefair.worth,
 )
 """Which load their names when they are first used."""
 

@@ -16,7 +16,6 @@ from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, StorageError
-from securefair.fairness.sharing import coin, private_coin
 from securefair.protocol.stored import decode_memory
 from securefair.sites.couriers.folder import start_folder
 from securefair.sites.couriers.local import start_local
@@ -58,6 +57,7 @@ from securefair.sites.site.site import (
 )
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 from securefair.storage.generation import advance
+from securefair.worth.sharing import coin, private_coin
 
 RECEIPTS = 20.0
 """Seconds that a site waits for the last receipts, after its last message may leave."""
