@@ -54,11 +54,12 @@ facts_of = cache(Facts)
 class Victim:
     """A student that distils from the attacker and from an honest peer, and then answers."""
 
-    def __init__(self, seed, clip, tested, *, prevalence="own"):
+    def __init__(self, seed, clip, tested, *, prevalence=None):
         facts = facts_of(seed)
         self.samples, self.honest, self.rows = facts.samples, facts.honest, facts.rows
         self.opened, self.prior = facts.opened, facts.prior
-        self.clip, self.tested, self.prevalence = clip, tested, prevalence
+        self.clip, self.tested = clip, tested
+        self.prevalence = prevalence or ("own" if tested else "teacher")
         self.state = facts.trained.copy()
         self.refused = 0
 

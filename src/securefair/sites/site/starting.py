@@ -70,10 +70,12 @@ class Rehearsal:
     Attributes:
         seed: of first weights and coins, so that the run can be compared with a simulation.
         spoil: what happens to hand-overs.
+        wall: clock of the machine.
     """
 
     seed: int
     spoil: Spoil = unspoilt
+    wall: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +122,8 @@ def open_site(
         data = own_samples(settings, project.terms, seed)
         check_same_samples(store, data)
         host = _host(data, project, agreement, store, keys, seed, settings.role)
+        wall = time.time if rehearsal is None else rehearsal.wall
+        clock = SteadyClock(wall)
         post = Post(
             Correspondence(
                 identity=identity,
@@ -129,12 +133,14 @@ def open_site(
                 largest_frame=agreement.limits.largest_frame + 1,
             ),
             store,
-            SteadyClock(),
+            clock,
+            shifted=lambda: clock.shifted,
             tick=0 if rehearsal is not None else settings.tick_seconds,
         )
         schedule = Schedule(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
+            wall=wall,
             linger=project.terms.project.round_seconds,
             receipts=RECEIPTS + settings.tick_seconds,
         )
