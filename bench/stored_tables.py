@@ -22,6 +22,7 @@ from stored_cells import (
     fields_of,
     level,
     markdown,
+    numbers,
     ours,
     papers,
     step,
@@ -229,6 +230,40 @@ def graphs() -> str:
     return table("", ["budget"], lines, columns)
 
 
+def synergy() -> str:
+    """What training with one peer, and with both, is worth to the first participant."""
+    lines = [
+        Line([str(method), str(peers)], {"method": method, "peers": peers})
+        for method, peers in fields_of("dpfl-appendixa", "method", "peers")
+        if peers is not None
+    ]
+    columns = [Column("accuracy of P1", ours("P1")), Column("gain of P1", ours("gain of P1"))]
+    return table("dpfl-appendixa", ["method", "with"], lines, columns)
+
+
+COSTS = ("dpfl-figure8", "dpfl-figure9", "dpfl-figure10", "dpfl-figure11")
+ROUNDS, PEOPLE = 12, 20  # of DPFL at size cpu
+
+
+def costs() -> str:
+    """Models that one participant receives, by the stored graphs and by the formula's two terms.
+
+    The preparation receives everyone's model twice where a budget cuts it into batches, and once
+    where it does not. A round receives those of the initial graph.
+    """
+    heads = ("preparation, at most", "a round, on average", f"in all, T = {ROUNDS}")
+    rows = [["B_c", *heads, "T B_c + N", "everyone in every round, T N"]]
+    for (label, _), (name, most) in zip(
+        BUDGETS, zip(COSTS, (PEOPLE - 1, 4, 2, 1), strict=True), strict=True
+    ):
+        sparsity = numbers(name, {}).numbers["initial sparsity"].ours
+        peers = (1 - sparsity / 100) * PEOPLE - 1
+        first = (1 if label == "none" else 2) * (PEOPLE - 1)
+        found = (f"{first}", f"{peers:.1f}", f"{first + ROUNDS * peers:.0f}")
+        rows.append([f"{most}", *found, f"{ROUNDS * most + PEOPLE}", f"{ROUNDS * PEOPLE}"])
+    return markdown(rows)
+
+
 def permuted() -> str:
     """Links of the honest that go to participants with other labels."""
     lines = [
@@ -303,6 +338,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     ),
     "dpfl-table5": partial_and_repeated,
     "dpfl-figure8": graphs,
+    "dpfl-costs": costs,
+    "dpfl-appendixa": synergy,
     "dpfl-figure3": permuted,
 }
 
