@@ -19,10 +19,10 @@ from securefair_lab.algorithms import NetworkPopulation, Standalone
 from securefair_lab.data.division import divide
 from securefair_lab.data.partition import CountsPartitioner
 from securefair_lab.papers.algorithms import FedAvg, FineTuned
+from securefair_lab.papers.algorithms.checkpoints import chosen_accuracy
 from securefair_lab.papers.dpfl_methods import dpfl_experiment
 from securefair_lab.papers.dpfl_settings import CIFAR10, SCALES, Scale, source
-from securefair_lab.papers.experiment import Claim, Contender, Finished, Row, Size
-from securefair_lab.papers.measures import chosen_accuracy
+from securefair_lab.papers.experiment import Claim, Contender, Fields, Finished, Row, Size
 
 HELD: tuple[Mapping[int, int], ...] = (
     {0: 50, 4: 50, 6: 50, 8: 50},
@@ -93,7 +93,7 @@ def _groups(size: Size, data: Path | None) -> list[Contender]:
     scale = alone.scale
     averaged = FedAvg(local_epochs=scale.local_epochs)
     tuned = FineTuned(of=averaged, rounds=scale.rounds, epochs=2 * scale.local_epochs)
-    setting = {"dataset": CIFAR10, "split": "Appendix A", "n": len(HELD)}
+    setting: Fields = {"dataset": CIFAR10, "split": "Appendix A", "n": len(HELD)}
     result = [
         Contender(
             fields={**setting, "method": "Local Only", "peers": None},
