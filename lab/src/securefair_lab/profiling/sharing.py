@@ -17,18 +17,15 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
-from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import EncryptedRun
-from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.training import optimizer_of
+from securefair.collaboration import PublicFacts, optimizer_of
+from securefair.collaboration.distillation import DistillationAgreement, EncryptedRun, ModelConfig
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.profiling.dry_exchange import dry_exchange, synthetic
-from securefair.profiling.measure import Stopwatch
+from securefair.profiling import Stopwatch, synthetic
+from securefair.profiling.dry_exchange import dry_exchange
 from securefair.records import RoundRecord
 from securefair_lab.profiling.fit import linear_fit
 from securefair_lab.profiling.sharing_records import (

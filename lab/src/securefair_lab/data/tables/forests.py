@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.data.dataset import Samples
-from securefair.data.table import Numeric, TableSpec, Target
+from securefair.data import Numeric, Samples, TableSpec, Target
 from securefair_lab.data.folder import DataFile, read_arrays
 from securefair_lab.data.pool import DataSet, pool_of
 from securefair_lab.data.tables.reading import read_samples
