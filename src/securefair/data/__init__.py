@@ -76,15 +76,6 @@ if TYPE_CHECKING:
     from securefair.data.split import stratified_rows as stratified_rows
     from securefair.data.split import stratified_split as stratified_split
     from securefair.data.table import (
-        Binary as Binary,
-    )
-    from securefair.data.table import (
-        Categorical as Categorical,
-    )
-    from securefair.data.table import (
-        Numeric as Numeric,
-    )
-    from securefair.data.table import (
         TableSpec as TableSpec,
     )
     from securefair.data.table import (
