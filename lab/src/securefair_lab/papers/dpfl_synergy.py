@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.data.dataset import ParticipantData
+from securefair.data import ParticipantData
 from securefair_lab.algorithms import NetworkPopulation, Standalone
 from securefair_lab.data.division import divide
 from securefair_lab.data.partition import CountsPartitioner

@@ -14,7 +14,7 @@ from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.transfer import ROUNDS, telling
+from securefair.collaboration.transfer import telling
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
@@ -104,7 +104,7 @@ class TransferKind(Kind["TransferAgreement"]):
 
     def rounds(self, config: RunConfig) -> int:
         """One exchange, and one for every participant whose patients change."""
-        return ROUNDS + len(config.renewals)
+        return telling.ROUNDS + len(config.renewals)
 
     def start(
         self,
