@@ -1,6 +1,6 @@
 import pytest
 
-from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.config import DisclosureSection
 from securefair.errors import ConfigError
 
 
@@ -38,13 +38,13 @@ def test_whoever_is_asked_asks_back(make_hospitals, agree):
 
 def test_machines_get_what_was_agreed(make_hospitals, agree):
     agreed = agree(make_hospitals())
-    settings = agreed.machine_settings("b", DisclosureLimits(student_total=7))
+    settings = agreed.machine_settings("b", DisclosureSection(student_total=7))
     assert settings.gossip.neighbours == ("a", "c", "d")
     assert (settings.gossip.min_senders, settings.gossip.missing) == (2, 1)
     assert settings.gossip.senders["c"] == ("a", "b", "d")
     assert settings.disclosure.student_total == 7
     assert (
-        agree(make_hospitals("ab")).machine_settings("b", DisclosureLimits()).gossip.min_senders
+        agree(make_hospitals("ab")).machine_settings("b", DisclosureSection()).gossip.min_senders
         == 1
     )
 
