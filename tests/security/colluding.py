@@ -15,12 +15,12 @@ from securefair.errors import SecureFairError
 from securefair.protocol.effects import Begin, Blame, Done, Expired, Failed, Received, Run, Send
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
+    Answer,
+    Ask,
     Hello,
+    Key,
     Keys,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
 )
 
 
@@ -91,18 +91,20 @@ class Together:
     def ask(self, teacher, student, round, attempt, senders, request):
         """Ask for a share of a sum."""
         honest = self.honest[teacher]
-        asked = ShareRequest(round, attempt, senders, request)
+        asked = Ask(round, attempt, request, 0, senders)
         for reply in honest.tell(student, asked):
-            if isinstance(reply, Share):
+            if isinstance(reply, Answer):
                 what = student, round, attempt, senders, request
                 now = teacher, honest.host.version
                 fit = self.fits.setdefault(reply.payload, now)  # equal bytes are of the same fit
                 self.shares[what][teacher] = fit
+                if not reply.summed:
+                    self.sums.append([fit])
 
     def reveal(self, teacher, student, round, attempt):
         """Ask for the key of the share that was made last; note a sum that this opens."""
-        replies = self.honest[teacher].tell(student, ShareReveal(round, attempt))
-        if not any(isinstance(reply, ShareKey) for reply in replies):
+        replies = self.honest[teacher].tell(student, Reveal(round, attempt))
+        if not any(isinstance(reply, Key) for reply in replies):
             return
         for what, shares in self.shares.items():
             if what[:3] == (student, round, attempt) and teacher in shares:

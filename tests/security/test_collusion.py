@@ -8,6 +8,7 @@ a sum is one row, and of an honest hospital they must know no combination of its
 
 import dataclasses
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,16 +24,16 @@ from securefair.errors import LedgerError
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
-    AskSum,
+    AnswerAsk,
+    Answered,
     Imported,
     ImportPeer,
     KeyReleased,
-    MakeShare,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
+    Questions,
     ReleaseKey,
-    ShareMade,
-    SumAsked,
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
@@ -76,15 +77,15 @@ class Averager:
             case ImportPeer():
                 return Imported()
             case Adapt():
-                neighbours = self.machine.settings.gossip.neighbours
+                neighbours = self.machine.settings.sums.neighbours
                 return Adapted(dict.fromkeys(neighbours, 1.0))
-            case AskSum():
-                return SumAsked({})
-            case MakeShare():
+            case PrepareAsk():
+                return Questions({})
+            case AnswerAsk():
                 self._shares, closed = share_message(
-                    self._shares, self._sum(job), self.name, job.request, lambda: b"a model"
+                    self._shares, self._sum(job), self.name, job.payload, lambda: b"a model"
                 )
-                return ShareMade(closed)
+                return Answered(closed)
             case ReleaseKey():
                 self._shares, key = release(self._shares, self._sum(job))
                 return KeyReleased(key)
@@ -99,8 +100,8 @@ def unrestricted(host):
     settings = host.machine.settings
     names = sorted({host.name, *host.machine.memory.peers})
     senders = {name: tuple(other for other in names if other != name) for name in names}
-    gossip = dataclasses.replace(settings.gossip, senders=senders, missing=None)
-    host.machine.settings = dataclasses.replace(settings, gossip=gossip)
+    sums = dataclasses.replace(settings.sums, senders=senders, missing=None)
+    host.machine.settings = dataclasses.replace(settings, sums=sums)
 
 
 class GivenByStudent(Given):
@@ -241,11 +242,34 @@ class TestTransfer:
     def test_single_answers_are_as_many_as_the_ledger_says(self):
         agreement = agreed("abc")
         assert agreement.opens == "each"
-        for size in (1, 2):
-            for known in runs(agreement, size):
-                for name, count in known.known_of().items():
-                    ledger = known.honest[name].host.ledger
-                    assert count * agreement.numbers_of(5) <= ledger.total
+        for together in (["a"], ["a", "b"]):
+            honest = transferring(agreement, together, None)
+            known = Together(together, honest)
+            for round in range(ROUNDS):
+                for name, one in honest.items():
+                    one.begin(round)
+                    for student in together:
+                        for number in (0, 0, 1):
+                            known.ask(name, student, round, 0, (), question(number))
+                    one.host.renew(replace(one.host.data, train=patients(round + 50)))
+            for name, count in known.known_of().items():
+                ledger = known.honest[name].host.ledger
+                assert 0 < count <= len(known.sums) // len(honest)
+                assert len(known.sums) * agreement.numbers_of(5) == sum(
+                    one.host.ledger.total for one in honest.values()
+                )
+                assert count * agreement.numbers_of(5) <= ledger.total
+
+    def test_a_sum_and_a_single_answer_are_not_to_be_had_of_one_teacher(self):
+        for opened in ("mean", "each"):
+            agreement = agreed("abcd", opened=opened)
+            (one,) = transferring(agreement, ["a", "b", "c"], None).values()
+            one.begin(0)
+            asked = Together(["a", "b", "c"], {"d": one})
+            senders = () if opened == "mean" else ("b", "c", "d")
+            asked.ask("d", "a", 0, 0, senders, question())
+            assert len(one.blamed) == 1
+            assert not asked.sums
 
 
 def averaging(agreement, together, weaken):

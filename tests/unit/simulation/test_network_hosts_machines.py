@@ -24,8 +24,8 @@ from securefair.protocol.effects import (
 )
 from securefair.protocol.jobs import (
     RESULT_OF,
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Job,
     OpenAnswer,
     Opened,
@@ -115,7 +115,7 @@ def result(job: Job) -> Result:
     match job:
         case PrepareKeysAndFeatures():
             return Prepared(Keys(0, bytes(100), bytes(1000)), Features(0, 50, bytes(1000), b""))
-        case AnswerQuery():
+        case AnswerAsk():
             return Answered(bytes(100))
         case OpenAnswer(score=score):
             return Opened(0.75 if score else None)

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from securefair.averaging.gathering import Gathering
-from securefair.averaging.shares import Share
-from securefair.protocol.jobs import MakeShare
+from securefair.averaging.shares import Answer
+from securefair.protocol.jobs import AnswerAsk
 from securefair.protocol.ledger import DisclosurePolicy, Ledger, Release
-from securefair.protocol.messages import ShareRequest
+from securefair.protocol.messages import Ask
 from securefair.protocol.states import ReceivingState, RoundState, SendingState
 from securefair.protocol.stored import decode_memory, encode_memory
 from securefair.protocol.turn import Averaging, Memory, Sending, Sum
@@ -17,7 +17,7 @@ from securefair.storage import Store
 POLICY = DisclosurePolicy(
     release=Release.LOGITS, classes=2, rows=3, teacher_parameters=50, fraction_per_version=None
 )
-ASKED = ShareRequest(3, 1, ("SEALED", "me"), b"?")  # a hospital may have any name
+ASKED = Ask(3, 1, b"?", 0, ("SEALED", "me"))  # a hospital may have any name
 
 
 def renamed(value, names):
@@ -37,7 +37,7 @@ def renamed(value, names):
     ],
 )
 def test_a_memory_of_format_1_is_read(before, after, tmp_path):
-    job = MakeShare("ann", 3, 1, ("SEALED", "me"), b"?")
+    job = AnswerAsk("ann", 3, 1, b"?", ("SEALED", "me"))
     memory = Memory(
         ledger=Ledger(POLICY),
         peers={},
@@ -53,7 +53,7 @@ def test_a_memory_of_format_1_is_read(before, after, tmp_path):
         "RECEIVING": "GATHERING",
         "CLOSED": "SEALED",
         "Sending": "Contributing",
-        "MakeShare": "Contribute",
+        "AnswerAsk": "Contribute",
         after.name: before,
     }
     today = msgspec.msgpack.decode(encode_memory(memory)[0])
@@ -69,7 +69,7 @@ def test_a_memory_of_format_1_is_read(before, after, tmp_path):
             assert decode_memory(tx.memory.get("machine"), {}.__getitem__) == memory
             kept = msgspec.msgpack.decode(tx.memory.get("host share ann 3"))
     assert kept["closed"] == b"bytes"
-    assert set(kept) == set(Share.__dataclass_fields__)
+    assert set(kept) == set(Answer.__dataclass_fields__)
 
 
 def test_a_store_without_a_machine_stays_as_it_is(tmp_path):
@@ -80,5 +80,5 @@ def test_a_store_without_a_machine_stays_as_it_is(tmp_path):
 
 def test_a_share_that_a_site_keeps_has_those_names():
     gathering = Gathering.of(bytes(32), 0, "ann", ("bea", "cem"))
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(Share(gathering, b"", b"", b"")))
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(Answer(gathering, b"", b"", b"")))
     assert set(kept) == {"gathering", "request", "closed", "key", "released"}
