@@ -29,10 +29,10 @@ from rich.console import Console
 
 from securefair.cli.ending import errors
 from securefair.data.cache import cached_array, content_key
-from securefair.metrics import accuracy, balanced_accuracy
 from securefair.model.folded import activation_ranges
 from securefair.model.networks import balanced_by_values, fold
 from securefair.model.quantize import quantize
+from securefair.worth import accuracy, balanced_accuracy
 from securefair_lab.data.images import (
     ImageSet,
     load_cifar10,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from securefair.algorithms import tuned
 from securefair.cli import app
 from securefair.run.folder import read_result
+from securefair.worth import tuned
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

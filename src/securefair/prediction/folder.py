@@ -25,6 +25,9 @@ from securefair.storage.files import PRIVATE_FOLDER, write_private
 
 T = TypeVar("T")
 
+MODELS = "models"
+"""Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
+
 RECORD, WEIGHTS = "model.json", "model.safetensors"
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError, SecureFairError
-from securefair.fairness.sharing import coin
 from securefair.protocol.codec import Limits, decode, encode
 from securefair.protocol.effects import (
     Begin,
@@ -33,6 +32,7 @@ from securefair.protocol.jobs import Job, PrepareKeysAndFeatures, Result
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import DOWN, UP
 from securefair.simulation.network import Network
+from securefair.worth.sharing import coin
 
 
 class Hosted(Protocol):

@@ -87,14 +87,18 @@ def test_an_option_of_projections_is_refused_for_another_release(command, option
 
 
 @pytest.mark.parametrize(
-    "command",
-    [("plan", *SHAPE), ("profile", "scale"), ("profile", "scale", "--of", "transfer")],
-    ids=" ".join,
+    ("command", "refusal"),
+    [
+        (("plan", *SHAPE), "q: out of range (found 0,"),
+        (("profile", "scale"), "q: out of range (found 0,"),
+        (("profile", "scale", "--of", "transfer"), "transfer.q: a value cannot be used (found 0,"),
+    ],
+    ids=str,
 )
-def test_no_numbers_are_refused_and_do_not_become_the_default(command):
+def test_no_numbers_are_refused_and_do_not_become_the_default(command, refusal):
     result = call(*command, "--q", "0")
     assert result.exit_code == 2
-    assert "securefair: q: out of range (found 0," in result.stderr
+    assert refusal in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@ import pytest
 
 from securefair.config import demo_config, load_config, override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError
+from securefair.prediction.versions import versions
 from securefair.records import RoundRecord
 from securefair.report import read_json_lines
-from securefair.run.execute import run_experiment, versions, write_outcome
+from securefair.run.execute import run_experiment, write_outcome
 from securefair.run.folder import read_result
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from securefair.algorithms import Algorithm
 from securefair.records import RoundRecord
+from securefair.worth import Algorithm
 from securefair_lab.papers.code import code_behind
 
 if TYPE_CHECKING:

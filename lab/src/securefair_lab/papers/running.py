@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from securefair.algorithms.network_population import NetworkPopulation
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.run.resumable import ReferenceRun
 from securefair.run.rounds import run_rounds
+from securefair_lab.algorithms.network_population import NetworkPopulation
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import (
     Contender,
     Experiment,
