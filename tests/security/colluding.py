@@ -44,7 +44,8 @@ class Honest:
             for name in self.machine.memory.peers:
                 hello = Hello(PROTOCOL_VERSION, self.machine.settings.collaboration, None)
                 self.tell(name, hello)
-                self.tell(name, Keys(0, self.publics[name], b""))
+                if self.machine.settings.needs_keys:
+                    self.tell(name, Keys(0, self.publics[name], b""))
         while self.machine.memory.state.name != "IDLE":  # nobody answers it
             self._do(self.machine.handle(Expired(round)))
 
@@ -96,10 +97,12 @@ class Together:
             if isinstance(reply, Answer):
                 what = student, round, attempt, senders, request
                 now = teacher, honest.host.version
-                fit = self.fits.setdefault(reply.payload, now)  # equal bytes are of the same fit
-                self.shares[what][teacher] = fit
-                if not reply.summed:
-                    self.sums.append([fit])
+                if reply.summed:
+                    fit = self.fits.setdefault(reply.payload, now)  # equal bytes, the same fit
+                    self.shares[what][teacher] = fit
+                elif teacher not in self.shares[what]:
+                    self.shares[what][teacher] = now
+                    self.sums.append([now])
 
     def reveal(self, teacher, student, round, attempt):
         """Ask for the key of the share that was made last; note a sum that this opens."""

@@ -252,13 +252,11 @@ class TestTransfer:
                         for number in (0, 0, 1):
                             known.ask(name, student, round, 0, (), question(number))
                     one.host.renew(replace(one.host.data, train=patients(round + 50)))
+            assert len(known.sums) == ROUNDS * len(honest) * len(together)
             for name, count in known.known_of().items():
+                assert count == ROUNDS  # fits, since its patients changed
                 ledger = known.honest[name].host.ledger
-                assert 0 < count <= len(known.sums) // len(honest)
-                assert len(known.sums) * agreement.numbers_of(5) == sum(
-                    one.host.ledger.total for one in honest.values()
-                )
-                assert count * agreement.numbers_of(5) <= ledger.total
+                assert ledger.total == count * len(together) * agreement.numbers_of(5)
 
     def test_a_sum_and_a_single_answer_are_not_to_be_had_of_one_teacher(self):
         for opened in ("mean", "each"):

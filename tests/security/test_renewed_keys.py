@@ -76,7 +76,7 @@ def test_no_number_of_messages_makes_a_participant_renew_its_own_keys():
     asked_often(stage, left.extend)
     former = sum(ROUND_BITS for effect in left if type(effect).__name__ == "Send")
     assert former > 3 * ROUND_BITS
-    assert stage.machine.ledger.accounts["bea"].key_bits <= ROUND_BITS
+    assert stage.machine.ledger.accounts["bea"].bits <= ROUND_BITS
     stage.replied(1, bea=0.5, cem=0.5)
     for job in list(stage.machine.memory.running.values()):
         stage.fail(job)

@@ -173,8 +173,8 @@ MESSAGE_TYPES: tuple[type[Message], ...] = (
 )
 
 UP: tuple[type[Message], ...] = (Ask, Reveal)
-DOWN: tuple[type[Message], ...] = (Answer, Decline, Key, Offer)
-"""What a student says to a teacher about an exchange, and a teacher to a student."""
+DOWN: tuple[type[Message], ...] = (Answer, Key, Offer)
+"""What a student asks a teacher, and what comes back."""
 
 
 def name_of(message_type: type[Message]) -> str:

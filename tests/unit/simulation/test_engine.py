@@ -88,7 +88,7 @@ class TestRound:
         assert set(log.sizes) == {(n, k) for n in "abc" for k in "abc" if n != k}
         for (student, teacher), size in log.sizes.items():
             sent = network.traffic
-            assert size.up == sent[student, teacher, "query"].bytes
+            assert size.up == sent[student, teacher, "ask"].bytes
             assert size.down == sent[teacher, student, "answer"].bytes
         assert engine.round(1).sizes.keys() <= log.sizes.keys()  # each round has its own log
 
@@ -198,6 +198,6 @@ class TestFaults:
 
     def test_an_oversized_message_is_refused_before_it_is_decoded(self, make_engine, agreed):
         engine, network = make_engine()
-        network.send("c", "a", b"\x01\x05" + bytes(10 * agreed.limits.answer))
+        network.send("c", "a", b"\x01\x0e" + bytes(10 * agreed.limits.answer))
         ((_, blame),) = engine.round(0).blames
         assert "too long" in blame.reason

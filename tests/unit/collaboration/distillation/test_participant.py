@@ -87,7 +87,7 @@ def constant(odds):
     return head
 
 
-def ask(student, teacher, round=0, exchange=0, predictions=b""):
+def ask(student, teacher, round=0, predictions=b""):
     return teacher.run(AnswerAsk(student.name, round, 0, predictions)).payload
 
 
@@ -308,7 +308,7 @@ class TestOpening:
     @pytest.mark.parametrize("release", ["loss", "class_sums"])
     def test_releases_that_only_monitor_teach_nothing(self, release, pair):
         student, teacher = pair(release=release, always_share=True)
-        predictions = student.run(PrepareAsk(0)).payload
+        predictions = student.run(PrepareAsk(0, 0, ("teacher",))).payloads["teacher"]
         payload = ask(student, teacher, predictions=predictions)
         assert student.run(OpenAnswer("b", 0, payload, False, 1.0)).reputation is None
         opened = student.rounds[0].opened["b"]
