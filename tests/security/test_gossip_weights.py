@@ -302,7 +302,7 @@ def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
         epochs.append(introduction.key_epoch)
         told[epochs[-1]] = asker.machine.ledger.accounts[ATTACKER].bits
     totals = [0.0, *told.values()]
-    assert max(after - before for before, after in zip(totals, totals[1:], strict=False)) <= 16
+    assert max(after - before for before, after in itertools.pairwise(totals)) <= 16
     assert epochs == sorted(epochs)
     assert epochs[-1] == 5  # two alignments a key, with their offers, if one of them failed
     assert not run.problems

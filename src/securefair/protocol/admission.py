@@ -72,7 +72,7 @@ def begin(turn: Turn) -> None:
     """Greet (in later rounds: remind) every peer whose upload is not there; make the own one."""
     for name, peer in turn.memory.peers.items():
         awaited = _INCOMPLETE if turn.settings.imports_from(name) else (AdmissionState.STRANGER,)
-        if peer.introduction.state in awaited:
+        if not peer.introduction.greeted or peer.introduction.state in awaited:
             turn.greet(name)
         _send_upload(turn, name)
     upload = turn.memory.upload

@@ -46,11 +46,15 @@ from securefair.protocol.states import (
 class Introduction:
     """What a peer has sent to introduce itself, and what has been sent to it.
 
+    `greeted` says that this participant has said Hello to it, which it may hear of before it begins
+    a round itself.
+
     `keys` and `features` are held until they are imported, their fingerprints for as long as the
     keys last; `samples` and `data_epoch` are those of the features, `key_epoch` of the keys.
     """
 
     state: AdmissionState = ADMISSION.initial
+    greeted: bool = False
     hello: Hello | None = None
     keys: Keys | None = None
     features: Features | None = None
@@ -215,7 +219,8 @@ class Turn:
 
     def greet(self, name: str) -> None:
         """Say Hello to a peer, or again, to remind it that its upload is not there."""
-        settings = self.settings
+        settings, introduction = self.settings, self.peer(name).introduction
+        self.set_introduction(name, replace(introduction, greeted=True))
         self.send(name, Hello(PROTOCOL_VERSION, settings.collaboration, settings.guarantee))
 
     def run(self, job: Job) -> None:
