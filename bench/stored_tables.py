@@ -12,10 +12,26 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from page import PageOption, replace_tables, run_script
-from stored_cells import EVERYONE, Column, Line, fields_of, level, ours, papers, step, table
+from scipy import stats
+from stored_cells import (
+    EVERYONE,
+    Column,
+    Found,
+    Line,
+    Show,
+    fields_of,
+    level,
+    markdown,
+    numbers,
+    ours,
+    papers,
+    step,
+    table,
+)
 from stored_cycle import CYCLE
 
-from securefair_lab.papers.stored import stored_result
+from securefair_lab.papers.stored import stored_names, stored_result
+from securefair_lab.papers.verdicts import VERDICTS
 
 CFFL_METHODS = (
     ("Standalone", "Standalone", None, None),
@@ -80,6 +96,26 @@ def forest_steps(experiment: str, participants: int) -> str:
     for n in range(1, participants):
         one = f"{n}->{n + 1}"
         columns += [Column(f"{one}: ours", step(one)), Column("paper", papers(one))]
+    return table(experiment, ["data"], by_data(experiment), columns)
+
+
+def network_steps(experiment: str, participants: int) -> str:
+    """The same of networks' errors, with the interval of 95 % and a t-test over seeds."""
+
+    def show(metric: str) -> Show:
+        def shown(found: Found) -> str:
+            each = found.numbers[metric].each
+            test = stats.ttest_1samp(each, 0)
+            low, high = test.confidence_interval(0.95)
+            p = f"{test.pvalue:.1g}" if test.pvalue >= 0.0001 else "< 0.0001"
+            return f"{ours(metric)(found)} ({low:.1f} to {high:.1f}; p {p})"
+
+        return shown
+
+    columns = []
+    for n in range(1, participants):
+        one = f"{n}->{n + 1}"
+        columns += [Column(f"{one}: ours", show(one)), Column("paper", papers(one))]
     return table(experiment, ["data"], by_data(experiment), columns)
 
 
@@ -194,6 +230,40 @@ def graphs() -> str:
     return table("", ["budget"], lines, columns)
 
 
+def synergy() -> str:
+    """What training with one peer, and with both, is worth to the first participant."""
+    lines = [
+        Line([str(method), str(peers)], {"method": method, "peers": peers})
+        for method, peers in fields_of("dpfl-appendixa", "method", "peers")
+        if peers is not None
+    ]
+    columns = [Column("accuracy of P1", ours("P1")), Column("gain of P1", ours("gain of P1"))]
+    return table("dpfl-appendixa", ["method", "with"], lines, columns)
+
+
+COSTS = ("dpfl-figure8", "dpfl-figure9", "dpfl-figure10", "dpfl-figure11")
+ROUNDS, PEOPLE = 12, 20  # of DPFL at size cpu
+
+
+def costs() -> str:
+    """Models that one participant receives, by the stored graphs and by the formula's two terms.
+
+    The preparation receives everyone's model twice where a budget cuts it into batches, and once
+    where it does not. A round receives those of the initial graph.
+    """
+    heads = ("preparation, at most", "a round, on average", f"in all, T = {ROUNDS}")
+    rows = [["B_c", *heads, "T B_c + N", "everyone in every round, T N"]]
+    for (label, _), (name, most) in zip(
+        BUDGETS, zip(COSTS, (PEOPLE - 1, 4, 2, 1), strict=True), strict=True
+    ):
+        sparsity = numbers(name, {}).numbers["initial sparsity"].ours
+        peers = (1 - sparsity / 100) * PEOPLE - 1
+        first = (1 if label == "none" else 2) * (PEOPLE - 1)
+        found = (f"{first}", f"{peers:.1f}", f"{first + ROUNDS * peers:.0f}")
+        rows.append([f"{most}", *found, f"{ROUNDS * most + PEOPLE}", f"{ROUNDS * PEOPLE}"])
+    return markdown(rows)
+
+
 def permuted() -> str:
     """Links of the honest that go to participants with other labels."""
     lines = [
@@ -209,7 +279,42 @@ def permuted() -> str:
     return table("dpfl-figure3", ["division", "flippers"], lines, columns)
 
 
+def verdicts() -> str:
+    """What the seeds tell of every claim of every stored result."""
+    rows = [["experiment", "seeds", *VERDICTS]]
+    for name in stored_names():
+        stored = stored_result(name)
+        if stored.claims:
+            told = [
+                [own.claim for own in stored.claims if own.verdict == verdict]
+                for verdict in VERDICTS
+            ]
+            cells = [". ".join(words) if words else "" for words in told]
+            rows.append([f"`{name}`", str(stored.seeds), *cells])
+    return markdown(rows)
+
+
+def made_by() -> str:
+    """On which processors stored results were made, and of how many that is not known."""
+    stored = {name: stored_result(name) for name in stored_names()}
+    rows = [["processor", "widest instructions", "results"]]
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, own in stored.items():
+        where = {(one.processor, one.kernels) for one in own.origins} or {("not stored", "")}
+        for one in sorted(where):
+            found.setdefault(one, []).append(name)
+    for (processor, kernels), names in sorted(found.items()):
+        shown = ", ".join(f"`{name}`" for name in names)
+        rows.append([processor, kernels, f"{len(names)}: {shown}"])
+    lacking = [name for name, own in stored.items() if not all(n.each for n in own.numbers)]
+    shown = ", ".join(f"`{name}`" for name in lacking)
+    rows.append(["single seeds not stored", "", f"{len(lacking)}{': ' if shown else ''}{shown}"])
+    return markdown(rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    "made-by": made_by,
+    "verdicts": verdicts,
     "cffl-table1": partial(cffl, "cffl-table1", "fairness"),
     "cffl-table2": partial(cffl, "cffl-table2", "max_accuracy"),
     "cffl-figure3": cffl_classes,
@@ -219,6 +324,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "fairsl-figure9": partial(levels, "fairsl-figure9"),
     "fairsl-table6": partial(forest_steps, "fairsl-table6", 4),
     "fairsl-figure10": partial(levels, "fairsl-figure10"),
+    "fairsl-table2": partial(network_steps, "fairsl-table2", 3),
+    "fairsl-table3": partial(network_steps, "fairsl-table3", 4),
     "fairsl-levels": network_levels,
     **CYCLE,
     "dpfl-table1": dpfl_accuracies,
@@ -231,6 +338,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     ),
     "dpfl-table5": partial_and_repeated,
     "dpfl-figure8": graphs,
+    "dpfl-costs": costs,
+    "dpfl-appendixa": synergy,
     "dpfl-figure3": permuted,
 }
 

@@ -16,6 +16,7 @@ from securefair_lab.papers.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
 from securefair_lab.papers.cycle_rates import CYCLE_RATES
 from securefair_lab.papers.cycle_tables import CYCLE_TABLES
 from securefair_lab.papers.dpfl_figures import DPFL_FIGURES
+from securefair_lab.papers.dpfl_synergy import DPFL_SYNERGY
 from securefair_lab.papers.dpfl_tables import DPFL_TABLES
 from securefair_lab.papers.experiment import Experiment
 from securefair_lab.papers.fairsl_tables import FAIRSL_TABLES
@@ -46,6 +47,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
                 *MEAN_ESTIMATION,
                 *DPFL_TABLES,
                 *DPFL_FIGURES,
+                DPFL_SYNERGY,
                 *CFFL_TABLES,
                 *FAIRSL_TABLES,
                 *CONTROLS,

@@ -1,6 +1,6 @@
 """Train a reference network and write its weights.
 
-    python examples/train_network.py mnist --data FOLDER --out mnist.npz
+    python lab/examples/train_network.py mnist --data FOLDER --out mnist.npz
 
 FOLDER holds mnist.npz, cifar10.npz or ham10000.npz, as `securefair.data.images` describes them, or
 for `fashion` a folder fashion-mnist with its four files: Debian's package dataset-fashion-mnist

@@ -1,10 +1,10 @@
 """Train private heads on features of the frozen extractor, and say how good they are.
 
     pip install 'securefair[vision]'
-    python examples/train_on_features.py --data FOLDER --cache CACHE
+    python lab/examples/train_on_features.py --data FOLDER --cache CACHE
 
 FOLDER holds cifar10.npz. Features of 7,000 images take some minutes the first time; afterwards
-they come from the cache. Compare examples/train_network.py, which trains on pixels.
+they come from the cache. Compare lab/examples/train_network.py, which trains on pixels.
 """
 
 from __future__ import annotations

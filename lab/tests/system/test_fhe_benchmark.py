@@ -14,7 +14,7 @@ from securefair import plan_exchange
 from securefair_lab.data.images import load_mnist
 from support import processes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "bench" / "fhe_benchmark"
 DATA = Path(os.environ.get("SECUREFAIR_DATA", "")) / "mnist.npz"
 
