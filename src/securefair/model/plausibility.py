@@ -15,7 +15,7 @@ twice that is a chi-squared number with one degree of freedom for each class but
 over the patients is compared with a bound that draws from the prior exceed once in 1,000 answers;
 trained models, which are smoother than the prior, stay far below it.
 
-What it cannot see: an aimed part that is small beside the whole (`aimed_answers` has figures).
+What it cannot see: an aimed part that is small beside the whole (`aimed` has figures).
 `Clip` bounds what that may do. Few released numbers tell little: below some 24 nothing is ever
 refused.
 """
@@ -44,27 +44,6 @@ SIZES = tuple(2.0**k for k in range(-10, 11))
 """Of logits, that an answer may have."""
 FINE_SIZES = 2.0 ** (np.arange(-40, 41) / 4)
 """The same in finer steps: a patient is judged by the size of all."""
-
-
-_REPEATED = ((14, 57), (32, 62), (80, 88))
-"""Rounds, and per cent of binary features read right by then: by 1, 4 and 12 pairs of aimed parts
-of size 0.3, of 40 patients of the four hospitals of the demonstration, by the default plan."""
-
-
-REFUSED = (
-    "of answers with a part of 10 logits at one patient 100 % are refused, of 3 logits 99 %, of "
-    "1 logit 51 %, of 0.3 none"
-)
-"""On the same hospitals; tests/security/test_plausibility_rates.py holds these figures."""
-
-
-def aimed_answers(rounds: int) -> str:
-    """How many aimed answers are refused, and what the others tell in so many rounds."""
-    read = next((share for until, share in _REPEATED if rounds <= until), _REPEATED[-1][1])
-    return (
-        f"{REFUSED}; repeated, these tell a binary feature right in {read} % of cases in {rounds} "
-        "rounds (guessing: 50 %)"
-    )
 
 
 class SmoothPrior:

@@ -23,7 +23,7 @@ from securefair.config import (
     TrainingSection,
 )
 from securefair.errors import ConfigError
-from securefair.model.plausibility import REFUSED
+from securefair.model.aimed import REFUSED
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy, Release

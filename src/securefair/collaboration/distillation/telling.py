@@ -13,7 +13,7 @@ from securefair.collaboration.telling import (
 )
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.plausibility import aimed_answers
+from securefair.model.aimed import aimed_answers
 from securefair.records import PrivacyResult, RunResult
 
 
