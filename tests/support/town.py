@@ -15,7 +15,8 @@ from securefair.sites.post.post import Post
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.site.notes import Notes
-from securefair.sites.site.site import SCOPE, Schedule, Site, stored_records
+from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.site import SCOPE, Site, stored_records
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from support.populations import overlapping
