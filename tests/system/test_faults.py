@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
+from securefair.simulation.engine import Engine
 
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
-from securefair.collaboration.distillation.run import EncryptedRun, start_run
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import Answered, AnswerQuery, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features
-from securefair.simulation.engine import Engine
-from securefair.simulation.network import Faults, Link, Network
+from securefair.sites.couriers.memory import Faults, Link, Network
 from support.agreements import agree
+from support.simulated import EncryptedRun, start_run
 
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
@@ -94,7 +94,7 @@ class TestNetwork:
         answered = 0
         for number in range(ROUNDS):
             log = run.engine.round(number)
-            assert sorted(log.summaries) == sorted(run.engine.participants)
+            assert sorted(log.summaries) == sorted(run.hosts)
             assert log.failures == []
             # Keys that overtake a Hello, or whose Hello is lost, are refused until the next round.
             strangers = [b for _, b in log.blames if "has not said Hello yet" in b.reason]
@@ -302,7 +302,7 @@ class TestParticipants:
         agreed = collaboration_of(data)
         names = list(agreed.participants)
         run = run_of([honest(own, agreed) for own in data], agreed)
-        model = run.engine.participants[names[0]].train_state.model
+        model = run.hosts[names[0]].train_state.model
         model.output_weights.data.mul_(1e4)
         records = list(run.rounds(2))
         assert not any(row[0] for row in records[0].answered)

@@ -6,8 +6,8 @@ A run writes into `OUT/unfinished/`, and removes that folder when its results ar
     checkpoint.json                  what the run depends on besides: its data and software
     seed-S.ALGORITHM.*               how far an algorithm of a seed has come (`run.entry`)
 
-Participants that exchange bytes have their stores there, as sites have, and their keys in them: this
-process has everybody's data besides. Folders are for their owner only, and go with the run.
+Participants that exchange bytes have their stores there, as sites have, and their keys in them:
+this process has everybody's data besides. Folders are for their owner only, and go with the run.
 """
 
 from __future__ import annotations

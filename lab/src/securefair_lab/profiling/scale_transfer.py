@@ -21,13 +21,16 @@ import numpy as np
 from securefair.ckks.threads import set_threads
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.run import start_transfer
+from securefair.collaboration.transfer.host import TransferHost
+from securefair.collaboration.transfer.observer import TransferObserver
 from securefair.config import EncryptionSection, ModelSection, TransferSection, defaults
 from securefair.config.loading import checked_section
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, EncryptionError
 from securefair.profiling.head import describe_machine
 from securefair.profiling.transfer_prices import TransferPoint, TransferProfile
+from securefair.sites.simulation.run import SimulatedRun
+from securefair.sites.simulation.town import Town
 
 PARTICIPANTS = (4, 6, 8, 10)
 HELD_OUT = 12
@@ -151,7 +154,9 @@ def _measured(agreed: TransferAgreement, backend: str) -> tuple[float, int]:
     """
     hospitals = _synthetic(agreed)
     started = time.process_time()
-    run = start_transfer("transfer", hospitals, agreed, seed=0, backend=backend)
+    hosts = {own.name: TransferHost(own, agreed, seed=0, backend=backend) for own in hospitals}
+    town = Town(list(hosts), lambda name, _: hosts[name], agreed, seed=0)
+    run = SimulatedRun(town, TransferObserver("transfer", backend, agreed))
     records = list(run.rounds(1))
     seconds = time.process_time() - started
     answers = sum(map(sum, records[0].answered))

@@ -21,7 +21,6 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import EncryptedRun
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
@@ -30,6 +29,7 @@ from securefair.errors import ConfigError
 from securefair.profiling.dry_exchange import dry_exchange, synthetic
 from securefair.profiling.measure import Stopwatch
 from securefair.records import RoundRecord
+from securefair.sites.simulation.run import SimulatedRun
 from securefair_lab.profiling.fit import linear_fit
 from securefair_lab.profiling.sharing_records import (
     CycleCost,
@@ -130,7 +130,7 @@ class _Finished:
 class _Run:
     """A run under way."""
 
-    run: EncryptedRun
+    run: SimulatedRun
     participants: list[WatchedParticipant]
     records: list[RoundRecord] = field(default_factory=list)
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.participant import ModelConfig, Participant
-from securefair.collaboration.distillation.run import EncryptedRun
-from securefair.collaboration.simulated import network_between
+from securefair.collaboration.distillation.host import DistillingHost
+from securefair.collaboration.distillation.observer import DistillationObserver
+from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.data.dataset import ParticipantData
 from securefair.profiling.measure import Clock
 from securefair.protocol.jobs import (
@@ -22,7 +22,8 @@ from securefair.protocol.jobs import (
     PrepareQuery,
     Result,
 )
-from securefair.simulation.engine import Engine
+from securefair.sites.simulation.run import SimulatedRun
+from securefair.sites.simulation.town import Town
 
 AS_TEACHER = (ImportPeer, AnswerQuery)
 AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
@@ -31,7 +32,7 @@ UNLIMITED = DisclosureLimits(fraction=None)
 """A profile asks what answers cost: the ledger counts them and refuses none."""
 
 
-class WatchedParticipant(Participant):
+class WatchedParticipant(DistillingHost):
     """A participant whose jobs are timed.
 
     With `reputation`, whatever it thinks of a teacher it reports that reputation instead. Machine,
@@ -87,8 +88,8 @@ def start_watched(
     backend: str,
     reputation: float | None = None,
     clock: Clock = time.perf_counter,
-) -> tuple[EncryptedRun, list[WatchedParticipant]]:
-    """An encrypted run before its first round, as `start_run` makes them.
+) -> tuple[SimulatedRun, list[WatchedParticipant]]:
+    """An encrypted run before its first round, as any is.
 
     Returns:
         The run, and its participants.
@@ -107,13 +108,7 @@ def start_watched(
     ]
     for participant in participants:
         participant.train_alone()
-    network = network_between(participants, seed=seed)
-    run = EncryptedRun(
-        algorithm=name,
-        collaboration=collaboration,
-        engine=Engine(participants, collaboration, network, seed=seed),
-        network=network,
-        audit=None,
-        backend=backend,
-    )
-    return run, participants
+    people = {own.name: own for own in participants}
+    town = Town(list(people), lambda name, _: people[name], collaboration, seed=seed)
+    observer = DistillationObserver(name, backend, collaboration, audit=False)
+    return SimulatedRun(town, observer), participants

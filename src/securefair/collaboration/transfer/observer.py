@@ -55,7 +55,7 @@ class TransferObserver(Observer[TransferHost]):
             changed = self.renewals[round - ROUNDS]
             hosts[changed.name].renew(changed)
         self._asking = [name for name, own in hosts.items() if own.asks]
-        for name in self._asking:
+        for name in self._asking if round else ():
             hosts[name].notes = TransferNotes()
         return bool(self._asking)
 

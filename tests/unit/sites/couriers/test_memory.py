@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import ConfigError, LocalProtocolError
 from securefair.records import TrafficRow
-from securefair.simulation.network import Delivery, Faults, Link, Network, Traffic
+from securefair.sites.couriers.memory import Delivery, Faults, Link, Network, Traffic
 
 NAMES = ("ann", "bea", "cem")
 
