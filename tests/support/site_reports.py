@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from securefair.metrics.interval import wilson
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import Taught
 from securefair.records import RoundRecord
 from securefair.report.site import OWN, SiteFacts, SitePeer, SiteRound
+from securefair.worth.interval import wilson
 
 PEERS = ("south", "west", "hill")
 ROUNDS = 7

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "securefair"
 ROOMS, LAYERS = 30, 11
 LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
-AT_HOME = ("algorithms", "collaboration/kinds.py")
+AT_HOME = ("collaboration/kinds.py",)
 """Where names of algorithms may be compared, besides the folder of each kind."""
 
 
@@ -67,9 +67,7 @@ def test_no_algorithm_is_compared_outside_its_kind(name):
 
 
 OTHERWISE = {
-    "config/__init__.py": "a module",
     "config/run.py": "the default",
-    "model/transfer/__init__.py": "a function",
 }
 """Where a name of an algorithm stands as a text, which is no reason to compare it."""
 
@@ -221,7 +219,7 @@ NO_LIBRARY_ERROR = {
     "ckks/backends/seal_context.py": {"TypeError"},
     "ckks/lattice.py": {"ValueError"},
     "ckks/primes.py": {"ValueError"},
-    "collaboration/gossip/run.py": {"LookupError"},
+    "collaboration/gossip/observer.py": {"LookupError"},
     "config/writing.py": {"TypeError"},
     "privacy/randomness.py": {"ValueError"},
     "profiling/cost.py": {"ValueError"},

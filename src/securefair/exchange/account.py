@@ -17,9 +17,10 @@ import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, most_bits, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
-from securefair.errors import DataError, LedgerError
+from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
 from securefair.storage import Access, Amount, Ledger, Limits, Store
+from securefair.storage.connection import DATABASE
 
 SCOPE = "answers"
 
@@ -115,12 +116,22 @@ class Account:
         store: folder of a store, which several processes may share; None: in memory.
         create: make a store where there is none. Not for a teacher that told something before: an
             account that is gone must not begin at zero.
+
+    Raises:
+        StorageError: the store is missing, or cannot be used.
     """
 
-    def __init__(self, store: Path | None, *, create: bool = True) -> None:
+    def __init__(self, store: Path | None, *, create: bool = False) -> None:
         self._folder = store
         self._memory = Store.in_memory() if store is None else None
         if store is not None:
+            if not create and not (store / DATABASE).exists():
+                raise StorageError(
+                    "there is no store in this folder",
+                    where=str(store),
+                    hint="A teacher that has told nothing yet makes one with create_store=True; "
+                    "an account that is gone must not begin at zero",
+                )
             # Usable at all?
             Store.open(store, access=Access.SHARED, create=create, wait_s=WAIT_SECONDS).close()
 

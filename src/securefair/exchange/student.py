@@ -56,7 +56,9 @@ class Opened:
         plausibility: how much likelier a smooth function of the features explains the numbers than
             unrelated logits do, in nats; `model.plausibility.IMPLAUSIBLE` and less is no model's
             answer. None where it was not tested: no logits, thousands of them, or a student that
-            was loaded.
+            was loaded. A constant is smooth, and so is whatever it was made of: a teacher can put
+            one patient's feature there. Before you train on logits and answer others, take off
+            each class's mean over the samples, as `sf.collaborate` does.
     """
 
     released: Array

@@ -54,6 +54,7 @@ class Teacher(Answerer):
             few patients tell more of the model. None: a quarter of the agreed number.
         store: folder of a durable account, which several processes may share; None keeps account
             in memory, as long as this object lives.
+        create_store: make that folder where it is missing, for a teacher that has told nothing yet.
         max_numbers, max_bits: most numbers, and bits, to one caller over the account's life. None:
             one answer of what was agreed, by the plan that this side makes of it, and more while
             all together stay below the numbers that determine the model and the student's samples
@@ -69,7 +70,7 @@ class Teacher(Answerer):
         PlanError: a network without `agreed`: bounds of a stranger's choice would make refusals
             tell what the network computes for its owner's own samples.
         LedgerError: a limit is negative, or not a number.
-        StorageError: the store cannot be used.
+        StorageError: the store cannot be used, or is missing without `create_store`.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Teacher(Answerer):
         min_flooding_bits: int = defaults.MIN_FLOODING_BITS,
         min_samples: int | None = None,
         store: str | Path | None = None,
+        create_store: bool = False,
         max_numbers: float | None = None,
         max_bits: float | None = None,
         total_numbers: float | None = None,
@@ -98,7 +100,7 @@ class Teacher(Answerer):
             max_numbers=max_numbers, max_bits=max_bits, total_numbers=total_numbers
         )
         self._store = None if store is None else Path(store).absolute()
-        self._account = Account(self._store)
+        self._account = Account(self._store, create=create_store)
 
     def save(
         self,
@@ -172,7 +174,7 @@ class Teacher(Answerer):
         place = state.store if store is None else store
         if place is not None:
             teacher._store = Path(place).absolute()
-            teacher._account = Account(teacher._store, create=False)
+            teacher._account = Account(teacher._store)
         return teacher
 
     def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:

@@ -129,6 +129,7 @@ def collaborate(
     agreement = kind.agree(config, PublicFacts.of(data), seed=seed)
     task = Task(
         config=config,
+        kinds={algorithm: kind},
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,

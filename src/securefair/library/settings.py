@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from securefair.collaboration.kinds import kind_of, kinds_of, refuse_unread
+from securefair.collaboration.kinds import kind_of, refuse_unread
 from securefair.config import RunConfig, kinds_keys
 from securefair.config.base import Section
 from securefair.config.keys import in_sections
@@ -64,6 +64,6 @@ def settings(
     config = checked_settings(
         {"run": run | table.pop("run", {}), "data": data, **table}, source=SOURCE
     )
-    kinds_of(config)
+    kind.check(config)
     refuse_unread(config)
     return config

@@ -15,7 +15,6 @@ from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.stored import Function
 from securefair.records import (
     CEILING,
@@ -34,6 +33,7 @@ from securefair.records import (
     TrafficRow,
 )
 from securefair.run.scores import class_counts, scores_of
+from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from securefair.algorithms.algorithm import Algorithm
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.state import NotStorableError, decode_state, encode_state
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.records import ExchangeRecord, RoundRecord
+from securefair.worth.algorithm import Algorithm
 
 
 class Learning(Protocol):

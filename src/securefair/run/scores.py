@@ -9,13 +9,13 @@ import numpy as np
 
 from securefair.config import defaults
 from securefair.data import ParticipantData
-from securefair.metrics import confusion
-from securefair.metrics.bootstrap import Scored, ScoredPredictions, ScoreSummary
-from securefair.metrics.interval import Interval
-from securefair.metrics.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
-from securefair.metrics.reliability import reliability
 from securefair.model.stored import Function, logits_of, probabilities_of
 from securefair.records import MetricResult, Reliability
+from securefair.worth import confusion
+from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
+from securefair.worth.interval import Interval
+from securefair.worth.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
+from securefair.worth.reliability import reliability
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""

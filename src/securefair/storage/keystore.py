@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from securefair.errors import LedgerError, StorageError
 from securefair.storage.files import locked_folder, read_private, write_private
-from securefair.storage.secret import Secret
+from securefair.storage.secret import Secret, no_core_file
 
 _MAGIC = b"SFKEYS\x00\x01"
 _HEADER = struct.Struct("<8sBBB16s12s")
@@ -77,6 +77,7 @@ class Keystore:
     """
 
     def __init__(self, path: Path, key: Secret, cost: KeystoreCost, salt: bytes) -> None:
+        no_core_file()
         self.path = path
         self._key = key
         self._cost = cost

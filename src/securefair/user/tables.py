@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,39 @@ from securefair.data.table import Image, Rule
 from securefair.errors import ConfigError, DataError
 
 
+class ReadTables:
+    """Tables, each read once, however many look at it."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path | str, Table] = {}
+
+    def rows(self, source: Path | str) -> Table:
+        """All rows of one file or query.
+
+        Raises:
+            DataError: it cannot be read, or has no rows.
+        """
+        rows = self._read.get(source)
+        if rows is None:
+            rows = self._read[source] = read_rows(source)
+        if not rows:
+            raise DataError("the table has no rows", where=rows.source)
+        return rows
+
+    def forget(self) -> None:
+        """Let go of all rows: whoever asks again reads again."""
+        self._read.clear()
+
+    def of(self, one: ParticipantSection) -> Table:
+        """All rows of a participant's table, those of a test file behind.
+
+        Raises:
+            DataError: a file cannot be read, or has no rows.
+        """
+        rows = self.rows(one.source)
+        return rows if one.test_file is None else stacked(rows, self.rows(one.test_file))
+
+
 @dataclass(frozen=True)
 class Resolved:
     """A configuration whose rules are all spelt out.
@@ -51,11 +83,12 @@ class Resolved:
     unused: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
+def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = None) -> Resolved:
     """Spell out the rules of tables that the configuration leaves to inference.
 
     Args:
         config: checked.
+        tables: that are read.
         image: a column that names images, which nothing is inferred of.
 
     Raises:
@@ -68,7 +101,7 @@ def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
     proposals = {}
     for one in files:
         with about(one.name):
-            rows = table_rows(one)
+            rows = tables.of(one)
             if config.privacy is not None and config.privacy.patient_column is not None:
                 # A name of a patient is no feature, whatever it looks like.
                 rows = rows.without(config.privacy.patient_column)
@@ -203,44 +236,6 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
         "spellings": spec.spellings,
         "columns": columns,
     }
-
-
-_READ: ContextVar[dict[Path | str, Table] | None] = ContextVar("read", default=None)
-
-
-def table_rows(one: ParticipantSection) -> Table:
-    """All rows of a participant's table, those of a test file behind.
-
-    Raises:
-        DataError: a file cannot be read, or has no rows.
-    """
-    rows = rows_of(one.source)
-    return rows if one.test_file is None else stacked(rows, rows_of(one.test_file))
-
-
-def rows_of(source: Path | str) -> Table:
-    """All rows of one file or query.
-
-    Raises:
-        DataError: it cannot be read, or has no rows.
-    """
-    read = _READ.get()
-    rows = read_rows(source) if read is None or source not in read else read[source]
-    if read is not None:
-        read[source] = rows
-    if not rows:
-        raise DataError("the table has no rows", where=rows.source)
-    return rows
-
-
-@contextmanager
-def tables_read_once() -> Iterator[None]:
-    """Read each table once for as long as this lasts: what looks at it several times shares it."""
-    token = _READ.set({})
-    try:
-        yield
-    finally:
-        _READ.reset(token)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
-from securefair.user.tables import resolve, table_settings
+from securefair.user.tables import ReadTables, resolve, table_settings
 
 _INTRODUCTION = """\
 # {title}
@@ -234,9 +234,10 @@ def _own_files(
         rules["positive"] = positive
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
-    resolved = resolve(smallest, column)
+    read = ReadTables()
+    resolved = resolve(smallest, read, column)
     # What cannot be read, or used as features, is found now rather than by the first run.
-    from_files(resolved.config, resolved.config.run.seeds[0], outlines=True)
+    from_files(resolved.config, resolved.config.run.seeds[0], read, outlines=True)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
     if column is not None and column.weights and not column.weights.is_absolute():
@@ -247,7 +248,7 @@ def _own_files(
     title += '# write ranges from general knowledge, then say origin = "public".'
     text = _config_text(config, title, unread)
     images = () if column is None else (column.name,)
-    found = inspect_tables(smallest, images)
+    found = inspect_tables(smallest, read, images)
     assert config.table is not None
     written = {
         one.name

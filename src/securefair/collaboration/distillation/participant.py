@@ -326,12 +326,15 @@ class Participant:
         return learning.update_reputation(self.collaboration.rule, job.reputation, aligned)
 
     def _learnable(self, logits: Array) -> Array:
-        """What an answer may say at most, and how often it expects what."""
-        found = self._model.clip.applied(logits)
-        if self.collaboration.distillation.prevalence != "own":
-            return found
+        """What an answer may say at most, and how often it expects what.
+
+        Constants go first: a patient's feature may stand in one, and how much of an answer is cut
+        would tell how large it is.
+        """
         own = self.data.train
-        return own_prevalence(found, own.labels, own.weights)
+        if self.collaboration.distillation.prevalence == "own":
+            logits = own_prevalence(logits, own.labels, own.weights)
+        return self._model.clip.applied(logits)
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
         """What a step learns from: by teacher its logits (B, M), and its reputation."""

@@ -21,7 +21,6 @@ import msgspec
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.interface import Agreement
 from securefair.errors import LocalProtocolError, SecureFairError
-from securefair.fairness.sharing import coin
 from securefair.protocol.effects import Blame, Failed
 from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.states import RoundState
@@ -32,6 +31,7 @@ from securefair.sites.site.schedule import Schedule
 from securefair.sites.site.site import RECORD, Site
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Secret, Store, Transaction
+from securefair.worth.sharing import coin
 
 Make = Callable[[str, Stored | None], Host]
 """One participant by its name, from what an earlier process left; None: it need not remember."""
