@@ -21,13 +21,14 @@ import heapq
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import count
 
 from securefair.errors import ConfigError, LocalProtocolError
 
-RETRY_SECONDS = 1.0
-"""Until a courier sends again what was lost, or came before its turn."""
+RETRY_SECONDS, MOST_DOUBLINGS = 1.0, 10
+"""Until a courier sends again what was lost, or came before its turn; twice as long after every
+further loss."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +154,7 @@ class MemoryCourier:
         ):
             raise ConfigError("faults need a random generator", where="rng", found="None")
         self._rng = rng
-        self._queue: list[tuple[float, int, Delivery, bool]] = []
+        self._queue: list[tuple[float, int, Delivery, int]] = []
         self._sequence = count()
         self._now = 0.0
         self._free_at: dict[tuple[str, str], float] = {}
@@ -186,11 +187,11 @@ class MemoryCourier:
             raise LocalProtocolError(
                 "only bytes cross the network", where="send", found=type(frame).__name__
             )
-        self._transmit(sender, receiver, frame, sequence)
+        self._transmit(Delivery(self._now, sender, receiver, frame, sequence))
 
     def again(self, delivery: Delivery) -> None:
         """A parcel came before its turn: it comes again later."""
-        self._push(self._now + RETRY_SECONDS, delivery, lost=False)
+        self._push(replace(delivery, time=self._now + RETRY_SECONDS))
 
     def deliver_next(self) -> Delivery | None:
         """Let time pass until the next event; its delivery, or None.
@@ -199,10 +200,10 @@ class MemoryCourier:
         """
         if not self._queue:
             return None
-        time, _, delivery, lost = heapq.heappop(self._queue)
+        time, _, delivery, losses = heapq.heappop(self._queue)
         self._now = time
-        if lost:
-            self._transmit(delivery.sender, delivery.receiver, delivery.frame, delivery.sequence)
+        if losses:
+            self._transmit(delivery, losses)
             return None
         return delivery
 
@@ -222,15 +223,18 @@ class MemoryCourier:
             )
         self._now = time
 
-    def _transmit(self, sender: str, receiver: str, frame: bytes, sequence: int) -> None:
-        pair = (sender, receiver)
+    def _transmit(self, parcel: Delivery, losses: int = 0) -> None:
+        """Put a parcel on its link, where it was lost so often before."""
+        pair = (parcel.sender, parcel.receiver)
         link = self._links.get(pair, self._link)
-        departure = max(self._now, self._free_at.get(pair, 0.0)) + len(frame) / link.bandwidth
+        departure = (
+            max(self._now, self._free_at.get(pair, 0.0)) + len(parcel.frame) / link.bandwidth
+        )
         self._free_at[pair] = departure
         fate = self._draw(link.faults)
         if fate.dropped:
-            lost = Delivery(departure, sender, receiver, frame, sequence)
-            self._push(departure + RETRY_SECONDS, lost, lost=True)
+            pause = RETRY_SECONDS * 2 ** min(losses, MOST_DOUBLINGS)
+            self._push(replace(parcel, time=departure + pause), losses + 1)
             return
         arrival = max(departure + link.latency + fate.delay, self._last_arrival.get(pair, 0.0))
         if not fate.reorder:
@@ -239,10 +243,10 @@ class MemoryCourier:
         if fate.duplicate is not None:
             arrivals.append(arrivals[0] + fate.duplicate)
         for time in arrivals:
-            self._push(time, Delivery(time, sender, receiver, frame, sequence), lost=False)
+            self._push(replace(parcel, time=time))
 
-    def _push(self, time: float, delivery: Delivery, *, lost: bool) -> None:
-        heapq.heappush(self._queue, (time, next(self._sequence), delivery, lost))
+    def _push(self, parcel: Delivery, losses: int = 0) -> None:
+        heapq.heappush(self._queue, (parcel.time, next(self._sequence), parcel, losses))
 
     def _draw(self, faults: Faults) -> _Fate:
         """What happens to one message.

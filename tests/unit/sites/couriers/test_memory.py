@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import ConfigError, LocalProtocolError
 from securefair.sites.couriers.memory import (
+    RETRY_SECONDS,
     Delivery,
     Faults,
     Link,
