@@ -60,6 +60,8 @@ class KilledError(Exception):
 class FragileStore:
     """A store whose process is killed before or after chosen commits."""
 
+    lasts = True
+
     def __init__(self, store, kills):
         self.store, self.kills = store, kills
 

@@ -202,11 +202,19 @@ class Town:
             while self._awake:
                 name = next(iter(self._awake))
                 del self._awake[name]
-                while self._sites[name].turn(rounds=self._rounds):
-                    pass
+                self._take_turns(name)
             if courier.next_time is None or courier.next_time > courier.now:
                 return
             self._deliver(courier.deliver_next())
+
+    def _take_turns(self, name: str) -> None:
+        try:
+            while self._sites[name].turn(rounds=self._rounds):
+                pass
+        except LocalProtocolError:
+            raise  # a bug
+        except SecureFairError as error:
+            raise error.about(f"{name}, round {self._rounds - 1}") from error
 
     def _let_time_pass(self, playing: Sequence[str]) -> None:
         """To the next delivery, or the earliest deadline if that comes first."""

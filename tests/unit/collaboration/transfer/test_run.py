@@ -34,8 +34,8 @@ def test_encrypted_is_clear_within_the_planned_error(make_hospitals, agree, open
     clear, encrypted = start(hospitals, agreed), start(hospitals, agreed, backend)
     for run in (clear, encrypted):
         list(run.rounds(1))
-    assert clear.audit.max_abs_error < 1e-12
-    assert 0 < encrypted.audit.max_abs_error <= agreed.plan.error_bound
+    assert clear.observer.audit.max_abs_error < 1e-12
+    assert 0 < encrypted.observer.audit.max_abs_error <= agreed.plan.error_bound
     for name, model in clear.models().items():
         np.testing.assert_allclose(
             encrypted.models()[name].linear, model.linear, atol=1e4 * agreed.plan.error_bound
