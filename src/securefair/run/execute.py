@@ -264,7 +264,7 @@ class _Part:
         """Whether an earlier process has left nothing that could be gone on with."""
         if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
             return False
-        lost = entry.stores is None or not entry.stores.is_dir()
+        lost = entry.stores is None or not any(entry.stores.glob("*"))
         return lost or bool(self.task.config.renewals)  # which no store knows of
 
 

@@ -11,6 +11,7 @@ again goes on where the process before it ended, at whatever input that was.
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ import msgspec
 
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.interface import Agreement
-from securefair.errors import LocalProtocolError, SecureFairError
+from securefair.errors import BackendUnavailableError, LocalProtocolError, SecureFairError
 from securefair.protocol.effects import Blame, Failed
 from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.states import RoundState
@@ -150,8 +151,14 @@ class Town:
         peers = tuple(peer for peer in self.names if peer != name)
         left = stored_host(store, peers, keys, keep=partial(_keep, store))
         host = self.hosts[name] = make(name, replace(left, budget=None))
-        if keys is None:
+        if keys is not None:
+            return
+        try:
             _keep(store, host.export_keys())
+        except BackendUnavailableError:  # its engine keeps its keys to itself: nobody can go on
+            store.close()
+            shutil.rmtree(folder)
+            self._open(name, None, make)
 
     def _settle_in(self, name: str, agreement: Agreement, seed: int) -> None:
         store = self._stores[name]
