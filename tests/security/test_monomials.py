@@ -7,7 +7,12 @@ under them.
 import numpy as np
 import pytest
 
-from securefair.circuit.monomials import form_polynomials, form_spec, monomial_logits
+from securefair.circuit.packings.monomials.forms import (
+    form_polynomials,
+    form_spec,
+    layout_of,
+    monomial_logits,
+)
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.masking import masks_hold
@@ -28,7 +33,7 @@ def forms_of(asked):
     """The teacher's secret: integers of each class, in the order of the monomials."""
     plan = asked.plan
     polynomials = form_polynomials(plan.spec, plan.schedule, plan.specs, asked.layers)
-    values = plan.monomials.values
+    values = layout_of(plan.spec, plan.schedule).values
     return np.array([[p[0, 0], *-p[0, :-values:-1]] for p in polynomials])
 
 
@@ -40,13 +45,15 @@ def recovered(asked, *, sanitised):
     logits = monomial_logits(evaluator, asked.features[0], form, polynomials)
     if sanitised:
         logits = evaluator.sanitize(logits, plan.spec.flooding_bits)
-    masks, _ = asked.parts(evaluator.extract(logits, plan.monomials.coefficients))
+    masks, _ = asked.parts(
+        evaluator.extract(logits, layout_of(plan.spec, plan.schedule).coefficients)
+    )
     prime = plan.params.primes[0]
     a = asked.features[0].payload[0, 1, 0]
     inverse = np.array([pow(int(value), -1, prime) for value in a], dtype=np.uint64)
     quotient = masks[:, 0, :1] * inverse % np.uint64(prime)
     whole = seal_context(plan.params).from_ntt(quotient)[:, 0].astype(np.int64)
-    values = plan.monomials.values
+    values = layout_of(plan.spec, plan.schedule).values
     read = np.concatenate([whole[:, :1], -whole[:, :-values:-1]], axis=1) % prime
     return np.where(read > prime // 2, read - prime, read)
 
@@ -81,9 +88,11 @@ def test_coefficients_that_were_not_sent_stay_masked(asked, uniform):
 def test_a_chosen_upload_reads_single_entries_of_a_form_one_a_number(asked):
     """Beyond what features would ask, and no more: the account counts numbers of any kind."""
     plan = asked.plan
-    values, wanted = plan.monomials.values, np.arange(SAMPLES)
+    values, wanted = layout_of(plan.spec, plan.schedule).values, np.arange(SAMPLES)
     chosen = np.zeros((1, plan.params.ring_degree))
-    chosen[0, plan.monomials.coefficients + wanted] = 1.0  # place k asks for monomial k alone
+    chosen[0, layout_of(plan.spec, plan.schedule).coefficients + wanted] = (
+        1.0  # place k asks for monomial k alone
+    )
     upload = asked.keys.encryptor.encrypt(chosen, plan.features)
     released = asked.answer(features=[asked.evaluator.load(upload, plan.features)])
     opened = asked.keys.decryptor.open(released)

@@ -192,7 +192,7 @@ def in_monomials(case, data):
     """Whether anybody's samples travel as products of their features."""
     collaboration = collaboration_of(case, data)
     specs = [collaboration.spec_for(len(own.train)) for own in data]
-    return any(plan_exchange(spec).monomials is not None for spec in specs)
+    return any(plan_exchange(spec).schedule.packing == "monomials" for spec in specs)
 
 
 def logit_error(case, data):

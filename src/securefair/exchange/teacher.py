@@ -219,7 +219,7 @@ class Teacher:
         able = self._backend.packs_coefficients
         if schedule is not None:
             self._check_parameters(spec, schedule)
-        plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, monomials=able)
+        plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, coefficients=able)
         return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
 
     @staticmethod
@@ -314,7 +314,7 @@ class Teacher:
             plan,
             self.model.folded().determining,
             self._agreed,
-            monomials=self._backend.packs_coefficients,
+            coefficients=self._backend.packs_coefficients,
         )
 
     def _check_parameters(self, spec: ExchangeSpec, schedule: Schedule) -> None:
@@ -349,7 +349,7 @@ class Teacher:
         """Those of the own plan of what was agreed, for so many samples; searched once."""
         assert self._agreed is not None
         spec = msgspec.structs.replace(self._agreed, samples=samples)
-        return plan_exchange(spec, monomials=self._backend.packs_coefficients).schedule.ckks
+        return plan_exchange(spec, coefficients=self._backend.packs_coefficients).schedule.ckks
 
     def _fewest(self, agreed: ExchangeSpec) -> int:
         """Samples that a student must bring at least."""

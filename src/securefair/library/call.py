@@ -9,7 +9,6 @@ from typing import Literal
 
 from torch import nn
 
-from securefair.circuit.spec import Basis
 from securefair.ckks.threads import threads_set
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
@@ -58,7 +57,7 @@ def collaborate(
     feature_range: tuple[float, float] | None = None,
     test_fraction: float = defaults.TEST_FRACTION,
     release: Literal["projection", "logits"] | None = None,
-    basis: Basis | None = None,
+    basis: Literal["public", "student"] | None = None,
     q: int | None = None,
     temperature: float | None = None,
     lambda_0: float | None = None,

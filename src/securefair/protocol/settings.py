@@ -249,4 +249,4 @@ class MachineSettings:
     @property
     def needs_predictions(self) -> bool:
         """Whether queries carry the student's encrypted predictions."""
-        return self.disclosure.release.needs_predictions
+        return self.disclosure.kind.predictions

@@ -6,7 +6,7 @@ import math
 import msgspec
 import pytest
 
-from securefair.circuit import candidates, ends, planner
+from securefair.circuit import candidates, ends, weighing
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
@@ -90,4 +90,4 @@ def test_a_scale_without_room_for_flooding_does_not_end_the_search():
 
 def cheapest(plans):
     granting = [plan for plan in plans if plan.grants]
-    return min(granting, key=lambda plan: planner._cost((plan, 0.0))).schedule
+    return min(granting, key=lambda plan: weighing.block_seconds((plan, 0.0))).schedule

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from securefair.circuit import planner
 from securefair.circuit.certificate import certificate
+from securefair.circuit.evaluation import evaluate
 from securefair.circuit.flooding import most_flooding
-from securefair.circuit.monomials import (
+from securefair.circuit.packings.interface import SPARE_BITS
+from securefair.circuit.packings.monomials import packing
+from securefair.circuit.packings.monomials.forms import (
     SPACING,
     form_polynomials,
     form_spec,
@@ -65,7 +68,7 @@ def test_inner_products_with_forms_are_the_logits_of_every_shape(changes, seed):
 def test_encrypted_logits_are_as_exact_as_planned(backend, changes):
     spec = spec_of(**changes)
     plan = plan_exchange(spec)
-    assert plan.monomials is not None
+    assert plan.schedule.packing == "monomials"
     maps, features = head_of(spec), features_of(spec)
     opened, _ = run(plan, maps, features, backend)
     assert np.abs(opened - logits_of(spec, maps, features)).max() <= plan.error_bound
@@ -73,7 +76,7 @@ def test_encrypted_logits_are_as_exact_as_planned(backend, changes):
 
 def test_no_key_but_the_public_one_is_needed():
     plan = plan_exchange(spec_of())
-    assert plan.monomials is not None
+    assert plan.schedule.packing == "monomials"
     assert not plan.relinearization_limbs
     assert not plan.galois_limbs
     assert plan.key_bytes == plan.public_key_bytes
@@ -141,15 +144,15 @@ def test_coefficients_between_those_that_are_sent_would_tell_more():
 def test_the_planner_chooses_what_takes_fewest_seconds(changes, chosen):
     spec = spec_of(**changes)
     plan = plan_exchange(spec)
-    assert (plan.monomials is not None) == chosen
-    assert plan_exchange(spec, monomials=False).monomials is None
+    assert (plan.schedule.packing == "monomials") == chosen
+    assert plan_exchange(spec, coefficients=False).schedule.packing != "monomials"
     assert verified_plan(spec, plan.schedule).digest == plan.digest
     assert [fact.name for fact in certificate(plan) if not fact.holds] == []
 
 
 def test_one_wide_image_travels_in_a_fraction_of_the_bytes():
     spec = spec_of(features=784, hidden=64, classes=10, samples=1)
-    few, many = plan_exchange(spec), plan_exchange(spec, monomials=False)
+    few, many = plan_exchange(spec), plan_exchange(spec, coefficients=False)
     assert 20 * (few.key_bytes + few.feature_bytes) < many.key_bytes + many.feature_bytes
     assert few.numbers == spec.classes
     assert few.bits < many.bits
@@ -158,7 +161,7 @@ def test_one_wide_image_travels_in_a_fraction_of_the_bytes():
 def test_masks_hold_where_most_samples_share_a_ciphertext():
     spec = spec_of(features=6, samples=300, classes=2)
     plan = plan_exchange(spec)
-    assert plan.monomials is not None
+    assert plan.schedule.packing == "monomials"
     assert plan.coefficients > 90
     assert masks_hold(plan.answer, plan.coefficients)
 
@@ -197,7 +200,7 @@ def test_forms_that_no_signed_word_holds_are_refused():
             answer_limbs=5,
             flooding_bits=30,
         )
-        assert (planner.evaluate(spec, schedule) is not None) == fits
+        assert (evaluate(spec, schedule) is not None) == fits
 
 
 @pytest.mark.parametrize(
@@ -216,8 +219,8 @@ def test_forms_that_no_signed_word_holds_are_refused():
 def test_a_number_has_no_room_for_a_second_entry_of_a_form(changes):
     """Whoever chooses what is added up in one number would read both."""
     plan = plan_exchange(spec_of(**changes))
-    assert plan.monomials is not None
-    assert plan.number_bits <= planner.most_bits(plan) == plan.needed_bits + planner.SPARE_FORM_BITS
+    assert plan.schedule.packing == "monomials"
+    assert plan.number_bits <= planner.most_bits(plan) == plan.needed_bits + packing.SPARE_FORM_BITS
 
 
 def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
@@ -234,13 +237,13 @@ def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
         return msgspec.structs.replace(wide, flooding_bits=flooding_bits)
 
     def grants(flooding_bits):
-        plan = planner.evaluate(spec, flooded(flooding_bits))
+        plan = evaluate(spec, flooded(flooding_bits))
         return plan is not None and plan.floods_to_precision
 
     wide = flooded(most_flooding(30, grants))
     with pytest.raises(PlanError, match="more than the precision needs"):
         verified_plan(spec, wide)
-    monkeypatch.setattr(planner, "SPARE_FORM_BITS", planner.SPARE_BITS)
+    monkeypatch.setattr(packing, "SPARE_FORM_BITS", SPARE_BITS)
     assert verified_plan(spec, wide).numbers == plan_exchange(spec).numbers
 
 
@@ -252,7 +255,7 @@ def test_other_releases_and_networks_do_not_travel_so(release, make_network):
     network, _ = make_network(squares=1)
     with pytest.raises(PlanError, match="does not fit the spec"):
         verified_plan(network.spec, schedule)
-    assert plan_exchange(network.spec).monomials is None
+    assert plan_exchange(network.spec).schedule.packing != "monomials"
 
 
 @pytest.mark.parametrize(("times", "opens"), [(3.9, True), (4.2, False), (7.0, False)])

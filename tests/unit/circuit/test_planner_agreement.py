@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from securefair.circuit import planner
+from securefair.circuit.evaluation import evaluate
 from securefair.circuit.flooding import most_flooding
 from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.schedule import LayerSteps, RescaleStep
@@ -176,5 +177,5 @@ def test_a_number_may_not_carry_far_more_than_the_precision_needs():
 
 
 def grants(spec, schedule):
-    plan = planner.evaluate(spec, schedule)
+    plan = evaluate(spec, schedule)
     return plan is not None and plan.floods_to_precision

@@ -54,7 +54,7 @@ def test_blocks_are_counted_together(spec):
 def test_a_public_projection_switches_no_key(spec):
     stages = {step.stage for step in trace(plan_exchange(spec(release="projection")))}
     assert "relinearise" not in stages
-    logits = plan_exchange(spec(release="logits"), monomials=False)
+    logits = plan_exchange(spec(release="logits"), coefficients=False)
     assert "relinearise" in {step.stage for step in trace(logits)}
 
 

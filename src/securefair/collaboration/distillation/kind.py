@@ -20,6 +20,7 @@ from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
+from securefair.releases import TRAINING, release_of
 
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
-
-TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
         release = config.distillation.release
-        if self.name in config.run.algorithms and release not in TRAINING_RELEASES:
+        if self.name in config.run.algorithms and release not in TRAINING:
             raise ConfigError(
                 f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
                 "must train",
@@ -88,7 +87,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             and not self.always_share
             and config.privacy is not None
             and config.privacy.asked_epsilon is not None
-            and release != "logits"
+            and not release_of(release).whole
         ):
             raise ConfigError(
                 f"a {release} mixes all patients into every logit: an alignment of it cannot count "

@@ -21,7 +21,6 @@ from securefair.model.stacked_training import TrainStates
 from securefair.model.stored import Function
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.effects import RoundSummary
-from securefair.protocol.ledger import Release
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
     AveragingResult,
@@ -140,7 +139,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                 ring_degree=inner.params.ring_degree,
                 log_qp=inner.params.log_qp,
                 security_bits=inner.security_bits,
-                release=Release.ALIGNMENT.value,
+                release="alignment",
                 flooding_bits=inner.spec.flooding_bits,
                 max_abs_error=self.max_sum_error,
                 error_over_range=self.max_sum_error / agreement.gossip.bound,

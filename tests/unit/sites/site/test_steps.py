@@ -6,7 +6,7 @@ import pytest
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.shares import Share
 from securefair.protocol.jobs import MakeShare
-from securefair.protocol.ledger import DisclosurePolicy, Ledger, Release
+from securefair.protocol.ledger import DisclosurePolicy, Ledger
 from securefair.protocol.messages import ShareRequest
 from securefair.protocol.states import ReceivingState, RoundState, SendingState
 from securefair.protocol.stored import decode_memory, encode_memory
@@ -15,7 +15,7 @@ from securefair.sites.site.steps import to_format_2
 from securefair.storage import Store
 
 POLICY = DisclosurePolicy(
-    release=Release.LOGITS, classes=2, rows=3, teacher_parameters=50, fraction_per_version=None
+    release="logits", classes=2, rows=3, teacher_parameters=50, fraction_per_version=None
 )
 ASKED = ShareRequest(3, 1, ("SEALED", "me"), b"?")  # a hospital may have any name
 
