@@ -61,7 +61,7 @@ def stolen(teachers, peers):
         except LedgerError:
             break
         basis = student._basis
-        n = student.plan.params.ring_degree
+        n = student.plan.ring_degree
         signs = basis.signs.astype(np.float64)
         known = public_rows(n, basis.coefficients, SAMPLES, signs)
         rows.append(known @ monomials(features))

@@ -139,7 +139,7 @@ def release_of(case, collaboration):
     return ProjectionRelease(
         q=case.q,
         basis=case.basis,
-        ring_degree=plan.params.ring_degree,
+        ring_degree=plan.ring_degree,
         public_seed=collaboration.basis_seed,
         noise_std=plan.noise_std,
     )

@@ -144,7 +144,7 @@ class Check:
             grid = Fraction(2) ** affine.log2_scale  # below 1 where few bits meet large weights
             norm = Fraction(affine.l2 if fresh else affine.l1) * grid
             zeros = self._zeros(value)  # a row of zeros is masked with them
-            parts = plan.features.parts if fresh else 1
+            parts = plan.schedule.parts if fresh else 1
             # Of features beside each other the bias joins at the end, and then grows with them.
             rounded = Fraction(1, 2) / parts
             grown = root_above(max(value.variance * norm * norm, zeros)) + rounded
@@ -302,7 +302,7 @@ class Check:
         plan, spec = self.plan, self.plan.spec
         noise = TAIL * root_above(x.variance) / x.scale
         if spec.leaves.whole and plan.packing.opens_slots(None):
-            noise *= root_above(Fraction(self.n // plan.features.parts))
+            noise *= root_above(Fraction(self.n // plan.schedule.parts))
         noise += self.rounded
         noise += x.bound / (1 << 40)  # cleartext arithmetic
         if spec.multiplies:

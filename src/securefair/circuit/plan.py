@@ -102,9 +102,13 @@ class ExchangePlan:
         spec, sent = self.spec, self.coefficients
         if not spec.leaves.whole:
             return spec.leaves.numbers(spec.samples, spec.classes, spec.q)
-        outlast = sent is not None and masks_hold(self.answer, sent)
-        each = sent if sent is not None and outlast else self.params.ring_degree
+        each = sent if sent is not None and self.masks_hold else self.params.ring_degree
         return self.blocks * each * spec.classes
+
+    @cached_property
+    def masks_hold(self) -> bool:
+        """Whether the masks of what is not sent outlast a dishonest key."""
+        return self.coefficients is not None and masks_hold(self.answer, self.coefficients)
 
     @property
     def tensors(self) -> int:
@@ -273,4 +277,4 @@ def is_masked(plan: ExchangePlan) -> bool:
         return True
     if released > plan.params.slots:  # for real values the other coefficients repeat these
         return False
-    return masks_hold(plan.answer, released)
+    return plan.masks_hold

@@ -55,7 +55,8 @@ class PublicBasis:
 def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
     """The basis of this plan's projection under a public seed."""
     signs = block_signs(plan.blocks, seed).astype(np.int64)
-    indices = public_indices(plan.ring_degree, plan.coefficients or 1, seed)
+    chosen = 1 if plan.spec.leaves.whole else plan.spec.leaves.chosen(plan.spec)
+    indices = public_indices(plan.ring_degree, chosen or 1, seed)
     return PublicBasis(indices, signs)
 
 

@@ -18,6 +18,7 @@ from securefair.circuit.packings.monomials.forms import (
     form_polynomials,
     form_spec,
     layout,
+    layout_of,
     monomials_norm,
     pack_monomials,
     rounding_error,
@@ -86,7 +87,7 @@ def test_no_key_but_the_public_one_is_needed():
 @given(features=st.integers(1, 2000), hidden=st.integers(0, 2), samples=st.integers(1, 5000))
 def test_every_sample_has_a_place_of_its_own(features, hidden, samples):
     spec = spec_of(features=features, hidden=hidden, samples=samples)
-    form = layout(spec, 4096)
+    form = layout(spec, 4096, 1)
     assert form.blocks * form.samples >= samples > form.blocks * (form.samples - 1)
     assert form.ciphertexts * 4096 >= form.samples * form.values
     assert form.samples == 1 or form.ciphertexts == 1
@@ -96,8 +97,9 @@ def test_every_sample_has_a_place_of_its_own(features, hidden, samples):
 
 def test_what_travels_is_as_long_as_promised():
     spec = spec_of(bounds=HeadBounds(feature=2.0))
-    packed = pack_monomials(spec, 4096, np.full((spec.samples, spec.features), 2.0))
-    form = layout(spec, 4096)
+    schedule = plan_exchange(spec).schedule
+    packed = pack_monomials(spec, schedule, np.full((spec.samples, spec.features), 2.0))
+    form = layout_of(spec, schedule)
     rows = packed.reshape(form.blocks, -1)[0, : form.samples * form.values]
     norms = np.linalg.norm(rows.reshape(form.samples, -1), axis=1)
     np.testing.assert_allclose(norms, monomials_norm(spec))
@@ -118,10 +120,10 @@ def test_coefficients_between_those_that_are_sent_would_tell_more():
     """Why they must not leave: they are shifted inner products, of no sample's own."""
     spec = spec_of(samples=2)
     schedule = plan_exchange(spec).schedule
-    packed = pack_monomials(spec, 4096, features_of(spec))[0]
+    packed = pack_monomials(spec, schedule, features_of(spec))[0]
     polynomial = form_polynomials(spec, schedule, plan_exchange(spec).specs, head_of(spec))[0]
     whole = negacyclic_product(packed, polynomial.astype(np.float64))[0]
-    between = np.delete(whole, layout(spec, 4096).coefficients)
+    between = np.delete(whole, layout_of(spec, schedule).coefficients)
     assert np.abs(between).max() > 0
     assert plan_exchange(spec).coefficients == 2
 
@@ -137,7 +139,7 @@ def test_coefficients_between_those_that_are_sent_would_tell_more():
         ({"features": 13, "hidden": 16, "classes": 2, "samples": 300}, True),
         ({"features": 13, "hidden": 16, "classes": 2, "samples": 4096}, False),
         ({"features": 13, "samples": 300, "release": "loss"}, False),
-        ({"features": 13, "samples": 300, "release": "projection", "q": 8}, False),
+        ({"features": 13, "samples": 300, "release": "projection", "q": 8}, True),
     ],
     ids=str,
 )
@@ -170,11 +172,12 @@ def test_masks_hold_where_most_samples_share_a_ciphertext():
     "changes",
     [
         {"factor_scale": 11.5},
-        {"pairs": "features"},
-        {"pairs": "samples"},
+        {"packing": "pairs"},
+        {"packing": "beside"},
+        {"parts": 2},
         {"relinearize": True},
         {"factor_scale": 4.0},  # rounds too much
-        {"monomials": False},
+        {"packing": "alone"},
     ],
     ids=str,
 )
@@ -247,11 +250,14 @@ def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
     assert verified_plan(spec, wide).numbers == plan_exchange(spec).numbers
 
 
-@pytest.mark.parametrize("release", ["loss", "class_sums", "projection"])
+OTHERS = {"student": {"release": "projection", "basis": "student"}}
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums", "student"])
 def test_other_releases_and_networks_do_not_travel_so(release, make_network):
     schedule = plan_exchange(spec_of()).schedule
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(spec_of(release=release, q=2), schedule)
+        verified_plan(spec_of(q=2, **OTHERS.get(release, {"release": release})), schedule)
     network, _ = make_network(squares=1)
     with pytest.raises(PlanError, match="does not fit the spec"):
         verified_plan(network.spec, schedule)

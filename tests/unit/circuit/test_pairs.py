@@ -86,7 +86,8 @@ def test_plans_in_pairs_are_certified_and_verified(release, features):
 )
 def test_few_features_or_many_units_stay_by_themselves(changes):
     """A key and a switch for every unit cost more than they save."""
-    assert plan_exchange(spec_of(classes=2, samples=200, **changes)).schedule.packing == "alone"
+    plan = plan_exchange(spec_of(classes=2, samples=200, **changes), coefficients=False)
+    assert plan.schedule.packing == "alone"
 
 
 def test_a_plan_in_pairs_is_another_plan():

@@ -80,7 +80,8 @@ def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
     assert plan.params.ring_degree == 4096
     assert not plan.relinearization_limbs
     assert plan.evaluation_key_bytes == 0
-    quadratic = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16}))
+    spec = spec_of({"features": 13, "samples": 300, "q": 16})
+    quadratic = plan_exchange(spec, coefficients=False)
     assert quadratic.params.ring_degree == 8192
     assert not quadratic.relinearization_limbs
 
@@ -158,7 +159,9 @@ def test_an_answer_is_flooded_up_to_the_precision(changes):
 def test_more_precision_is_more_bits_and_nothing_else_is():
     spec = spec_of({"features": 13, "samples": 300, "q": 16})
     bits = [
-        plan_exchange(msgspec.structs.replace(spec, precision=2.0**-p)).number_bits
+        plan_exchange(
+            msgspec.structs.replace(spec, precision=2.0**-p), coefficients=False
+        ).number_bits
         for p in (6, 10, 14, 18)
     ]
     assert all(3 <= b - a <= 5 for a, b in itertools.pairwise(bits))

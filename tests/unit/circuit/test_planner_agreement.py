@@ -48,7 +48,7 @@ def test_the_digest_changes_with_every_field_of_the_spec():
 
 def test_the_digest_changes_with_the_schedule():
     plan = plan_exchange(BASE)
-    other = msgspec.structs.replace(plan.schedule, answer_limbs=1)
+    other = msgspec.structs.replace(plan.schedule, answer_limbs=3)
     moved = planner.ExchangePlan(
         plan.spec,
         other,

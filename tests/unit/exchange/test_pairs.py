@@ -45,7 +45,7 @@ def test_a_student_of_pairs_goes_on_after_it_was_saved(tmp_path, samples_in_slot
     assert (again.open(done.answer).released == done.opened.released).all()
 
 
-def test_the_answer_to_pairs_needs_its_key():
+def test_the_answer_to_pairs_needs_its_key(samples_in_slots):
     done = run(wide("public"))
     with pytest.raises(EncryptionError, match="conjugation key is missing"):
         done.teacher.answer(altered(done.asked, evaluation_keys=b""))

@@ -12,6 +12,7 @@ from securefair.protocol.ledger import (
     Ledger,
 )
 from securefair.records import LedgerRow
+from securefair.releases import release_of
 
 
 def policy(**changes) -> DisclosurePolicy:
@@ -40,7 +41,7 @@ def charge(ledger, student="bea", *, numbers=20, version=0, basis="features 0", 
 )
 def test_numbers_of_each_release_are_those_of_the_table(release, numbers, needs_predictions):
     assert policy(release=release).numbers_per_answer(samples=30) == numbers
-    assert release.needs_predictions is needs_predictions
+    assert release_of(release).predictions is needs_predictions
 
 
 def test_the_limit_is_a_fraction_of_the_smaller_disclosure_bound():

@@ -27,7 +27,7 @@ def start(hospitals, agreement, backend="clear", **options):
 def reference(agreement, hospitals):
     plan = agreement.plan
     release = ProjectionRelease(
-        q=agreement.transfer.q, ring_degree=plan.params.ring_degree,
+        q=agreement.transfer.q, ring_degree=plan.ring_degree,
         public_seed=agreement.basis_seed,
         noise_std=plan.noise_std,
     )  # fmt: skip
