@@ -3,9 +3,9 @@
     python bench/large.py                                   # 100,000 samples of 1,000 features
     python bench/large.py --write docs/performance.md       # and replace the table
 
-Student and teacher are processes of their own. The student asks for one block of samples at a time
-under one key, so neither holds more than a block: 8,192 where samples share slots in pairs, else
-4,096. Every logit is compared with cleartext, of the head with its weights as the plan rounds them.
+Student and teacher are processes of their own. The student asks for one block of 4,096 samples at a
+time under one key, so neither holds more than a block. Every logit is compared with cleartext, of
+the head with its weights as the plan rounds them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import sys
 import time
 from typing import Annotated, BinaryIO, cast
 
-import msgspec
 import numpy as np
 import typer
 from page import PageOption, replace_tables, run_script
@@ -44,7 +43,9 @@ def main(
 ) -> None:
     """Measure, print, write."""
     set_threads(cores())
-    spec = asked_at_once(features)
+    spec = sf.ExchangeSpec(
+        features=features, hidden=HIDDEN, classes=CLASSES, samples=SLOTS, release="logits"
+    )
     blocks = math.ceil(samples / spec.samples)
     if student:
         ask(spec, blocks, sys.stdin.buffer, sys.stdout.buffer)
@@ -58,16 +59,6 @@ def main(
     print(table)
     if write is not None:
         replace_tables(write, {"large": table})
-
-
-def asked_at_once(features: int) -> sf.ExchangeSpec:
-    """What one block asks: two samples a slot where the planner pairs samples, else one."""
-    pairs = sf.ExchangeSpec(
-        features=features, hidden=HIDDEN, classes=CLASSES, samples=2 * SLOTS, release="logits"
-    )
-    if sf.plan_exchange(pairs).schedule.pairs == "samples":
-        return pairs
-    return msgspec.structs.replace(pairs, samples=SLOTS)
 
 
 def ask(spec: sf.ExchangeSpec, blocks: int, received: BinaryIO, sent: BinaryIO) -> None:

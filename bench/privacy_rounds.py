@@ -40,16 +40,15 @@ from privacy_rows import (
 from worth import Results
 from worth_data import DATA_SETS
 
-from securefair.algorithms import EarlyStopping, LogitsRelease, Population, ProjectionRelease
-from securefair.algorithms.algorithm import Algorithm
-from securefair.algorithms.population import Alignment
-from securefair.algorithms.transfer import own_fits
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.transfer import Polynomial
 from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
-from securefair_lab.algorithms import Cycle, Vpdl
+from securefair.worth import EarlyStopping, own_fits
+from securefair.worth.algorithm import Algorithm
+from securefair_lab.algorithms import Cycle, LogitsRelease, Population, ProjectionRelease, Vpdl
+from securefair_lab.algorithms.population import Alignment
 
 Array = NDArray[np.float64]
 ROUNDS, LAMBDA_0, Q, TEMPERATURE = 10, 10.0, 64, 5.0

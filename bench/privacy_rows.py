@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from worth import Results, Tested
 from worth_data import Hospital
 
-from securefair.metrics.probabilistic import probabilistic_scores
 from securefair.model.transfer.penalised import losses
+from securefair.worth.probabilistic import probabilistic_scores
 
 Array = NDArray[np.float64]
 

@@ -40,8 +40,6 @@ from privacy_rows import (
 from worth import Results
 from worth_data import DATA_SETS, Hospital
 
-from securefair.algorithms.releases import ProjectionRelease
-from securefair.algorithms.transfer import Transfer, combined, own_fits, received_logits
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.heads import build_head
 from securefair.model.transfer import OwnFit, Polynomial
@@ -54,6 +52,9 @@ from securefair.privacy import (
     SgdSettings,
     private_fit,
 )
+from securefair.worth import own_fits
+from securefair_lab.algorithms.releases import ProjectionRelease
+from securefair_lab.algorithms.transfer import Transfer, combined, received_logits
 
 FIRST = "objective"
 TEACHER = "teacher: "

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from securefair_lab.papers.comparison import ComparedNumber, Comparison
-from securefair_lab.papers.experiment import Row
+from securefair_lab.papers.comparison import ComparedNumber
 from securefair_lab.papers.stored import stored_result
 
 Fields = Mapping[str, object]
@@ -68,23 +67,6 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     """The first of them is the head."""
     head, *others = rows
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *others))
-
-
-def told(stored: Comparison) -> list[Row]:
-    """The rows that a stored result was made of."""
-    found: dict[tuple[object, ...], list[ComparedNumber]] = {}
-    for one in stored.numbers:
-        found.setdefault(tuple(one.fields.items()), []).append(one)
-    return [
-        Row(
-            fields=own[0].fields,
-            metrics={n.metric: n.ours for n in own},
-            spread={n.metric: n.spread for n in own},
-            paper={},
-            each={n.metric: n.each for n in own if n.each},
-        )
-        for own in found.values()
-    ]
 
 
 def numbers(experiment: str, fields: Fields) -> Found:

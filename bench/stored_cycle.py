@@ -15,10 +15,10 @@ from stored_cells import (
     ours,
     pair,
     table,
-    told,
     worst,
 )
 
+from securefair_lab.papers.comparison import rows_of
 from securefair_lab.papers.cycle_rates import RATES
 from securefair_lab.papers.lambda_choice import CONTENDERS, LAMBDAS, chosen
 from securefair_lab.papers.measures import HELD_OUT
@@ -67,10 +67,30 @@ def beside_vpdl() -> str:
     return markdown(rows)
 
 
+def usefulness() -> str:
+    """CYCle's usefulness along the distance of the means, for every gamma, and its least."""
+    name = "cycle-figure8"
+    shown = (0.0, 1.0, 1.5, 2.0, 3.0, 5.0)
+    rows = [["gamma", *(f"{gap:g}" for gap in shown), "least, at", "Theorem 4.1's bound"]]
+    for (deviation,) in fields_of(name, "deviation"):
+        own = {"method": "CYCle", "deviation": deviation}
+        found = {
+            number.fields["gap"]: number.ours
+            for number in stored_result(name).numbers
+            if number.metric == "usefulness"
+            and all(number.fields[key] == value for key, value in own.items())
+        }
+        least = min(found, key=lambda gap: found[gap])
+        bound = numbers(name, {**own, "gap": 0.0}).numbers["bound"].ours
+        cells = [f"{found[gap]:.2f}" for gap in shown]
+        rows.append([f"{deviation}", *cells, f"{found[least]:.2f}, {least}", f"{bound:.3f}"])
+    return markdown(rows)
+
+
 def by_lambda() -> str:
     """Mean gains by lambda_0, and at each seed's choice with the standard error over seeds."""
     stored = stored_result("cycle-lambda")
-    best = chosen(told(stored))
+    best = chosen(rows_of(stored))
     rows = [["split", "method", *(f"{value:g}" for value in LAMBDAS), "at its best"]]
     for (split,) in fields_of(stored.experiment, "split"):
         for name in CONTENDERS:
@@ -186,6 +206,7 @@ CYCLE: Mapping[str, Callable[[], str]] = {
     },
     "cycle-figure3-beside-vpdl": beside_vpdl,
     "cycle-rates": rates,
+    "cycle-figure8": usefulness,
     "cycle-lambda": by_lambda,
     "cycle-table3": partial(wrong_labels, "cycle-table3"),
     "cycle-table11": partial(wrong_labels, "cycle-table11"),

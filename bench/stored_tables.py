@@ -12,10 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from page import PageOption, replace_tables, run_script
-from stored_cells import EVERYONE, Column, Line, fields_of, level, ours, papers, step, table
+from stored_cells import (
+    EVERYONE,
+    Column,
+    Line,
+    fields_of,
+    level,
+    markdown,
+    ours,
+    papers,
+    step,
+    table,
+)
 from stored_cycle import CYCLE
 
-from securefair_lab.papers.stored import stored_result
+from securefair_lab.papers.stored import stored_names, stored_result
+from securefair_lab.papers.verdicts import VERDICTS
 
 CFFL_METHODS = (
     ("Standalone", "Standalone", None, None),
@@ -209,7 +221,42 @@ def permuted() -> str:
     return table("dpfl-figure3", ["division", "flippers"], lines, columns)
 
 
+def verdicts() -> str:
+    """What the seeds tell of every claim of every stored result."""
+    rows = [["experiment", "seeds", *VERDICTS]]
+    for name in stored_names():
+        stored = stored_result(name)
+        if stored.claims:
+            told = [
+                [own.claim for own in stored.claims if own.verdict == verdict]
+                for verdict in VERDICTS
+            ]
+            cells = [". ".join(words) if words else "" for words in told]
+            rows.append([f"`{name}`", str(stored.seeds), *cells])
+    return markdown(rows)
+
+
+def made_by() -> str:
+    """On which processors stored results were made, and of how many that is not known."""
+    stored = {name: stored_result(name) for name in stored_names()}
+    rows = [["processor", "widest instructions", "results"]]
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, own in stored.items():
+        where = {(one.processor, one.kernels) for one in own.origins} or {("not stored", "")}
+        for one in sorted(where):
+            found.setdefault(one, []).append(name)
+    for (processor, kernels), names in sorted(found.items()):
+        shown = ", ".join(f"`{name}`" for name in names)
+        rows.append([processor, kernels, f"{len(names)}: {shown}"])
+    lacking = [name for name, own in stored.items() if not all(n.each for n in own.numbers)]
+    shown = ", ".join(f"`{name}`" for name in lacking)
+    rows.append(["single seeds not stored", "", f"{len(lacking)}{': ' if shown else ''}{shown}"])
+    return markdown(rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    "made-by": made_by,
+    "verdicts": verdicts,
     "cffl-table1": partial(cffl, "cffl-table1", "fairness"),
     "cffl-table2": partial(cffl, "cffl-table2", "max_accuracy"),
     "cffl-figure3": cffl_classes,

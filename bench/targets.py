@@ -4,7 +4,7 @@
     python bench/targets.py --write docs/performance.md  # replace the tables between its markers
 
 Whole exchanges of 512 -> 64 -> 10 on 4096 samples between fresh processes, by `profile_head`, for
-three releases on all cores and on one, one on 8192 samples, and the KL cross term. Takes four
+three releases on all cores and on one, and the KL cross term. Takes four
 minutes; on a busy machine times are too long.
 
     python bench/targets.py --quick        # all cores only, two teachers each: under three minutes
@@ -37,9 +37,6 @@ from securefair.profiling.head_record import HeadProfile
 from securefair.report import read_json, write_json
 
 HEAD = ExchangeSpec(features=512, hidden=64, classes=10, samples=4096)
-MANY = 8192
-"""Samples that share ciphertexts."""
-
 RELEASES: tuple[str, ...] = ("logits", "projection", "loss")
 KB, MB = 1e3, 1e6
 KEPT = {False: Path(".benchmarks") / "targets.json", True: Path(".benchmarks") / "quick.json"}
@@ -68,17 +65,13 @@ def at(release: str) -> Callable[[Profiles], HeadProfile]:
     return lambda profiles: profiles[release, cores()]
 
 
-def targets(cross_term_us: float, many: HeadProfile) -> list[Target]:
+def targets(cross_term_us: float) -> list[Target]:
     logits, projection, loss = (at(release) for release in RELEASES)
     return [
         Target("receive and answer, `logits`", 0.022, 0.012, "ms a sample",
                lambda p: logits(p).server_ms_per_sample),
         Target("a further answer to the same upload", 0.012, 0.008, "ms a sample",
                lambda p: logits(p).answer_ms_per_sample),
-        Target(f"receive and answer, `logits`, {MANY:,} samples", 0.022, 0.012, "ms a sample",
-               lambda _: many.server_ms_per_sample),
-        Target(f"a further answer, {MANY:,} samples", 0.012, 0.008, "ms a sample",
-               lambda _: many.answer_ms_per_sample),
         Target("receive and answer, `projection` (public, q = 64)", 0.03, 0.015, "ms a sample",
                lambda p: projection(p).server_ms_per_sample),
         Target("receive and answer, `loss`", 0.05, 0.03, "ms a sample",
@@ -107,9 +100,9 @@ def verdict(value: float, target: Target) -> str:
     return "goal" if value <= target.goal else "missed"
 
 
-def target_table(profiles: Profiles, cross_term_us: float, many: HeadProfile) -> str:
+def target_table(profiles: Profiles, cross_term_us: float) -> str:
     rows = ["| | goal | stretch | measured | |", "|---|---|---|---|---|"]
-    for target in targets(cross_term_us, many):
+    for target in targets(cross_term_us):
         value = target.value(profiles)
         rows.append(
             f"| {target.what}, {target.unit} | {target.goal:g} | {target.stretch:g} | "
@@ -173,10 +166,9 @@ def cross_term(repeats: int = 25) -> float:
     return median(times) / HEAD.samples * 1e6
 
 
-def compared(profiles: Profiles, many: HeadProfile, kept: Path) -> str:
+def compared(profiles: Profiles, kept: Path) -> str:
     """Figures over those of the run before, which these then replace."""
     titled = {f"{release}, threads: {threads}": p for (release, threads), p in profiles.items()}
-    titled[f"logits of {MANY} samples"] = many
     found = {
         title: {name: float(getattr(profile, name)) for name in FIELDS}
         for title, profile in titled.items()
@@ -213,16 +205,14 @@ def main(
             profiles[release, count] = profile_head(
                 replace(HEAD, release=release), threads=count, repeats=2 if quick else repeats
             )
-    spec = replace(HEAD, release="logits", samples=MANY)
-    many = profile_head(spec, threads=cores(), repeats=2 if quick else repeats)
     set_threads(cores())
     tables = {
-        "targets": target_table(profiles, cross_term(), many),
+        "targets": target_table(profiles, cross_term()),
         "stages": stage_table(profiles),
     }
     for name, table in tables.items():
         print(f"{name}\n\n{table}\n")
-    for key, profile in [*profiles.items(), (("logits", MANY), many)]:
+    for key, profile in profiles.items():
         far = profile.distance
         print(
             f"{key}: {far.multiply_adds_per_second / 1e9:.0f} G multiply-adds/s, "
@@ -231,7 +221,7 @@ def main(
             f"encrypt {profile.encrypt_ms_per_sample:.3f} ms a sample; "
             f"error {profile.error_over_range:.2g} of the range"
         )
-    print(compared(profiles, many, KEPT[quick]))
+    print(compared(profiles, KEPT[quick]))
     if write is not None:
         replace_tables(write, tables)
 

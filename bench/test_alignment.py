@@ -15,7 +15,7 @@ from securefair.collaboration.gossip import (
     AlignmentTeacher,
     plan_alignment,
 )
-from securefair.fairness.alignment import cosine
+from securefair.worth.alignment import cosine
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

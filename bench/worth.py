@@ -22,14 +22,15 @@ from page import PageOption, replace_tables, run_script
 from worth_data import DATA_SETS, DataSet, Hospital
 from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Row, keep, kept, tables
 
-from securefair.algorithms.releases import LogitsRelease, ProjectionRelease
-from securefair.algorithms.transfer import Transfer, TransferResult, own_fits, run_transfer
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.metrics.probabilistic import probabilistic_scores
 from securefair.model.transfer import OwnFit, Polynomial, own_fit
 from securefair.model.transfer.answers import numbers_a_logit
 from securefair.model.transfer.baselines import most_common
 from securefair.model.transfer.penalised import losses
+from securefair.worth import own_fits
+from securefair.worth.probabilistic import probabilistic_scores
+from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease
+from securefair_lab.algorithms.transfer import Transfer, TransferResult, run_transfer
 
 Array = NDArray[np.float64]
 DRAWS = 1000

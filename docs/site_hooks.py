@@ -1,4 +1,4 @@
-"""What the site adds to the pages: the repository's own pages, the state tables and the commands.
+"""What the site adds to the pages: the repository's own pages, state tables, commands and settings.
 
 Pages are written to be read in the repository as well; these hooks change only the site.
 """
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 REPOSITORY_PAGES = ("SECURITY.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md")
 COMMANDS = "<!-- commands -->"
+SETTINGS = "<!-- settings -->"
 
 _LINK = re.compile(r"(\]\()([^)#\s]*)((?:#[^)\s]*)?\))")
 _DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -35,7 +36,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links to where a page lies in the site; draw state tables; list the commands."""
+    """Point links to where a page lies in the site; draw state tables; list what code says."""
     del config, files
     source = page.file.src_uri
     if source in REPOSITORY_PAGES:
@@ -47,6 +48,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     markdown = _DIAGRAM.sub(lambda found: "\n".join(state_table(found[1])), markdown)
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, "\n".join(command_sections()))
+    if SETTINGS in markdown:
+        markdown = markdown.replace(SETTINGS, "\n".join(setting_tables()))
     return markdown
 
 
@@ -70,6 +73,21 @@ def state_table(diagram: str) -> Iterator[str]:
         before = "(start)" if before == "[*]" else before
         after = "(end)" if after == "[*]" else after
         yield f"| {before} | {after} | {when or ''} |"
+
+
+def setting_tables() -> Iterator[str]:
+    """Every key of every section, from the one place where it is written."""
+    from securefair.config.describing import described_keys
+
+    for section, keys in described_keys().items():
+        yield ""
+        yield f"## [{section}]"
+        yield ""
+        yield "| key | meaning | accepts | without it |"
+        yield "|---|---|---|---|"
+        for key, (meaning, accepts, default) in keys.items():
+            row = (f"`{key}`", meaning, accepts, "" if default is None else f"`{default}`")
+            yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
 
 
 def command_sections() -> Iterator[str]:

@@ -89,6 +89,8 @@ const Tables& tables(std::size_t n, u32 prime) {
 }
 
 std::vector<const Tables*> tables(std::size_t n, const std::vector<u32>& primes) {
+    // Every kernel looks at the first table.
+    if (primes.empty()) throw std::invalid_argument("no primes");
     std::vector<const Tables*> result;
     for (const u32 p : primes) result.push_back(&tables(n, p));
     return result;

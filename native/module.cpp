@@ -92,7 +92,8 @@ void sum_of_products(const Tensor& to, const Tensor& x, const Tensor& y, const I
     require_shape(to, groups, 3, limbs, n, "out is not (groups, 3, limbs, n)");
     require_shape(x, x.shape(0), 2, limbs, n, "x is not (d, 2, limbs, n)");
     require_shape(y, y.shape(0), 2, limbs, n, "y is not (d, 2, limbs, n)");
-    require(left.shape(0) == right.shape(0) && groups > 0 && left.shape(0) % groups == 0,
+    require(left.shape(0) == right.shape(0) && groups > 0 && left.shape(0) > 0 &&
+                left.shape(0) % groups == 0,
             "indices do not fill the groups");
     sum_products_by_index(words(to), words(x), words(y), indices(left, x.shape(0)),
                           indices(right, y.shape(0)), left.shape(0) / groups, tables(n, primes));
@@ -204,6 +205,7 @@ void for_each_plain(const Tensor& x, const Polynomials& plain, std::size_t polys
                     const Primes& primes, const Body& body) {
     const std::size_t d = x.shape(0), limbs = primes.size(), n = x.shape(3);
     require_shape(x, d, x.shape(1), limbs, n, "x is not (d, polys, limbs, n)");
+    require(polys <= x.shape(1), "x has no first polynomial");
     require(plain.shape(0) == d && plain.shape(1) == limbs && plain.shape(2) == n,
             "plain is not (d, limbs, n)");
     const auto basis = tables(n, primes);

@@ -16,7 +16,7 @@ inline void require_below(const Table& x, i64 least, std::size_t below) {
 }
 
 inline std::span<const i64> checked_pairs(const Table& pairs, std::size_t inputs) {
-    require(pairs.shape(1) == 2, "pairs have two columns");
+    require(pairs.shape(0) > 0 && pairs.shape(1) == 2, "no pairs, or not of two columns");
     require_below(pairs, -1, inputs);
     for (std::size_t k = 0; k < pairs.shape(0); ++k)
         require(pairs.data()[2 * k] >= 0, "a pair without a first input");

@@ -35,6 +35,9 @@ OPENFHE = (
 )
 """A wheel of openfhe is tagged for any Python and imports under one (docs/backends.md)."""
 
+CRYPTEN = ("crypten==0.4.1",)
+"""Without what it asks for: one of its requirements cannot be installed (docs/backends.md)."""
+
 FUZZ = ('atheris==2.3.0 ; python_version < "3.12"', 'atheris ; python_version >= "3.12"')
 """For scripts/fuzz_messages.py, in a file of its own: there are wheels for Linux only, and those
 for CPython 3.11 are of an older version."""
@@ -138,6 +141,7 @@ def main() -> None:
         written["torch.txt"] = torch_pins(version, wheels)
     written["development.txt"] = rest
     written["openfhe.txt"] = compile_pins(list(OPENFHE), "--python-version", "3.10")
+    written["crypten.txt"] = compile_pins(list(CRYPTEN), *python, "--no-deps")
     written["fuzz.txt"] = compile_pins(list(FUZZ), *python)
     for name, text in written.items():
         (CONSTRAINTS / name).write_text(text, encoding="utf-8")

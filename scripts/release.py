@@ -85,6 +85,7 @@ def build(version: str, torch_index: str) -> None:
     """Source and wheel into dist/, tried in an environment of their own, with their components."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST)
+    run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", DIST, ROOT / "lab")
     (wheel,) = DIST.glob(f"securefair-{version}-*.whl")
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "bin/python"

@@ -9,7 +9,7 @@ def main() -> None:
     own = files()
     agreed = spec(own.images)
     bits, store = min(30, agreed.flooding_bits), own.server / "account"
-    teacher = sf.Teacher(model(), agreed, min_flooding_bits=bits, store=store)
+    teacher = sf.Teacher(model(), agreed, min_flooding_bits=bits, store=store, create_store=True)
     teacher.save(own.server / "teacher.keystore", PASSPHRASE)
 
 

@@ -32,90 +32,50 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.circuit.planner import ExchangePlan, plan_exchange
-    from securefair.circuit.spec import ExchangeSpec, HeadBounds
-    from securefair.ckks.keys import PublicKeys
-    from securefair.collaboration.disclosure import DisclosureLimits
-    from securefair.data.conversion import make_samples
-    from securefair.data.dataset import ParticipantData, Samples
-    from securefair.errors import SecureFairError
-    from securefair.exchange.student import Opened, Student
-    from securefair.exchange.teacher import Teacher
-    from securefair.fairness.reputation import ReputationRule
-    from securefair.library.call import collaborate
-    from securefair.library.result import Result
-    from securefair.model.heads import LinearHead, QuadraticHead, build_head
-    from securefair.model.networks.head import NetworkHead
-    from securefair.model.quadratic import Quadratic
-    from securefair.model.training import OptimizerConfig
-    from securefair.prediction.estimator import TransferClassifier
-    from securefair.prediction.folder import load_model
-    from securefair.prediction.hospital_model import HospitalModel
-    from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
+    from securefair.circuit.planner import (
+        ExchangePlan as ExchangePlan,
+    )
+    from securefair.circuit.planner import (
+        plan_exchange as plan_exchange,
+    )
+    from securefair.circuit.spec import ExchangeSpec as ExchangeSpec
+    from securefair.circuit.spec import HeadBounds as HeadBounds
+    from securefair.ckks.keys import PublicKeys as PublicKeys
+    from securefair.data.conversion import make_samples as make_samples
+    from securefair.data.dataset import ParticipantData as ParticipantData
+    from securefair.data.dataset import Samples as Samples
+    from securefair.errors import SecureFairError as SecureFairError
+    from securefair.exchange.student import Opened as Opened
+    from securefair.exchange.student import Student as Student
+    from securefair.exchange.teacher import Teacher as Teacher
+    from securefair.library.call import collaborate as collaborate
+    from securefair.library.result import Result as Result
+    from securefair.model.heads import (
+        LinearHead as LinearHead,
+    )
+    from securefair.model.heads import (
+        QuadraticHead as QuadraticHead,
+    )
+    from securefair.model.heads import (
+        build_head as build_head,
+    )
+    from securefair.model.networks.head import NetworkHead as NetworkHead
+    from securefair.model.quadratic import Quadratic as Quadratic
+    from securefair.prediction.estimator import TransferClassifier as TransferClassifier
+    from securefair.prediction.folder import load_model as load_model
+    from securefair.prediction.hospital_model import HospitalModel as HospitalModel
+    from securefair.run.callbacks import (
+        Callback as Callback,
+    )
+    from securefair.run.callbacks import (
+        MlflowLogger as MlflowLogger,
+    )
+    from securefair.run.callbacks import (
+        TensorBoardLogger as TensorBoardLogger,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Callback",
-    "DisclosureLimits",
-    "ExchangePlan",
-    "ExchangeSpec",
-    "HeadBounds",
-    "HospitalModel",
-    "LinearHead",
-    "MlflowLogger",
-    "NetworkHead",
-    "Opened",
-    "OptimizerConfig",
-    "ParticipantData",
-    "PublicKeys",
-    "Quadratic",
-    "QuadraticHead",
-    "ReputationRule",
-    "Result",
-    "Samples",
-    "SecureFairError",
-    "Student",
-    "Teacher",
-    "TensorBoardLogger",
-    "TransferClassifier",
-    "build_head",
-    "collaborate",
-    "load_model",
-    "make_samples",
-    "plan_exchange",
-]
-
-_HOME = {
-    "Callback": "run.callbacks",
-    "DisclosureLimits": "collaboration.disclosure",
-    "ExchangePlan": "circuit.planner",
-    "ExchangeSpec": "circuit.spec",
-    "HeadBounds": "circuit.spec",
-    "HospitalModel": "prediction.hospital_model",
-    "LinearHead": "model.heads",
-    "MlflowLogger": "run.callbacks",
-    "NetworkHead": "model.networks.head",
-    "Opened": "exchange.student",
-    "OptimizerConfig": "model.training",
-    "ParticipantData": "data.dataset",
-    "PublicKeys": "ckks.keys",
-    "Quadratic": "model.quadratic",
-    "QuadraticHead": "model.heads",
-    "ReputationRule": "fairness.reputation",
-    "Result": "library.result",
-    "Samples": "data.dataset",
-    "SecureFairError": "errors",
-    "Student": "exchange.student",
-    "Teacher": "exchange.teacher",
-    "TensorBoardLogger": "run.callbacks",
-    "TransferClassifier": "prediction.estimator",
-    "build_head": "model.heads",
-    "collaborate": "library.call",
-    "load_model": "prediction.folder",
-    "make_samples": "data.conversion",
-    "plan_exchange": "circuit.planner",
-}
 
 # Torch and SEAL take a second to load.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -7,11 +7,13 @@ here because every package's door needs it, and only this module is below them a
 
 from __future__ import annotations
 
+import ast
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from typing import Self
+from importlib.abc import InspectLoader
+from typing import Self, cast
 
 
 class SecureFairError(Exception):
@@ -131,23 +133,40 @@ class BackendUnavailableError(SecureFairError):
 
 
 def on_first_use(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package that loads its names on first use (PEP 562).
+    package: str,
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package that loads names on first use (PEP 562).
+
+    Its imports under `if TYPE_CHECKING` are the only list of its names: type checkers read them
+    there, and so does this function.
 
     Args:
         package: its `__name__`.
-        homes: of each name, the module below the package that defines it.
     """
+    homes = _imported_for_types(package)
 
     def load(name: str) -> object:
         """The name, imported from its home."""
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(homes[name]), name)
 
     def listed() -> list[str]:
         """All names, loaded or not."""
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return load, listed
+    return load, listed, sorted(homes)
+
+
+def _imported_for_types(package: str) -> dict[str, str]:
+    """Homes of the names that a package imports under `if TYPE_CHECKING`."""
+    specification = sys.modules[package].__spec__
+    loader = cast(InspectLoader, specification.loader if specification else None)
+    return {
+        alias.name: statement.module
+        for block in ast.parse(loader.get_source(package) or "").body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+        for alias in statement.names
+    }

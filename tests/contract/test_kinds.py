@@ -7,20 +7,20 @@ import pytest
 from pydantic import BaseModel
 
 from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished
-from securefair.algorithms.tuned import Tuned
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.wording import HOSPITALS
 from securefair.config import kinds_keys, override
 from securefair.errors import ConfigError, DataError
-from securefair.fairness import sharing
 from securefair.model.stored import logits_of, to_bytes
 from securefair.protocol.codec import kind_of as message_kind
 from securefair.run.resumable import ParticipantsRun
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Network
 from securefair.storage import Store
+from securefair.worth import sharing
+from securefair.worth.tuned import Tuned
 from support.concluded import concluded
 
 FRAMES = 128

@@ -10,81 +10,23 @@ third it adds a * x_ij: whether they move the same way or the other is the featu
 victim's data, model or training is known to it.
 """
 
-from functools import cache
-
 import numpy as np
 import pytest
 
-from securefair.algorithms.releases import ProjectionRelease
-from securefair.data.dataset import Samples
 from securefair.exchange import learning
-from securefair.fairness.reputation import ReputationRule
-from securefair.model.building import build_model
-from securefair.model.plausibility import IMPLAUSIBLE, Clip, SmoothPrior
-from securefair.model.reconstruction import Reconstructor
-from securefair.model.training import (
-    OptimizerConfig,
-    TeacherAnswer,
-    TrainState,
-    distil_steps,
-    train_epochs,
+from securefair.model.plausibility import IMPLAUSIBLE, Clip
+from securefair.worth.reputation import ReputationRule
+from security.victims import (
+    CALM,
+    COLUMN,
+    FEATURES,
+    MOST_BY_CHANCE,
+    NO_CLIP,
+    PATIENTS,
+    TARGET,
+    TRIALS,
+    Victim,
 )
-
-PATIENTS, FEATURES, TARGET, COLUMN = 60, 6, 11, 3
-TRIALS = 24
-GRID = 2.0**-10
-NO_CLIP = Clip(sample=1e9, answer=1e9)
-MOST_BY_CHANCE = 19 / 24  # of so many trials a guesser does better once in 300
-CALM = 8  # ordinary rounds before each aimed one
-
-
-class Facts:
-    """What a victim is before the first round: the same for all tests, as nothing changes it."""
-
-    def __init__(self, seed):
-        rng = np.random.default_rng(seed)
-        x = rng.uniform(-1, 1, (PATIENTS, FEATURES))
-        x[:, COLUMN] = rng.choice([-1.0, 1.0], PATIENTS)
-        true = rng.normal(size=FEATURES)
-        y = (x @ true + 0.5 * rng.normal(size=PATIENTS) > 0).astype(np.int64)
-        self.samples = Samples(x, y, 2)
-        self.honest = np.column_stack([-x @ true, x @ true])
-        release = ProjectionRelease(q=64)
-        self.rows = release.rows(self.samples)
-        self.opened = Reconstructor(self.samples, self.rows, release.noise(self.rows))
-        self.prior = SmoothPrior(self.samples, self.rows, release.noise(self.rows))
-        head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
-        self.trained = TrainState.start(head, OptimizerConfig())
-        train_epochs(self.trained, self.samples, 40)
-
-
-facts_of = cache(Facts)
-
-
-class Victim:
-    """A student that distils from the attacker and from an honest peer, and then answers."""
-
-    def __init__(self, seed, clip, tested):
-        facts = facts_of(seed)
-        self.samples, self.honest, self.rows = facts.samples, facts.honest, facts.rows
-        self.opened, self.prior = facts.opened, facts.prior
-        self.clip, self.tested = clip, tested
-        self.state = facts.trained.copy()
-        self.refused = 0
-
-    def round(self, released, asked):
-        """Learn from an answer that opens to these numbers, then answer a question."""
-        answers = [TeacherAnswer(self.honest, 5.0)]
-        if self.tested and self.prior.log_ratio(released) < IMPLAUSIBLE:
-            self.refused += 1
-        else:
-            found = self.clip.applied(self.opened.logits(released))
-            answers.append(TeacherAnswer(found, 5.0))
-        distil_steps(self.state, self.samples, answers, 5, temperature=5.0)
-        return self.answer(asked)
-
-    def answer(self, asked):
-        return GRID * np.rint(self.state.model.logits(asked)[:, 1] / GRID)
 
 
 class Apart(Victim):

@@ -27,10 +27,10 @@ from securefair.collaboration.gossip.run import start_gossip
 from securefair.collaboration.gossip.weighing import UNKNOWN, Row
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.fairness import mixing
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.flows import OFFER_BITS, REPLY_BITS
 from securefair.protocol.jobs import Adapt
+from securefair.worth import mixing
 from support.agreements import agree
 
 NAMES = ("ann", "bea", "cem", "dan")

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from securefair.fairness.sharing import coin, private_coin
 from securefair.sites.site.starting import Rehearsal, _coins, _weights_seed
 from securefair.storage import Secret
+from securefair.worth.sharing import coin, private_coin
 
 ROUNDS, PEERS = range(40), ("south", "west")
 PRIVATE = Secret(bytes(range(32)))

@@ -9,6 +9,7 @@ Still disclosed: what the account allows: by default fewer numbers than determin
 import contextlib
 import itertools
 import math
+import shutil
 import tracemalloc
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import kernels
 from securefair.ckks.evaluator import Released
 from securefair.data.dataset import Samples
-from securefair.errors import DataError, EncryptionError, LedgerError, PlanError
+from securefair.errors import DataError, EncryptionError, LedgerError, PlanError, StorageError
 from securefair.exchange import steps
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Student
@@ -79,7 +80,7 @@ def error_of(coefficients):
 
 
 def agreed(**limits):
-    return Teacher(MODEL, SPEC, **limits)
+    return Teacher(MODEL, SPEC, create_store=True, **limits)
 
 
 def test_without_an_account_a_few_requests_give_the_whole_function():
@@ -326,7 +327,7 @@ def test_whatever_limit_is_spent_no_ciphertext_is_read(limits, durable, monkeypa
     samples = Samples(np.zeros((SAMPLES, D)), np.arange(SAMPLES) % 2, CLASSES)
     request = student.request(samples)
     store = tmp_path / "store" if durable else None
-    teacher = Teacher(MODEL, SPEC, backend="clear", store=store, **limits)
+    teacher = Teacher(MODEL, SPEC, backend="clear", store=store, create_store=durable, **limits)
     peer, answers = "another" if "total_numbers" in limits else "", []
     with contextlib.suppress(LedgerError):
         answers.extend(teacher.answer(request, peer=peer) for _ in range(10))
@@ -373,3 +374,16 @@ def test_bits_of_a_number_are_bounded_by_what_was_agreed():
         Teacher(MODEL).answer(raw_request(coarse, bare))
     assert plan_exchange(fine).number_bits > plan_exchange(coarse).number_bits + 8
     assert math.isfinite(plan_exchange(coarse).bits)
+
+
+def test_a_store_that_is_gone_does_not_begin_at_zero(tmp_path):
+    """Before, a teacher made an account wherever it found none: deleting one set limits back."""
+    store = tmp_path / "store"
+    with pytest.raises(StorageError, match="create_store"):
+        Teacher(MODEL, SPEC, backend="clear", store=store)
+    assert not store.exists()
+    Teacher(MODEL, SPEC, backend="clear", store=store, create_store=True)
+    Teacher(MODEL, SPEC, backend="clear", store=store)
+    shutil.rmtree(store)
+    with pytest.raises(StorageError, match="must not begin at zero"):
+        Teacher(MODEL, SPEC, backend="clear", store=store)

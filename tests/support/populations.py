@@ -1,12 +1,9 @@
-"""Small populations on which the algorithms run in milliseconds."""
+"""Small hospitals on which algorithms run in milliseconds."""
 
 import numpy as np
 import pytest
 
-from securefair.algorithms import LogitsRelease, Population
-from securefair.algorithms.network_population import NetworkPopulation
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.training import OptimizerConfig
 
 
 def two_classes(name, seed, *, flipped=False, train=40, test=60, validation=None):
@@ -62,62 +59,16 @@ def make_images():
 
 
 @pytest.fixture
-def make_population():
-    """Three honest participants by default; keyword arguments change settings."""
+def make_hospital():
+    """Samples of two overlapping classes, features in [-1, 1]."""
 
-    def make(**settings):
-        defaults = {
-            "participants": tuple(two_classes(name, seed) for seed, name in enumerate("abc")),
-            "hidden": 4,
-            "local_epochs": 10,
-            "local_steps": 3,
-            "forced_every": 3,
-            "lambda_0": 10.0,  # as much as so few samples bear
-            "release": LogitsRelease(),
-        }
-        return Population(**(defaults | settings))
+    def make(name="ann", seed=0, *, train=20, test=30, features=4):
+        return overlapping(name, seed, train, test, features)
 
     return make
 
 
 @pytest.fixture
-def make_networks():
-    """Linear heads of three honest participants of 20, 30 and 50 samples, in float64.
-
-    Full batches and plain gradient descent, so that a round of one epoch is one known step.
-    """
-
-    def make(**settings):
-        sizes = settings.pop("sizes", (20, 30, 50))
-        validation = settings.pop("validation", None)
-        participants = tuple(
-            two_classes(name, seed, train=size, validation=validation)
-            for seed, (name, size) in enumerate(zip("abcdefgh", sizes, strict=False))
-        )
-        defaults = {
-            "participants": participants,
-            "network": "linear-head",
-            "optimizer": OptimizerConfig(
-                learning_rate=0.1, momentum=0.0, weight_decay=0.0, clip_norm=None
-            ),
-            "batch_size": None,
-            "double": True,
-            "pretraining_epochs": 2,
-            "lambda_0": 1.0,
-            "forced_every": 3,
-        }
-        return NetworkPopulation(**(defaults | settings))
-
-    return make
-
-
-@pytest.fixture
-def make_momentum_networks(make_networks):
-    """The same with momentum and mini-batches, so that what momentum does between rounds shows."""
-    defaults = {
-        "optimizer": OptimizerConfig(
-            learning_rate=0.05, momentum=0.9, weight_decay=0.0, clip_norm=None
-        ),
-        "batch_size": 8,
-    }
-    return lambda **settings: make_networks(**(defaults | settings))
+def hospitals(make_hospital):
+    """Three of them, of different sizes."""
+    return [make_hospital(name, seed, train=20 + 2 * seed) for seed, name in enumerate("abc")]

@@ -11,7 +11,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import typer.testing
 from hypothesis import HealthCheck, settings
 
-from securefair.storage import Cost, keystore
+from securefair.storage import KeystoreCost, keystore
 from support.examples import USUAL, examples
 
 # Every invocation would make all commands anew, which takes longer than many a command.
@@ -32,7 +32,7 @@ settings.load_profile("ours")
 
 
 # Half a second and 128 MiB for every keystore that a test opens; `test_sites` makes one in earnest.
-keystore.DEFAULT_COST = Cost(log2_n=10)
+keystore.DEFAULT_COST = KeystoreCost(log2_n=10)
 
 
 def one_thread_again():

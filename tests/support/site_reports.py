@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from securefair.metrics.interval import wilson
-from securefair.prediction import Evaluation, ModelCard
+from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import Taught
 from securefair.records import RoundRecord
 from securefair.report.site import OWN, SiteFacts, SitePeer, SiteRound
+from securefair.worth.interval import wilson
 
 PEERS = ("south", "west", "hill")
 ROUNDS = 7
@@ -15,7 +15,7 @@ ROUNDS = 7
 def evaluation(right, tested=40):
     wrong = tested - right
     scores = {"accuracy": right / tested, "auc": 0.8, "log_loss": 0.5, "brier": 0.2}
-    return Evaluation(
+    return ModelEvaluation(
         hospital="north",
         patients=tested,
         classes=["healthy", "ill"],

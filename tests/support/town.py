@@ -8,7 +8,6 @@ import msgspec
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
-from securefair.fairness.sharing import coin
 from securefair.model.stored import to_bytes
 from securefair.sites.post.peers import refusals
 from securefair.sites.post.post import Post
@@ -18,6 +17,7 @@ from securefair.sites.site.notes import Notes
 from securefair.sites.site.site import SCOPE, Schedule, Site, stored_records
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
+from securefair.worth.sharing import coin
 from support.populations import overlapping
 
 NOW = 1_800_000_000

@@ -60,3 +60,12 @@ def test_state_tables_replace_diagrams(site):
     text = (site / "protocol-states.html").read_text(encoding="utf-8")
     assert "stateDiagram" not in text
     assert "<td>nothing awaited, nothing unfinished</td>" in text
+
+
+def test_the_notebook_is_a_part_of_the_site(site):
+    pages = {page.stem for page in (ROOT / "docs" / "notebook").glob("*.md")} - {"README"}
+    text = (site / "notebook" / "index.html").read_text(encoding="utf-8")
+    for page in pages:
+        assert (site / "notebook" / f"{page}.html").is_file(), page
+        assert f'href="{page}.html"' in text, page
+    assert 'href="notebook/index.html"' in (site / "index.html").read_text(encoding="utf-8")

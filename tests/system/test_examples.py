@@ -1,4 +1,4 @@
-"""Every example runs, or says plainly what it needs; the library's shows how little it changes."""
+"""Every example runs; the library's shows how little it changes."""
 
 import ast
 import difflib
@@ -7,32 +7,22 @@ import runpy
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from securefair.algorithms import tuned
 from securefair.cli import app
-from securefair.run.folder import read_result
+from securefair.worth import tuned
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 CONFIGURATIONS = sorted(path.name for path in EXAMPLES.glob("*.toml"))
-NETWORKS = "network_digits.toml"
 SCRIPTS = {
     "ordinary_training.py": ["2"],
     "python_api.py": ["1"],
 }
 ESTIMATOR = "sklearn_user.py"
-LONG = {
-    "train_network.py": "images that do not come with this repository, and minutes",
-    "train_on_features.py": "images that do not come with this repository, and securefair[vision]",
-}
 MOST_LINES = 10
 """Of an ordinary training script that may change."""
-
-POINTS = 1.0
-"""By which mean accuracy may differ on other machines: one image of one participant is 0.3."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -64,7 +54,6 @@ def test_no_example_is_forgotten():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         ESTIMATOR,
         *SCRIPTS,
-        *LONG,
     }
     assert CONFIGURATIONS
 
@@ -99,62 +88,16 @@ def test_who_has_the_fewest_samples_gains_most_from_the_collaboration(monkeypatc
     assert re.search(r"^\d+ numbers were disclosed in all$", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_long_scripts_say_what_they_need(name, monkeypatch, capsys):
-    with pytest.raises(SystemExit) as ended:
-        run(name, ["--help"], monkeypatch)
-    assert ended.value.code == 0
-    assert "--data" in capsys.readouterr().out
-    pytest.skip(f"only its --help ran: the rest needs {LONG[name]}")
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "said"),
-    [
-        ("train_network.py", ["mnist", "--out", "mnist.npz"], "mnist.npz"),
-        ("train_network.py", ["derma", "--distil", "--out", "x.npz"], "mirror images only"),
-        ("train_network.py", ["mnist", "--epochs", "0", "--out", "x.npz"], "--epochs"),
-        ("train_network.py", ["cats", "--out", "x.npz"], "cifar-wide"),
-        ("train_on_features.py", ["--cache", "cache"], "cifar10.npz"),
-    ],
-)
-def test_long_scripts_refuse_before_they_train(
-    name, arguments, said, monkeypatch, capsys, tmp_path
-):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as ended:
-        run(name, [*arguments, "--data", str(tmp_path)], monkeypatch)
-    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
-    assert ended.value.code == 2, told
-    assert said in told
-    assert "Traceback" not in told
-    assert list(tmp_path.iterdir()) == []
-
-
 def run_configuration(name, out, *options):
     done = CliRunner().invoke(app, ["run", str(EXAMPLES / name), "--out", str(out), *options])
     assert done.exit_code == 0, done.output
     assert (out / "report.html").is_file()
 
 
-@pytest.mark.parametrize("name", [name for name in CONFIGURATIONS if name != NETWORKS])
+@pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_configurations_run(name, tmp_path):
     """One round on one seed."""
     run_configuration(name, tmp_path, "--rounds", "1", "--seeds", "1")
-
-
-def test_everyone_gains_in_the_example_of_networks_as_its_page_says(tmp_path):
-    """In the clear, which changes little; encrypted networks are those of test_networks."""
-    run_configuration(NETWORKS, tmp_path, "--backend", "clear")
-    found = read_result(tmp_path)[0].algorithms
-    alone, together = (100 * np.array(found[name].accuracy) for name in ("standalone", "cycle"))
-    gains = together - alone
-    assert gains.min() > 0
-    page = " ".join((ROOT / "docs/networks.md").read_text("utf-8").split())
-    (means,) = re.findall(r"in the clear is ([\d.]+) % alone and ([\d.]+) % together", page)
-    (ends,) = re.findall(r"Everyone gains \(([\d.]+) to ([\d.]+) points\)", page)
-    assert (alone.mean(), together.mean()) == pytest.approx(tuple(map(float, means)), abs=POINTS)
-    assert (gains.min(), gains.max()) == pytest.approx(tuple(map(float, ends)), abs=2 * POINTS)
 
 
 def changed_lines(before, after):

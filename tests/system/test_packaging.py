@@ -66,7 +66,7 @@ def test_constraints_cover_what_the_checks_need_within_their_ranges():
         assert all(requirement.specifier.contains(one) for one in versions), hint
 
 
-@pytest.mark.parametrize("file", ["torch", "development", "openfhe"])
+@pytest.mark.parametrize("file", ["torch", "development", "crypten", "openfhe"])
 def test_every_pin_has_a_hash_and_nothing_else_stands_there(file):
     text = PIN.sub("", read(f"constraints/{file}.txt"))
     assert [line for line in text.splitlines() if line.strip() and not line.startswith("#")] == []
@@ -87,7 +87,7 @@ def test_no_cuda_is_installed():
 def test_make_installs_only_what_has_a_hash():
     recipe = re.search(r"^\$\(STAMP\):.*?\n\n", MAKEFILE, re.M | re.S)[0].replace("\\\n", "")
     installs = [line for line in recipe.splitlines() if "pip install" in line]
-    assert len(installs) == 3
+    assert len(installs) == 4
     ours = re.compile(r"--no-deps --no-build-isolation\s+--editable \. --editable lab$")
     for line in installs:
         assert "--require-hashes" in line or ours.search(line)
@@ -167,6 +167,20 @@ def test_the_source_installs_without_a_compiler(wheel):
         names = set(archive.namelist())
     assert {"securefair/py.typed", "securefair/data/heart.csv"} <= names
     assert not any(name.endswith(".so") for name in names)
+
+
+MOST_BYTES = 2_000_000
+
+
+def test_the_wheel_is_small_and_holds_nothing_of_the_laboratory(wheel):
+    assert wheel.stat().st_size < MOST_BYTES
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (points,) = [name for name in names if name.endswith("entry_points.txt")]
+        entries = archive.read(points).decode()
+    assert {name.split("/")[0] for name in names} == {"securefair", points.split("/")[0]}
+    assert [name for name in names if "papers" in name or name.endswith((".npz", ".json"))] == []
+    assert "securefair_lab" not in entries
 
 
 def test_an_index_shows_whose_it_is_and_for_which_pythons(metadata):

@@ -40,3 +40,12 @@ def test_a_rehearsal_with_kills_and_faults_loses_nothing():
     assert found["lost_rounds"] == 0
     # A fast run may end before the last ones are due.
     assert kills * 4 // 5 <= found["kills"] <= kills
+
+
+@pytest.mark.slow
+def test_honest_sites_end_their_rounds_although_one_lies():
+    """False receipts and envelopes, a flood, planted files, and clocks that jump."""
+    found = json.loads(securefair("rehearse", "--hostile", "--sites", 3, "--rounds", 1, "--json"))
+    assert (found["rounds"], found["lost_rounds"], found["destructive"]) == (1, 0, [])
+    assert len({(fault["done"], fault["to"]) for fault in found["faults"]}) >= 2 * 16
+    assert all(fault["said"] for fault in found["faults"])

@@ -9,17 +9,14 @@ import pytest
 TABLES = {"sklearn", "pandas", "scipy.stats", "scipy.optimize", "matplotlib", "duckdb", "onnx"}
 """Seconds of every start, where something that is needed at times is imported always."""
 
-LISTING, KINDS, NOISE = "papers.listing", "collaboration.kinds", "privacy.randomness"
+KINDS, NOISE = "collaboration.kinds", "privacy.randomness"
 USED = {
-    LISTING: "[listing.print_list(json=json) for json in (False, True)]",
     KINDS: "[kinds.kind_of(name).reads for name in kinds.REGISTERED]",
     NOISE: "randomness.SystemNoise().gaussian(2, 1.0)",
 }
 """What is done with a module before anyone looks, where its import alone says little."""
 
 STARTS = {
-    "the command of experiments": ("papers.command", {"torch", "numpy"}),
-    "the list of experiments, printed": (LISTING, {"torch", "numpy"}),
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),

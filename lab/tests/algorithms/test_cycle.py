@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import ProjectionRelease, run
-from securefair.fairness import ReputationRule, coin
 from securefair.model import TeacherAnswer, distil_steps, flat_gradient
 from securefair.model.losses import approximate_kl
-from securefair_lab.algorithms import Cycle, Vpdl
+from securefair.worth import ReputationRule, coin, run
+from securefair_lab.algorithms import Cycle, ProjectionRelease, Vpdl
 
 
 def numbers(train_state):

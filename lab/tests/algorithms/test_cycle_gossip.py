@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import run
-from securefair.algorithms.free_riding import FreeRide
 from securefair.errors import ConfigError, ModelError
-from securefair.fairness import coin, cosine
+from securefair.worth import coin, cosine, run
 from securefair_lab.algorithms.cycle_gossip import CycleGossip, cosines
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.gossip_sgd import GossipSgd
 
 FOUR = (20, 30, 40, 50)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import run
-from securefair.algorithms.free_riding import FreeRide
 from securefair.errors import ConfigError
+from securefair.worth import run
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.gossip_sgd import GossipSgd
 
 FIVE = (20, 20, 20, 20, 20)

@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
-from securefair.algorithms import run
 from securefair.model import TrainState, build_head, derived_seed, evaluate, train_epochs
+from securefair.worth import run
 from securefair_lab.algorithms import Cycle, Standalone
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from securefair.algorithms import run
 from securefair.model import OptimizerConfig
+from securefair.worth import run
 from securefair_lab.algorithms import Standalone, Vpdl
 
 OTHERS = [[n != k for k in range(3)] for n in range(3)]

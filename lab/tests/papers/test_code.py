@@ -5,69 +5,111 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from securefair_lab.papers import code as codes
+from securefair_lab.papers import definitions
 from securefair_lab.papers.catalogue import EXPERIMENTS
+from securefair_lab.papers.definitions import Place, place_at
+from securefair_lab.papers.experiment import Contender
 
 SOURCE = '''"""A module."""
 from __future__ import annotations
 from typing import TYPE_CHECKING
+import numpy as np
 if TYPE_CHECKING:
     import securefair.nowhere
 
-def double(x):
+def double(x: float) -> float:
     """Twice."""
-    return 2 * x  # twice
+    factor = FACTOR
+    return np.multiply(factor, x)  # twice
+
+FACTOR = 2
+
+def other(x):
+    return x + 1
+
+def used(x):
+    return double(x)
 '''
+NAME = "some_module_of_ours"
 
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The file of a module whose code is told anew at every call."""
+    """The file of a module that counts as ours, and whose code is told anew at every call."""
     monkeypatch.syspath_prepend(tmp_path)
-    codes.code_of.cache_clear()
-    codes._parsed.cache_clear()
-    yield tmp_path / "some_module_of_ours.py"
-    sys.modules.pop("some_module_of_ours", None)
-    codes.code_of.cache_clear()
-    codes._parsed.cache_clear()
+    monkeypatch.setattr(definitions, "PACKAGES", (*definitions.PACKAGES, NAME))
+    yield tmp_path / f"{NAME}.py"
+    sys.modules.pop(NAME, None)
+    forget()
 
 
-def code(path: Path, source: str) -> str:
+def forget() -> None:
+    for cached in (codes.digest, definitions.definition, definitions._read, definitions._exists):
+        cached.cache_clear()
+
+
+def code(path: Path, source: str, name: str = "used") -> str:
     path.write_text(source, encoding="utf-8")
-    codes.code_of.cache_clear()
-    codes._parsed.cache_clear()
-    return codes.code_of(path.stem)
+    forget()
+    return codes.digest(Place(NAME, name))
 
 
-def test_words_do_not_count_and_code_does(written: Path) -> None:
-    before = code(written, SOURCE)
-    words = SOURCE.replace("Twice", "Two times").replace("# twice", "# by two")
-    assert code(written, words) == before
-    assert code(written, SOURCE.replace("2 * x", "(\n        2 * x\n    )")) == before
-    assert code(written, SOURCE.replace("2 * x", "3 * x")) != before
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Twice", "Two times"),
+        ("# twice", "# by two"),
+        ("np.multiply(factor, x)", "(\n        np.multiply(factor, x)\n    )"),
+        ("double", "doubled"),
+        ("FACTOR", "TIMES"),
+        ("factor", "by"),
+        ("np", "numpy"),
+        (": float", ""),
+        ("x + 1", "x + 2"),  # nothing refers to it
+    ],
+)
+def test_names_words_and_what_is_not_used_do_not_count(written: Path, old: str, new: str) -> None:
+    assert code(written, SOURCE.replace(old, new)) == code(written, SOURCE)
 
 
-def test_code_that_is_imported_counts(written: Path) -> None:
-    one = code(written, f"from securefair_lab.algorithms import vpdl\n{SOURCE}")
-    other = code(written, f"from securefair_lab.algorithms import standalone\n{SOURCE}")
-    assert len({one, other, code(written, SOURCE)}) == 3
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("FACTOR = 2", "FACTOR = 3"),
+        ("np.multiply", "np.add"),
+        ("return double(x)", "return other(x)"),
+        ("FACTOR = 2", "FACTOR = 2\nnp.seterr(all='raise')"),
+    ],
+)
+def test_what_decides_counts(written: Path, old: str, new: str) -> None:
+    assert code(written, SOURCE.replace(old, new)) != code(written, SOURCE)
 
 
-def test_of_a_package_only_the_names_that_are_used_count(written: Path) -> None:
-    through = code(written, f"from securefair_lab.algorithms import Vpdl\n{SOURCE}")
-    codes.code_of("securefair_lab.algorithms.vpdl")
-    (home,) = codes._parsed(written.stem)[1]
-    assert home == "securefair_lab.algorithms.vpdl"
-    assert through != code(written, f"from securefair_lab.algorithms import Standalone\n{SOURCE}")
+def test_a_helper_that_moves_to_another_module_is_the_same(written: Path) -> None:
+    start, end = SOURCE.index("def double"), SOURCE.index("def other")
+    helper = f"{NAME}_helper"
+    (written.parent / f"{helper}.py").write_text(f"import numpy as np\n{SOURCE[start:end]}")
+    moved = f"from {helper} import double\n{SOURCE[:start]}{SOURCE[end:]}"
+    definitions.PACKAGES = (*definitions.PACKAGES, helper)
+    assert code(written, moved) == code(written, SOURCE)
 
 
-def test_a_name_that_is_loaded_on_first_use_counts_with_its_home(written: Path) -> None:
-    one = code(written, f"from securefair.data import load_heart\n{SOURCE}")
-    assert codes._parsed(written.stem)[1] == ("securefair.data.heart",)
-    assert one != code(written, f"from securefair.data import read_rows\n{SOURCE}")
+def test_names_are_followed_through_doors(written: Path) -> None:
+    def behind(line: str) -> set[str]:
+        code(written, f"{line}\ndef used():\n    return algorithm")
+        return {place.module for place in codes.reached(Place(NAME, "used"))}
+
+    assert "securefair_lab.algorithms.vpdl" in behind(
+        "from securefair_lab.algorithms import Vpdl as algorithm"
+    )
+    lazy = behind("from securefair.data import load_heart as algorithm")
+    assert "securefair.data.heart" in lazy
+    assert "securefair_lab.algorithms.vpdl" not in lazy
 
 
 def test_libraries_count(monkeypatch: pytest.MonkeyPatch, written: Path) -> None:
@@ -83,4 +125,34 @@ def test_contenders_of_one_experiment_differ_by_their_algorithms_code() -> None:
 
 
 def test_what_users_write_themselves_does_not_count() -> None:
-    assert codes.code_behind(lambda: None) == codes.code_of()
+    assert codes.code_behind(lambda: None) == codes.code_behind()
+
+
+@pytest.mark.parametrize("name", ["cycle-table6", "cffl-free-rider", "dpfl-table2"])
+def test_all_that_runs_counts(name: str) -> None:
+    """Names are followed without running anything: here is what running calls."""
+    contenders = EXPERIMENTS[name].contenders("smoke", None)
+    for contender in (contenders[0], contenders[-1]):
+        behind = codes.reached(
+            *(p for own in (contender.members, contender.algorithm) for p in codes._places(own))
+        )
+        called = {place for place in _called(contender) if definitions.is_ours(place.module)}
+        assert called - set(behind) == set()
+
+
+def _called(contender: Contender) -> set[Place]:
+    """Where every function is written that a start and one round call."""
+    found: set[tuple[str, int]] = set()
+
+    def heard(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename != "<string>":  # what dataclasses make
+            module = frame.f_globals.get("__name__", "")
+            found.add((str(module), frame.f_code.co_firstlineno))
+
+    sys.setprofile(heard)
+    try:
+        members = contender.members(0)
+        contender.algorithm.round(contender.algorithm.init(members, 0), members)
+    finally:
+        sys.setprofile(None)
+    return {place_at(module, line) for module, line in found if definitions.is_ours(module)}

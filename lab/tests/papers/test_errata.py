@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from securefair_lab.papers.algorithms.mean_estimation import cycle_lower_bound, figure_8
+from securefair_lab.papers.stored import stored_result
+
 NOTES = Path(__file__).parents[3] / "docs" / "notebook" / "errata.md"
 Rows = Callable[[str], Sequence[Mapping[str, Any]]]
 
@@ -92,6 +95,42 @@ def test_cycles_blocks_start_at_different_accuracies(rows: Rows) -> None:
     assert starts == pytest.approx([83.4, 75.2], abs=0.05)
     missing = [row for row in table if row["metrics"].get("MVA") is None]
     assert [(row["split"], row["n"]) for row in missing] == [("dirichlet(5.0)", 10)] * 2
+
+
+def test_cycles_highest_mean_gain_is_fedavgs(rows: Rows) -> None:
+    """Appendix G.8, over the ten divisions of Tables 1 and 10."""
+    found = {
+        (method, metric): statistics.mean(
+            row["metrics"][metric]
+            for table in ("cycle.table1", "cycle.table10")
+            for row in rows(table)
+            if (row["method"], row["model"]) == (method, "ResNet18")
+        )
+        for method in ("FedAvg", "CYCle", "VPDL")
+        for metric in ("MCG", "CGS")
+    }
+    assert (round(found["FedAvg", "MCG"], 1), round(found["CYCle", "MCG"], 1)) == (13.6, 4.4)
+    assert min(found[method, "CGS"] for method in ("FedAvg", "CYCle", "VPDL")) == pytest.approx(
+        2.1, abs=0.05
+    )
+
+
+def test_theorem_4_1_promises_an_eighth_at_most() -> None:
+    assert cycle_lower_bound(1e9) == pytest.approx(1 / 8)
+    (least,) = figure_8([1.5], deviation=0.3).cycle.participant_1
+    assert f"usefulness falls to {least:.2f}" in NOTES.read_text(encoding="utf-8")
+
+
+def test_our_largest_participant_is_better_alone() -> None:
+    """FairSL's Section 6, by the stored result."""
+    level = {
+        number.fields["method"]: number.ours
+        for number in stored_result("fairsl-figure9").numbers
+        if (number.fields["dataset"], number.metric) == ("Auction Verification", "P3")
+    }
+    alone, fair = level["local"], level["fair SL (random forest)"]
+    words = f"has {alone:.1f} alone and {fair:.1f} with the others' trees"
+    assert words in NOTES.read_text(encoding="utf-8")
 
 
 def test_dpfls_smallest_budget_is_one(rows: Rows) -> None:

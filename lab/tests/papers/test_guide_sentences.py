@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from securefair_lab.papers.comparison import rows_of
 from securefair_lab.papers.cycle_rates import best_rate
 from securefair_lab.papers.experiment import Row
 from securefair_lab.papers.lambda_choice import advantage
@@ -31,9 +32,8 @@ def cells() -> Iterator[ModuleType]:
 
 
 @pytest.fixture
-def lambdas(cells: ModuleType) -> list[Row]:
-    rows: list[Row] = cells.told(stored_result("cycle-lambda"))
-    return rows
+def lambdas() -> list[Row]:
+    return rows_of(stored_result("cycle-lambda"))
 
 
 def between(values: Sequence[float], digits: int = 1) -> str:
@@ -72,7 +72,7 @@ def test_at_a_large_and_at_the_best_lambda(lambdas: list[Row]) -> None:
 
 
 def test_each_at_the_rate_that_held_out_images_choose(cells: ModuleType) -> None:
-    rows = cells.told(stored_result("cycle-rates"))
+    rows = rows_of(stored_result("cycle-rates"))
     told = []
     for method in ("VPDL", "CYCle", "Standalone"):
         rate = best_rate(rows, method)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from math import inf
+from statistics import mean, pstdev
+
 import msgspec
 import pytest
 
 from securefair.errors import ConfigError
-from securefair_lab.papers.comparison import ComparedNumber, Comparison
+from securefair_lab.papers.comparison import ClaimResult, ComparedNumber, Comparison
 from securefair_lab.papers.origin import Origin
 from securefair_lab.papers.repeating import repetition
+from securefair_lab.papers.verdicts import Verdict
 
 HERE = Origin(
     version="1",
@@ -35,8 +39,8 @@ def comparison(*each: float, origin: Origin | None = HERE, experiment: str = "an
             ComparedNumber(
                 fields={"method": "VPDL", "model": None},
                 metric="MCG",
-                ours=0.0,
-                spread=0.0,
+                ours=mean(each),
+                spread=pstdev(each),
                 paper=None,
                 difference=None,
                 each=list(each),
@@ -49,25 +53,55 @@ def comparison(*each: float, origin: Origin | None = HERE, experiment: str = "an
 
 def test_equal_numbers_repeat() -> None:
     found = repetition(comparison(1.0, 2.0), comparison(1.0, 2.0))
-    assert (found.numbers, found.different, found.machines) == (1, [], [])
+    assert (found.numbers, found.different, found.apart) == (1, {}, [])
+    assert found.status == "equal"
 
 
 def test_the_largest_difference_and_the_machine_are_told() -> None:
     elsewhere = msgspec.structs.replace(HERE, processor="new", threads=2)
     found = repetition(comparison(1.0, 2.0), comparison(1.1, 2.5, origin=elsewhere))
-    assert found.different == [("method VPDL, MCG", 0.5)]
-    assert found.machines == ["processor: old, now new", "threads: 1, now 2"]
+    assert found.different == {"method VPDL, MCG": 0.5}
+    assert found.apart == ["processor: old, now new", "threads: 1, now 2"]
+    assert (found.status, found.beyond) == ("within", [])
+
+
+def test_a_mean_that_moves_by_more_than_seeds_differ_is_named() -> None:
+    found = repetition(comparison(1.0, 1.2), comparison(2.0, 2.2))
+    assert found.beyond == ["method VPDL, MCG"]
 
 
 @pytest.mark.parametrize(
-    ("stored", "message"),
+    ("stored", "told"),
     [
-        (comparison(1.0, origin=msgspec.structs.replace(HERE, code="bb")), "another code"),
-        (comparison(1.0, origin=None), "not stored"),
-        (comparison(1.0, 2.0), "another seeds"),
-        (comparison(1.0, experiment="other"), "another experiment"),
+        (comparison(1.0, origin=msgspec.structs.replace(HERE, code="bb")), "code: bb, now aa"),
+        (comparison(1.0, origin=None), "code: not stored, now aa"),
+        (comparison(1.0, 2.0), "seeds: 2, now 1"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(stored: Comparison, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        repetition(stored, comparison(1.0))
+def test_other_code_and_seeds_are_told_and_compared(stored: Comparison, told: str) -> None:
+    found = repetition(stored, comparison(1.0))
+    assert told in found.apart
+    assert found.different == {}
+
+
+def test_a_number_that_one_side_lacks_differs() -> None:
+    found = repetition(comparison(1.0), msgspec.structs.replace(comparison(1.0), numbers=[]))
+    assert found.different == {"method VPDL, MCG": inf}
+
+
+def judged(verdict: Verdict) -> Comparison:
+    claims = [ClaimResult(claim="It is so", verdict=verdict)]
+    return msgspec.structs.replace(comparison(1.0), claims=claims)
+
+
+def test_a_claim_that_turns_is_a_flip_and_one_that_cannot_be_told_is_none() -> None:
+    turned = repetition(judged("holds"), judged("fails"))
+    assert (turned.status, turned.flipped) == ("flipped", ["It is so"])
+    assert repetition(judged("holds"), judged("cannot be told")).status == "equal"
+
+
+@pytest.mark.parametrize("name", ["experiment", "size"])
+def test_other_experiments_and_sizes_are_refused(name: str) -> None:
+    other = msgspec.structs.replace(comparison(1.0), **{name: "smoke"})
+    with pytest.raises(ConfigError, match=f"another {name}"):
+        repetition(other, comparison(1.0))

@@ -130,7 +130,7 @@ def test_stored_fairness_of_cffl_is_above_90() -> None:
     found = [number.ours for number in stored.numbers if number.fields["method"] == "CFFL"]
     assert len(found) == 8  # MNIST and Adult
     assert min(found) > 90
-    assert all(claim.holds for claim in stored.claims)
+    assert not any(claim.verdict == "fails" for claim in stored.claims)
 
 
 @pytest.mark.parametrize("name", ["cffl-figure2", "fairsl-figure10"])

@@ -13,9 +13,15 @@ from securefair.config import demo_config, override
 from securefair.errors import ConfigError
 from securefair.profiling.forecast import check_config
 from securefair.profiling.transfer_prices import TransferProfile, foretold, measuring
+from securefair.run.resolved import ResolvedRun
 from securefair_lab.profiling.scale_table import transfer_table
 from securefair_lab.profiling.scale_transfer import profile_transfer
 from support.agreements import agree
+
+
+def checked_of(config, **options):
+    return check_config(ResolvedRun.of(config), **options)
+
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -127,7 +133,7 @@ def test_check_reads_the_prices_of_the_command_that_it_names(tmp_path):
         {"run.algorithms": ["standalone", "transfer"], "run.seeds": [0], "run.smaller": None},
         source="test",
     )
-    checked = check_config(config)
+    checked = checked_of(config)
     prices = tmp_path / "cost.json"
     command = checked.measure.removeprefix("securefair ").replace("cost.json", str(prices))
     few = "--participants 4,5,6 --held-out 7 --backend clear --repeats 1 --json"
@@ -135,6 +141,6 @@ def test_check_reads_the_prices_of_the_command_that_it_names(tmp_path):
     assert measured.exit_code == 0, measured.output
     assert json.loads(measured.stdout)["held_out"]["participants"] == 7
     assert checked.estimate is None
-    estimate = check_config(config, cost_model=prices).estimate
+    estimate = checked_of(config, cost_model=prices).estimate
     assert estimate is not None
     assert (estimate.answers, estimate.rounds, estimate.peak_gigabytes) == (3, 1, None)

@@ -18,8 +18,8 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.fairness import coin
 from securefair.user.participants import load_participants
+from securefair.worth import coin
 from securefair_lab.profiling.fit import linear_fit
 from securefair_lab.profiling.sharing import DECISIONS, enough_rounds, profile_sharing
 from securefair_lab.profiling.sharing_files import table, write_sharing

@@ -15,7 +15,7 @@ from securefair.profiling.estimate import HOUR, Estimate
 from securefair.profiling.forecast import Checked
 from securefair.profiling.planned import PlanReport
 from securefair.profiling.tables import rows_table
-from securefair.report.fitting import Column, FittingTable
+from securefair.report.fitting import FittingTable, TableColumn
 from securefair.report.wording import (
     algorithm_name,
     count,
@@ -80,13 +80,15 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
 def _participants(checked: Checked) -> FittingTable:
     people = checked.participants
     columns = [
-        Column("Participant", [one.name for one in people], numbers=False),
-        Column("Training\nsamples", [count(one.train) for one in people]),
-        Column("Test\nsamples", [count(one.test) for one in people]),
+        TableColumn("Participant", [one.name for one in people], numbers=False),
+        TableColumn("Training\nsamples", [count(one.train) for one in people]),
+        TableColumn("Test\nsamples", [count(one.test) for one in people]),
     ]
     if len(checked.classes) <= 10:
         columns += [
-            Column(f"Class\n{name}", [count(one.by_class[at]) for one in people], dispensable=1)
+            TableColumn(
+                f"Class\n{name}", [count(one.by_class[at]) for one in people], dispensable=1
+            )
             for at, name in enumerate(checked.classes)
         ]
     return FittingTable("Participants", columns)
@@ -159,12 +161,14 @@ def _traffic(algorithms: list[CheckedAlgorithm]) -> FittingTable:
     return FittingTable(
         "Traffic of one repetition, all participants together",
         [
-            Column("Algorithm", [algorithm_name(one.name) for one in algorithms], numbers=False),
-            Column(
+            TableColumn(
+                "Algorithm", [algorithm_name(one.name) for one in algorithms], numbers=False
+            ),
+            TableColumn(
                 "Answers", [_between(one.least_answers, one.most_answers) for one in algorithms]
             ),
-            Column("At least", [data_size(one.least_bytes) for one in algorithms]),
-            Column("At most", [data_size(one.most_bytes) for one in algorithms]),
+            TableColumn("At least", [data_size(one.least_bytes) for one in algorithms]),
+            TableColumn("At most", [data_size(one.most_bytes) for one in algorithms]),
         ],
     )
 
@@ -184,15 +188,17 @@ def _disclosure(checked: Checked) -> FittingTable:
     return FittingTable(
         "What a teacher lets out to one student",
         [
-            Column("To student", [row.student for row in rows], numbers=False),
-            Column("Numbers an\nanswer", [count(row.numbers_per_answer) for row in rows]),
-            Column(
+            TableColumn("To student", [row.student for row in rows], numbers=False),
+            TableColumn("Numbers an\nanswer", [count(row.numbers_per_answer) for row in rows]),
+            TableColumn(
                 "Limit of\na version", ["none" if r.limit is None else count(r.limit) for r in rows]
             ),
-            Column("In a run,\nat most", [count(row.numbers_in_run) for row in rows]),
-            Column("Model's\nparameters", [count(row.teacher_parameters) for row in rows]),
-            Column("Student's\nlogits", [count(row.student_logits) for row in rows], dispensable=1),
-            Column("Answered", ["yes" if row.permitted else "never" for row in rows]),
+            TableColumn("In a run,\nat most", [count(row.numbers_in_run) for row in rows]),
+            TableColumn("Model's\nparameters", [count(row.teacher_parameters) for row in rows]),
+            TableColumn(
+                "Student's\nlogits", [count(row.student_logits) for row in rows], dispensable=1
+            ),
+            TableColumn("Answered", ["yes" if row.permitted else "never" for row in rows]),
         ],
     )
 

@@ -25,7 +25,7 @@ EXTRAS = {
 """Optional packages: what they are for, and the extra that installs them."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class HealthFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at.
 
     Attributes:
@@ -49,7 +49,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """All findings; `healthy` unless something required does not work."""
 
     healthy: bool
-    findings: list[Finding]
+    findings: list[HealthFinding]
 
 
 def diagnose() -> Diagnosis:
@@ -59,7 +59,7 @@ def diagnose() -> Diagnosis:
     return Diagnosis(healthy=healthy, findings=findings)
 
 
-def _findings() -> Iterator[Finding]:
+def _findings() -> Iterator[HealthFinding]:
     yield from _software()
     yield from _machine()
     for name, required in (("rns", True), ("seal", True), ("clear", True), ("openfhe", False)):
@@ -67,8 +67,8 @@ def _findings() -> Iterator[Finding]:
     yield from _extras()
 
 
-def _software() -> Iterator[Finding]:
-    yield Finding(
+def _software() -> Iterator[HealthFinding]:
+    yield HealthFinding(
         topic="Software",
         name="Python",
         status="ok",
@@ -78,7 +78,7 @@ def _software() -> Iterator[Finding]:
     try:
         own, wanted = version("securefair"), requires("securefair") or []
     except PackageNotFoundError:
-        yield Finding(
+        yield HealthFinding(
             topic="Software",
             name="securefair",
             status="missing",
@@ -87,7 +87,9 @@ def _software() -> Iterator[Finding]:
         )
         own, wanted = "", []
     if own:
-        yield Finding(topic="Software", name="securefair", status="ok", found=own, required=True)
+        yield HealthFinding(
+            topic="Software", name="securefair", status="ok", found=own, required=True
+        )
     for name in _required_packages(wanted):
         yield _package(name)
 
@@ -110,11 +112,11 @@ MODULES = {"scikit-learn": "sklearn"}
 """Modules that are named otherwise than their package."""
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> HealthFinding:
     try:
         importlib.import_module(MODULES.get(name, name.replace("-", "_")))
     except ImportError as error:
-        return Finding(
+        return HealthFinding(
             topic="Software",
             name=name,
             status="broken",
@@ -122,14 +124,16 @@ def _package(name: str) -> Finding:
             required=True,
             hint=f"pip install --force-reinstall {name}",
         )
-    return Finding(topic="Software", name=name, status="ok", found=version(name), required=True)
+    return HealthFinding(
+        topic="Software", name=name, status="ok", found=version(name), required=True
+    )
 
 
-def _kernels() -> Finding:
+def _kernels() -> HealthFinding:
     from securefair.ckks.backends import kernels
 
     info = kernels.describe()
-    return Finding(
+    return HealthFinding(
         topic="Computing",
         name="Native kernels",
         status="ok" if info.native else "missing",
@@ -140,13 +144,13 @@ def _kernels() -> Finding:
     )
 
 
-def _backend(name: str, *, required: bool) -> Finding:
+def _backend(name: str, *, required: bool) -> HealthFinding:
     from securefair.exchange import trial
 
     try:
         error = trial.exchange_error(name)
     except SecureFairError as reason:
-        return Finding(
+        return HealthFinding(
             topic="Encryption",
             name=name,
             status="broken" if required else "missing",
@@ -155,7 +159,7 @@ def _backend(name: str, *, required: bool) -> Finding:
             hint=reason.hint or "",
         )
     encrypts = "no encryption, for tests" if name == "clear" else "encrypted, opened"
-    return Finding(
+    return HealthFinding(
         topic="Encryption",
         name=name,
         status="ok",
@@ -164,19 +168,19 @@ def _backend(name: str, *, required: bool) -> Finding:
     )
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[HealthFinding]:
     import torch
 
     yield _kernels()
     cores = len(os.sched_getaffinity(0))
-    yield Finding(
+    yield HealthFinding(
         topic="Computing",
         name="Processor",
         status="ok",
         found=f"{cores} cores, torch uses {torch.get_num_threads()} threads",
     )
     available = torch.cuda.is_available()
-    yield Finding(
+    yield HealthFinding(
         topic="Computing",
         name="GPU",
         status="ok" if available else "missing",
@@ -187,10 +191,10 @@ def _machine() -> Iterator[Finding]:
     )
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[HealthFinding]:
     for package, (purpose, extra) in EXTRAS.items():
         there = find_spec(package) is not None
-        yield Finding(
+        yield HealthFinding(
             topic="Optional",
             name=package,
             status="ok" if there else "missing",

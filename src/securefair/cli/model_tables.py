@@ -6,11 +6,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from securefair.prediction.card import SHOWN, interval, positive
-from securefair.prediction.evaluation import Evaluation
-from securefair.report.fitting import Column, FittingTable
+from securefair.prediction.evaluation import ModelEvaluation
+from securefair.report.fitting import FittingTable, TableColumn
 
 
-def evaluation_report(found: Evaluation) -> RenderableType:
+def evaluation_report(found: ModelEvaluation) -> RenderableType:
     """Scores and confusion matrix, for `rich.console.Console.print`."""
     values = [found.scores[name] for name, _, _ in SHOWN]
     texts = [
@@ -21,17 +21,17 @@ def evaluation_report(found: Evaluation) -> RenderableType:
         FittingTable(
             f"Model of {found.hospital} on {found.patients} patients",
             [
-                Column("Score", [title for _, title, _ in SHOWN], numbers=False),
-                Column("Value", texts),
-                Column("95 % interval", [interval(found, name) for name, _, _ in SHOWN]),
+                TableColumn("Score", [title for _, title, _ in SHOWN], numbers=False),
+                TableColumn("Value", texts),
+                TableColumn("95 % interval", [interval(found, name) for name, _, _ in SHOWN]),
             ],
         ),
         FittingTable(
             "True class by row, predicted class by column",
             [
-                Column("True", list(found.classes), numbers=False),
+                TableColumn("True", list(found.classes), numbers=False),
                 *(
-                    Column(name, [str(row[at]) for row in found.confusion])
+                    TableColumn(name, [str(row[at]) for row in found.confusion])
                     for at, name in enumerate(found.classes)
                 ),
             ],

@@ -60,7 +60,7 @@ def compare(
     """
     from rich.text import Text
 
-    from securefair.report.fitting import Column, FittingTable
+    from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
     from securefair.run.compare import compare_runs, comparison_rows, write_comparison
 
@@ -73,7 +73,7 @@ def compare(
     headings, rows = comparison_rows(comparison)
     columns = [
         # On a narrow terminal the columns on the right go first, the names never.
-        Column(
+        TableColumn(
             heading.replace(" ", "\n", 1),
             [row[at] for row in rows],
             numbers=at > 1,

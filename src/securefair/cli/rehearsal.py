@@ -22,6 +22,10 @@ def rehearse(
         float,
         typer.Option(min=0.0, max=0.2, help="Rate of each kind of fault of the couriers."),
     ] = 0.03,
+    hostile: Annotated[
+        bool,
+        typer.Option("--hostile", help="The last site lies, and clocks jump; nobody is killed."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Rehearse: sites with identities and stores of their own, killed and disturbed.
@@ -30,7 +34,14 @@ def rehearse(
     occur at the given rate. Afterwards all decisions are compared with the same run in one process.
     Exit code 0 only if nothing was lost and every decision is the same.
 
+    With --hostile one site signs false receipts and impossible envelopes, floods the others and
+    plants links, pipes and devices in the shared folder, and all clocks jump. Exit code 0 only if
+    the honest sites end all rounds with each other, each says what was done to it, and none is
+    told to destroy anything.
+
     Example: securefair rehearse --sites 4 --rounds 6 --kills 5 --faults 0.03
+
+    Example: securefair rehearse --hostile --sites 4
     """
     import tempfile
     from pathlib import Path
@@ -39,6 +50,9 @@ def rehearse(
     from securefair.errors import ConfigError
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
+    if hostile:
+        _rehearse_hostile(sites, rounds, json=json)
+        return
     if courier not in ("local", "flare"):
         raise ConfigError(
             "no such courier", where="--courier", found=courier, expected="local or flare"
@@ -63,5 +77,27 @@ def rehearse(
             f"{result.refused} envelopes refused, {result.seconds:.0f} s.\n"
             f"Decisions and models are {equal} in one process; rounds lost: {result.lost_rounds}."
         )
+    if not result.passed:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _rehearse_hostile(sites: int, rounds: int, *, json: bool) -> None:
+    import tempfile
+    from pathlib import Path
+
+    from securefair.cli.ending import EXIT_FAILED
+    from securefair.sites.rehearsal.hostile import rehearse_hostile
+
+    with tempfile.TemporaryDirectory(prefix="sf-") as folder:
+        result = rehearse_hostile(Path(folder), sites=sites, rounds=rounds)
+    if json:
+        say_json(result)
+    else:
+        say(
+            f"{sites} sites, one of which lies, {result.rounds} rounds, {result.seconds:.0f} s. "
+            f"Rounds lost between the honest ones: {result.lost_rounds}."
+        )
+        for fault in result.faults:
+            say(f"  {fault.done} (by {fault.by}): {fault.to} says: {fault.said or 'NOTHING'}")
     if not result.passed:
         raise typer.Exit(EXIT_FAILED)

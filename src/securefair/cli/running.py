@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +26,7 @@ from securefair.cli.trust import check_trusted
 from securefair.report.telling import say_json
 
 if TYPE_CHECKING:
+    from securefair.collaboration.kinds import AnyKind
     from securefair.config import RunConfig
 
 URGENT = ("units", "leakage")
@@ -101,13 +102,14 @@ def resume(
 
     Example: securefair resume runs/demo
     """
+    from securefair.collaboration.kinds import kinds_of
     from securefair.report import check_writable
     from securefair.run.checkpoint import unfinished_config
 
     config = unfinished_config(folder)
     check_trusted(config, trust=trust)
     check_writable(folder)
-    _run(config, folder, quiet, json, resume=True, log=log or ())
+    _run(config, kinds_of(config), folder, quiet, json, resume=True, log=log or ())
 
 
 def renew(
@@ -200,7 +202,7 @@ def _start(
         changes["run.ceiling"] = True
     if changes:
         config = override(config, changes, source="command line")
-    kinds_of(config)  # says more of a wrong name, and of what contradicts
+    kinds = kinds_of(config)
     if not again:
         refuse_unread(config)
     folder = out or (config.run.out or Path("runs")) / config.run.name
@@ -215,11 +217,12 @@ def _start(
             f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
             "with --out"
         )
-    _run(config, folder, quiet, json, resume=False, log=log)
+    _run(config, kinds, folder, quiet, json, resume=False, log=log)
 
 
 def _run(
-    config: RunConfig,
+    loaded: RunConfig,
+    kinds: Mapping[str, AnyKind],
     folder: Path,
     quiet: bool,
     json: bool,
@@ -231,17 +234,17 @@ def _run(
     from securefair.cli.findings import findings_report
     from securefair.report import show_progress, summary
     from securefair.report.screen import Screen
-    from securefair.run.execute import run_experiment, write_outcome
+    from securefair.run.execute import run_resolved, write_outcome
     from securefair.run.lock import only_run
+    from securefair.run.resolved import ResolvedRun
     from securefair.user.inspection import inspect_tables
-    from securefair.user.tables import resolve, tables_read_once
 
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
     console = Screen(err=json, quiet=quiet)
-    with tables_read_once():
-        config = resolve(config).config  # once: tables may change while it runs
-        findings = inspect_tables(config)
+    resolved = ResolvedRun.of(loaded, kinds)  # once: tables may change while it runs
+    config = resolved.config
+    findings = inspect_tables(config, resolved.tables)
     urgent = [one for one in findings if one.kind in URGENT]
     if urgent:
         console.print(findings_report(urgent))
@@ -260,8 +263,8 @@ def _run(
             only_run(folder),
             show_progress(console) as progress,
         ):
-            outcome = run_experiment(
-                config, progress, out=folder, resume=resume, callbacks=callbacks
+            outcome = run_resolved(
+                resolved, progress, out=folder, resume=resume, callbacks=callbacks
             )
             write_outcome(outcome, config, folder)
     except KeyboardInterrupt:

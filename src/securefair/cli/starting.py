@@ -65,19 +65,17 @@ def new(
 
     from securefair.cli.findings import line_of
     from securefair.collaboration.kinds import default_algorithm, unread_by
-    from securefair.user.tables import tables_read_once
     from securefair.user.template import image_column, new_project
 
-    with tables_read_once():
-        project = new_project(
-            name,
-            tables=data or (),
-            label=label,
-            positive=positive,
-            joined=join_spellings,
-            image=None if image is None else image_column(image, extractor, weights, features),
-            unread=unread_by([default_algorithm()]),
-        )
+    project = new_project(
+        name,
+        tables=data or (),
+        label=label,
+        positive=positive,
+        joined=join_spellings,
+        image=None if image is None else image_column(image, extractor, weights, features),
+        unread=unread_by([default_algorithm()]),
+    )
     if json:
         say_json(project)
         return
@@ -119,18 +117,18 @@ def check(
     from securefair.errors import SecureFairError
     from securefair.profiling.forecast import check_config
     from securefair.report.screen import Screen
+    from securefair.run.resolved import ResolvedRun
     from securefair.user.inspection import inspect_tables
-    from securefair.user.tables import tables_read_once
+    from securefair.user.tables import ReadTables
 
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     findings: list[Finding] = []
     try:
-        with tables_read_once():
-            kinds_of(loaded)  # says more of a wrong name, and of what contradicts
-            refuse_unread(loaded)
-            findings += inspect_tables(loaded)
-            checked = check_config(loaded, cost_model=model)
+        kinds, tables = kinds_of(loaded), ReadTables()
+        refuse_unread(loaded)
+        findings += inspect_tables(loaded, tables)
+        checked = check_config(ResolvedRun.of(loaded, kinds, tables), cost_model=model)
     except SecureFairError as error:
         if json:
             said = {"findings": [*findings, refusal(error)]}

@@ -14,28 +14,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from securefair.algorithms import EarlyStopping
-from securefair.algorithms.algorithm import Algorithm
-from securefair.algorithms.distillation import SelfTaught
-from securefair.algorithms.population import Population
-from securefair.algorithms.tuned import (
+from securefair.collaboration.training import optimizer_of
+from securefair.config import RunConfig
+from securefair.config.transfer import degree_of
+from securefair.data import ParticipantData
+from securefair.model.heads import Head
+from securefair.model.stored import Function
+from securefair.model.training import TrainState, about, train_epochs
+from securefair.model.transfer.folds import FOLDS
+from securefair.records import STANDALONE
+from securefair.worth import Algorithm, EarlyStopping, HeadLearners, SelfTaught
+from securefair.worth.tuned import (
     AVERAGED_ALONE,
     MOST_COMMON,
     POOLED,
     TUNED_ALONE,
     TunedPopulation,
 )
-from securefair.collaboration.training import optimizer_of
-from securefair.config import RunConfig
-from securefair.config.transfer import degree_of
-from securefair.data import ParticipantData
-from securefair.model.heads import Head
-from securefair.model.training import TrainState, about, train_epochs
-from securefair.model.transfer.folds import FOLDS
-from securefair.records import STANDALONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +48,14 @@ class Control:
     algorithm: Algorithm[Any, Any]
     members: Any
     rounds: int
+
+    def models(self, seed: int) -> Mapping[str, Function]:
+        """Everyone's model at its end, by name."""
+        state = self.algorithm.init(self.members, seed)
+        for _ in range(self.rounds):
+            state, _ = self.algorithm.round(state, self.members)
+        found: Mapping[str, Function] = self.members.models(state.train_states)
+        return found
 
 
 def controls_of(
@@ -92,7 +98,7 @@ def head_controls(
     config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
 ) -> Mapping[str, Control]:
     """All controls where everyone's own model is that of the configuration, or given."""
-    untrained = replace(population_of(config, data, models), local_epochs=0, local_steps=1)
+    untrained = learners_of(config, data, models)
     return controls_of(config, data, untrained, fits=config.model.kind != "network")
 
 
@@ -104,8 +110,8 @@ def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenHeads(Population):
-    """A population whose heads are given, not drawn from a seed.
+class GivenHeads(HeadLearners):
+    """Participants whose heads are given, not drawn from a seed.
 
     Attributes:
         heads: by participant, before any training; they stay as they are.
@@ -129,22 +135,21 @@ class GivenHeads(Population):
         return train_states
 
 
-def population_of(
+def learners_of(
     config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
-) -> Population:
-    """Everyone, with the models of the configuration or with given ones."""
-    training, model = config.training, config.model
-    population = Population(
+) -> HeadLearners:
+    """Everyone with the models of the configuration, or with given ones, before any epoch."""
+    model = config.model
+    learners = HeadLearners(
         participants=tuple(data),
         head=model.kind,
         hidden=model.hidden,
         network=model.network,
         range_penalty=model.range_penalty,
         optimizer=optimizer_of(config),
-        local_epochs=training.local_epochs,
-        local_steps=training.local_steps,
-        prevalence=config.distillation.prevalence,
+        local_epochs=0,
+        local_steps=1,
     )
     if models is None:
-        return population
-    return GivenHeads(**vars(population), heads=models)
+        return learners
+    return GivenHeads(**vars(learners), heads=models)

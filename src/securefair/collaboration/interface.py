@@ -173,6 +173,11 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
+    def model_key(self) -> str:
+        """The dotted key that says which kind of model everyone fits."""
+        return "model.kind"
+
+    @property
     def prices(self) -> str:
         """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
         return "rounds"

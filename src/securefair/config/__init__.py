@@ -12,121 +12,97 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.config.data import DataSection
-    from securefair.config.distillation import DistillationSection, FairnessSection
-    from securefair.config.encryption import DisclosureSection, EncryptionSection
-    from securefair.config.gossip import GossipSection
+    from securefair.config.columns import BinaryColumn as BinaryColumn
+    from securefair.config.columns import CategoricalColumn as CategoricalColumn
+    from securefair.config.columns import IgnoredColumn as IgnoredColumn
+    from securefair.config.columns import ImageColumn as ImageColumn
+    from securefair.config.columns import NumericColumn as NumericColumn
+    from securefair.config.data import DataSection as DataSection
+    from securefair.config.distillation import (
+        DistillationSection as DistillationSection,
+    )
+    from securefair.config.distillation import (
+        FairnessSection as FairnessSection,
+    )
+    from securefair.config.encryption import (
+        DisclosureSection as DisclosureSection,
+    )
+    from securefair.config.encryption import (
+        EncryptionSection as EncryptionSection,
+    )
+    from securefair.config.gossip import GossipSection as GossipSection
     from securefair.config.loading import (
-        checked_settings,
-        demo_config,
-        load_config,
-        override,
-        parse_config,
+        checked_settings as checked_settings,
+    )
+    from securefair.config.loading import (
+        demo_config as demo_config,
+    )
+    from securefair.config.loading import (
+        load_config as load_config,
+    )
+    from securefair.config.loading import (
+        override as override,
+    )
+    from securefair.config.loading import (
+        parse_config as parse_config,
     )
     from securefair.config.partition import (
-        ClassLadderPartition,
-        DirichletPartition,
-        HomogeneousPartition,
-        ImbalancedPartition,
-        Partition,
-        PathologicalPartition,
-        PowerLawPartition,
-        RatioPartition,
+        ClassLadderPartition as ClassLadderPartition,
     )
-    from securefair.config.reading import given_keys, keys_of, kinds_keys
-    from securefair.config.run import AlgorithmName, ReportSection, RunSection
-    from securefair.config.sections import RunConfig
-    from securefair.config.training import ModelSection, TrainingSection
-    from securefair.config.transfer import TransferSection
+    from securefair.config.partition import (
+        DirichletPartition as DirichletPartition,
+    )
+    from securefair.config.partition import (
+        HomogeneousPartition as HomogeneousPartition,
+    )
+    from securefair.config.partition import (
+        ImbalancedPartition as ImbalancedPartition,
+    )
+    from securefair.config.partition import (
+        Partition as Partition,
+    )
+    from securefair.config.partition import (
+        PathologicalPartition as PathologicalPartition,
+    )
+    from securefair.config.partition import (
+        PowerLawPartition as PowerLawPartition,
+    )
+    from securefair.config.partition import (
+        RatioPartition as RatioPartition,
+    )
+    from securefair.config.reading import (
+        given_keys as given_keys,
+    )
+    from securefair.config.reading import (
+        keys_of as keys_of,
+    )
+    from securefair.config.reading import (
+        kinds_keys as kinds_keys,
+    )
+    from securefair.config.run import (
+        AlgorithmName as AlgorithmName,
+    )
+    from securefair.config.run import (
+        ReportSection as ReportSection,
+    )
+    from securefair.config.run import (
+        RunSection as RunSection,
+    )
+    from securefair.config.sections import RunConfig as RunConfig
+    from securefair.config.training import (
+        ModelSection as ModelSection,
+    )
+    from securefair.config.training import (
+        TrainingSection as TrainingSection,
+    )
+    from securefair.config.transfer import TransferSection as TransferSection
     from securefair.config.user_data import (
-        BinaryColumn,
-        CategoricalColumn,
-        IgnoredColumn,
-        ImageColumn,
-        NumericColumn,
-        ParticipantSection,
-        TableSection,
+        ParticipantSection as ParticipantSection,
     )
-    from securefair.config.writing import to_toml
+    from securefair.config.user_data import (
+        TableSection as TableSection,
+    )
+    from securefair.config.writing import to_toml as to_toml
 
-__all__ = [
-    "AlgorithmName",
-    "BinaryColumn",
-    "CategoricalColumn",
-    "ClassLadderPartition",
-    "DataSection",
-    "DirichletPartition",
-    "DisclosureSection",
-    "DistillationSection",
-    "EncryptionSection",
-    "FairnessSection",
-    "GossipSection",
-    "HomogeneousPartition",
-    "IgnoredColumn",
-    "ImageColumn",
-    "ImbalancedPartition",
-    "ModelSection",
-    "NumericColumn",
-    "ParticipantSection",
-    "Partition",
-    "PathologicalPartition",
-    "PowerLawPartition",
-    "RatioPartition",
-    "ReportSection",
-    "RunConfig",
-    "RunSection",
-    "TableSection",
-    "TrainingSection",
-    "TransferSection",
-    "checked_settings",
-    "demo_config",
-    "given_keys",
-    "keys_of",
-    "kinds_keys",
-    "load_config",
-    "override",
-    "parse_config",
-    "to_toml",
-]
 
-_HOME = {
-    "AlgorithmName": "run",
-    "BinaryColumn": "user_data",
-    "CategoricalColumn": "user_data",
-    "ClassLadderPartition": "partition",
-    "DataSection": "data",
-    "DirichletPartition": "partition",
-    "DisclosureSection": "encryption",
-    "DistillationSection": "distillation",
-    "EncryptionSection": "encryption",
-    "FairnessSection": "distillation",
-    "GossipSection": "gossip",
-    "HomogeneousPartition": "partition",
-    "IgnoredColumn": "user_data",
-    "ImageColumn": "user_data",
-    "ImbalancedPartition": "partition",
-    "ModelSection": "training",
-    "NumericColumn": "user_data",
-    "ParticipantSection": "user_data",
-    "Partition": "partition",
-    "PathologicalPartition": "partition",
-    "PowerLawPartition": "partition",
-    "RatioPartition": "partition",
-    "ReportSection": "run",
-    "RunConfig": "sections",
-    "RunSection": "run",
-    "TableSection": "user_data",
-    "TrainingSection": "training",
-    "TransferSection": "transfer",
-    "checked_settings": "loading",
-    "demo_config": "loading",
-    "given_keys": "reading",
-    "keys_of": "reading",
-    "kinds_keys": "reading",
-    "load_config": "loading",
-    "override": "loading",
-    "parse_config": "loading",
-    "to_toml": "writing",
-}
-
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -1,7 +1,7 @@
 """Defaults that configurations, Python calls, commands and agreements share: each stands here once.
 
 Every room may import this module, also those beside `config`: it imports nothing itself. A room's
-other defaults are its own. The algorithms in the clear (`securefair.algorithms`) default to what
+other defaults are its own. The algorithms of the laboratory default to what
 their papers print. Rounds and lambda_0 were chosen on training patients (docs/demonstration.md):
 more rounds overfit.
 """

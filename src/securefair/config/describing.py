@@ -5,6 +5,7 @@ One source for error messages and for the comments of a written configuration.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -83,6 +84,40 @@ def key_names(location: Location) -> list[str]:
 def sections_with(key: str) -> list[str]:
     """The names of all sections that have this key."""
     return [section for section in key_names(()) if key in key_names((section,))]
+
+
+def described_keys() -> dict[str, dict[str, tuple[str, str, str | None]]]:
+    """Every key of every section: what it means, what it accepts, and its default if it has one.
+
+    Of a section that is one of several kinds all kinds are told, as SECTION, kind KIND.
+    """
+    found: dict[str, dict[str, tuple[str, str, str | None]]] = {}
+    for section in key_names(()):
+        node = node_at((section,)) or {}
+        place: Location = (section,) if node.get("type") != "array" else (section, 0)
+        _describe(section, place, found)
+    return found
+
+
+def _describe(
+    name: str, place: Location, found: dict[str, dict[str, tuple[str, str, str | None]]]
+) -> None:
+    keys: dict[str, tuple[str, str, str | None]] = {}
+    found[name] = keys
+    for key in key_names(place):
+        inner = (*place, key)
+        node = node_at(inner) or {}
+        listed = node_at((*inner, 0)) or {}
+        if "discriminator" in node or "discriminator" in listed:
+            many = inner if "discriminator" in node else (*inner, 0)
+            for kind in (node_at(many) or {})["discriminator"]["mapping"]:
+                _describe(f"{name}.{key}, kind {kind}", (*many, kind), found)
+        default = node.get("default")
+        keys[key] = (
+            str(node.get("description", "")),
+            expectation(inner) or "",
+            None if default is None else json.dumps(default),
+        )
 
 
 def expectation(location: Location) -> str | None:

@@ -33,7 +33,7 @@ class DistillationSection(Section):
     prevalence: Literal["own", "teacher"] = Field(
         default=defaults.PREVALENCE,
         description="Whose class frequencies a student learns: its own, or its teachers', as the "
-        "papers have it",
+        "papers have it (only with roles apart or [privacy])",
     )
     lambda_0: float = Field(
         default=defaults.LAMBDA_0, ge=0, description="Weight of the distillation loss"

@@ -17,24 +17,27 @@ from securefair.errors import ConfigError
 
 
 def in_sections(
-    settings: Mapping[str, object], keys: Iterable[str], *, source: str
+    settings: Mapping[str, object],
+    keys: Iterable[str],
+    *,
+    others: Iterable[str] = (),
+    source: str,
 ) -> dict[str, dict[str, Any]]:
     """The tables of a configuration that settings stand for; their values are not checked here.
 
     Args:
         settings: values of keys by name, or tables by the name of their section. None stands for
             a key that nobody gave.
-        keys: dotted keys that may be given, such as "training.rounds".
+        keys: dotted keys that are read, such as "training.rounds".
+        others: that are known as well, for whoever says more of a key that nobody reads.
         source: names the settings in errors.
 
     Raises:
         ConfigError: there is no such key, several sections have it, or it is given twice.
     """
-    homes: dict[str, list[str]] = {}
-    for dotted in sorted(keys):
-        section, _, key = dotted.partition(".")
-        homes.setdefault(key, []).append(section)
-    sections = {section for found in homes.values() for section in found}
+    homes, elsewhere = _homes(keys), _homes(others)
+    sections = {section for found in (homes | elsewhere).values() for section in found}
+    homes = {key: found[:1] for key, found in elsewhere.items()} | homes
     tables: dict[str, dict[str, Any]] = {}
     for name, value in settings.items():
         if value is None:
@@ -58,6 +61,15 @@ def in_sections(
             )
         table |= given
     return tables
+
+
+def _homes(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The sections that have a key, by its name."""
+    homes: dict[str, list[str]] = {}
+    for dotted in sorted(keys):
+        section, _, key = dotted.partition(".")
+        homes.setdefault(key, []).append(section)
+    return homes
 
 
 def _plain(name: str, value: object, source: str) -> dict[str, Any]:

@@ -11,91 +11,75 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
-    from securefair.data.conversion import make_samples
-    from securefair.data.dataset import ParticipantData, Samples
-    from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
-    from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
-    from securefair.data.inference import InferredTable, infer_classes, infer_table
-    from securefair.data.proposal import ColumnProposal, Proposal, propose
-    from securefair.data.rows import Row, Table, read_rows
-    from securefair.data.split import hold_out, stratified_split
+    from securefair.data.arrays import (
+        IndexedDataset as IndexedDataset,
+    )
+    from securefair.data.arrays import (
+        arrays_of as arrays_of,
+    )
+    from securefair.data.arrays import (
+        read_npz as read_npz,
+    )
+    from securefair.data.arrays import (
+        samples_of as samples_of,
+    )
+    from securefair.data.conversion import make_samples as make_samples
+    from securefair.data.dataset import ParticipantData as ParticipantData
+    from securefair.data.dataset import Samples as Samples
+    from securefair.data.encoding import (
+        encode as encode,
+    )
+    from securefair.data.encoding import (
+        encode_features as encode_features,
+    )
+    from securefair.data.encoding import (
+        encode_labels as encode_labels,
+    )
+    from securefair.data.encoding import (
+        encode_new as encode_new,
+    )
+    from securefair.data.heart import (
+        HEART_SPEC as HEART_SPEC,
+    )
+    from securefair.data.heart import (
+        HOSPITALS as HOSPITALS,
+    )
+    from securefair.data.heart import (
+        load_heart as load_heart,
+    )
+    from securefair.data.inference import (
+        InferredTable as InferredTable,
+    )
+    from securefair.data.inference import (
+        infer_classes as infer_classes,
+    )
+    from securefair.data.inference import (
+        infer_table as infer_table,
+    )
+    from securefair.data.proposal import (
+        ColumnProposal as ColumnProposal,
+    )
+    from securefair.data.proposal import (
+        Proposal as Proposal,
+    )
+    from securefair.data.proposal import (
+        propose as propose,
+    )
+    from securefair.data.rows import Row as Row
+    from securefair.data.rows import Table as Table
+    from securefair.data.rows import read_rows as read_rows
+    from securefair.data.split import hold_out as hold_out
+    from securefair.data.split import stratified_split as stratified_split
     from securefair.data.table import (
-        Binary,
-        Categorical,
-        Numeric,
-        TableSpec,
-        Target,
-        feature_names,
+        TableSpec as TableSpec,
+    )
+    from securefair.data.table import (
+        Target as Target,
+    )
+    from securefair.data.table import (
+        feature_names as feature_names,
     )
 
-__all__ = [
-    "HEART_SPEC",
-    "HOSPITALS",
-    "Binary",
-    "Categorical",
-    "ColumnProposal",
-    "IndexedDataset",
-    "InferredTable",
-    "Numeric",
-    "ParticipantData",
-    "Proposal",
-    "Row",
-    "Samples",
-    "Table",
-    "TableSpec",
-    "Target",
-    "arrays_of",
-    "encode",
-    "encode_features",
-    "encode_labels",
-    "encode_new",
-    "feature_names",
-    "hold_out",
-    "infer_classes",
-    "infer_table",
-    "load_heart",
-    "make_samples",
-    "propose",
-    "read_npz",
-    "read_rows",
-    "samples_of",
-    "stratified_split",
-]
-
-_HOME = {
-    "Binary": "table",
-    "Categorical": "table",
-    "ColumnProposal": "proposal",
-    "HEART_SPEC": "heart",
-    "HOSPITALS": "heart",
-    "IndexedDataset": "arrays",
-    "InferredTable": "inference",
-    "Numeric": "table",
-    "ParticipantData": "dataset",
-    "Proposal": "proposal",
-    "Row": "rows",
-    "Samples": "dataset",
-    "Table": "rows",
-    "TableSpec": "table",
-    "Target": "table",
-    "arrays_of": "arrays",
-    "encode": "encoding",
-    "encode_features": "encoding",
-    "encode_labels": "encoding",
-    "encode_new": "encoding",
-    "feature_names": "table",
-    "hold_out": "split",
-    "infer_classes": "inference",
-    "infer_table": "inference",
-    "load_heart": "heart",
-    "make_samples": "conversion",
-    "propose": "proposal",
-    "read_npz": "arrays",
-    "read_rows": "rows",
-    "samples_of": "arrays",
-    "stratified_split": "split",
-}
 
 # What reads tables takes 46 MB, and arrays need none of it.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

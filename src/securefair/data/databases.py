@@ -29,7 +29,7 @@ AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
-class Query:
+class DatabaseQuery:
     """Where a database is, and what is asked of it.
 
     Attributes:
@@ -83,12 +83,12 @@ def read_query(text: str) -> Table:
         DataError: the library is not installed, the database cannot be read, the query is none that
             returns rows, or a column holds something that no rule of a table reads.
     """
-    query = Query.parse(text)
+    query = DatabaseQuery.parse(text)
     table = _duckdb(query) if query.address.startswith(DUCKDB) else _sqlalchemy(query)
     return from_arrow(table, source=query.name)
 
 
-def _duckdb(query: Query) -> Any:
+def _duckdb(query: DatabaseQuery) -> Any:
     try:
         import duckdb
     except ImportError as error:
@@ -111,7 +111,7 @@ def _duckdb(query: Query) -> Any:
         raise _failed(query, error) from error
 
 
-def _sqlalchemy(query: Query) -> Any:
+def _sqlalchemy(query: DatabaseQuery) -> Any:
     try:
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
@@ -156,11 +156,11 @@ def _columns(rows: Any, width: int) -> list[list[Any]]:
     return [[row[at] for row in rows] for at in range(width)]
 
 
-def _absent(library: str, query: Query, hint: str) -> DataError:
+def _absent(library: str, query: DatabaseQuery, hint: str) -> DataError:
     return DataError(f"{library} is not installed", where=query.name, hint=hint)
 
 
-def _no_select(query: Query) -> DataError:
+def _no_select(query: DatabaseQuery) -> DataError:
     return DataError(
         "a query must be one statement that returns rows",
         where=query.name,
@@ -169,6 +169,6 @@ def _no_select(query: Query) -> DataError:
     )
 
 
-def _failed(query: Query, error: Exception) -> DataError:
+def _failed(query: DatabaseQuery, error: Exception) -> DataError:
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
     return DataError("the query failed", where=query.name, found=lines[0] if lines else "no reason")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, most_bits, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
-from securefair.errors import DataError, LedgerError
+from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
 from securefair.storage import Access, Amount, Ledger, Limits, Store
-from securefair.storage.ledger import ledger_in_memory
+from securefair.storage.connection import DATABASE
 
 SCOPE = "answers"
 
@@ -117,13 +116,22 @@ class Account:
         store: folder of a store, which several processes may share; None: in memory.
         create: make a store where there is none. Not for a teacher that told something before: an
             account that is gone must not begin at zero.
+
+    Raises:
+        StorageError: the store is missing, or cannot be used.
     """
 
-    def __init__(self, store: Path | None, *, create: bool = True) -> None:
-        self._store = store
-        self._turn = threading.Lock()
-        self._memory = ledger_in_memory() if store is None else None
+    def __init__(self, store: Path | None, *, create: bool = False) -> None:
+        self._folder = store
+        self._memory = Store.in_memory() if store is None else None
         if store is not None:
+            if not create and not (store / DATABASE).exists():
+                raise StorageError(
+                    "there is no store in this folder",
+                    where=str(store),
+                    hint="A teacher that has told nothing yet makes one with create_store=True; "
+                    "an account that is gone must not begin at zero",
+                )
             # Usable at all?
             Store.open(store, access=Access.SHARED, create=create, wait_s=WAIT_SECONDS).close()
 
@@ -136,22 +144,14 @@ class Account:
             StorageError: the store cannot be used; nothing may leave.
         """
         check_caller(peer)
-        amount = amount_of(plan)
-        with self._turn, _explained():
-            if self._memory is not None:
-                self._memory.charge(SCOPE, peer, item, amount, limits)
-                return
-            with self._open() as store, store.transaction() as tx:
-                tx.ledger.charge(SCOPE, peer, item, amount, limits)
+        with self._store() as store, _explained(), store.transaction() as tx:
+            tx.ledger.charge(SCOPE, peer, item, amount_of(plan), limits)
 
     def spent(self, peer: str | None = None) -> Amount:
         """What one caller, or all together, were told."""
-        with self._turn:
-            if self._memory is not None:
-                return self._memory.spent(SCOPE, identity=peer)
-            with self._open() as store, store.view() as tx:
-                ledger: Ledger = tx.ledger
-                return ledger.spent(SCOPE, identity=peer)
+        with self._store() as store, store.view() as tx:
+            ledger: Ledger = tx.ledger
+            return ledger.spent(SCOPE, identity=peer)
 
     def check(self, peer: str, amount: Amount, limits: Limits) -> None:
         """Refuse early, before anything dear is done, what `charge` would refuse.
@@ -162,17 +162,18 @@ class Account:
             StorageError: the store cannot be used.
         """
         check_caller(peer)
-        with self._turn, _explained():
-            if self._memory is not None:
-                self._memory.check(SCOPE, peer, amount, limits)
-                return
-            with self._open() as store, store.view() as tx:
-                tx.ledger.check(SCOPE, peer, amount, limits)
+        with self._store() as store, _explained(), store.view() as tx:
+            tx.ledger.check(SCOPE, peer, amount, limits)
 
-    def _open(self) -> Store:
-        if self._store is None:
-            raise LedgerError("this account is in memory")
-        return Store.open(self._store, access=Access.SHARED, create=False, wait_s=WAIT_SECONDS)
+    @contextmanager
+    def _store(self) -> Iterator[Store]:
+        if self._memory is not None:
+            yield self._memory
+        elif self._folder is not None:
+            with Store.open(
+                self._folder, access=Access.SHARED, create=False, wait_s=WAIT_SECONDS
+            ) as store:
+                yield store
 
 
 def check_caller(peer: str) -> None:

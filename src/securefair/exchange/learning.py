@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from torch.nn.functional import softmax
 
 from securefair.data.dataset import Samples
-from securefair.fairness.alignment import cosine
-from securefair.fairness.reputation import ReputationRule
-from securefair.fairness.sharing import distillation_weights
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
 from securefair.model.losses import approximate_kl
@@ -28,6 +25,9 @@ from securefair.model.training import (
     distil_steps,
     weighed_cross_entropy,
 )
+from securefair.worth.alignment import cosine
+from securefair.worth.reputation import ReputationRule
+from securefair.worth.sharing import distillation_weights
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import LedgerError, StorageError
 from securefair.model.reconstruction import Reconstructor
-from securefair.storage import Cost, Keystore, Secret, unlock
+from securefair.storage import Keystore, KeystoreCost, Secret, unlock
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -164,7 +164,7 @@ class StoredOpenings:
 
 
 def write_student(
-    path: Path, passphrase: Secret, state: SavedStudent, left: int | None, cost: Cost | None
+    path: Path, passphrase: Secret, state: SavedStudent, left: int | None, cost: KeystoreCost | None
 ) -> None:
     """A new keystore that holds the student and the openings that are left."""
     secrets = {ENTRY: Secret(bytearray(msgspec.msgpack.encode(state)))}

@@ -14,7 +14,7 @@ from securefair.exchange.saved import decoded
 from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.linear_maps import DenseMap
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import Keystore, KeystoreCost, Secret
 
 SAVED_FORMAT = 4
 ENTRY = "teacher"
@@ -98,7 +98,9 @@ def saved_layers(model: Foldable) -> tuple[SavedMap, ...]:
     return tuple(saved)
 
 
-def write_teacher(path: Path, passphrase: Secret, state: SavedTeacher, cost: Cost | None) -> None:
+def write_teacher(
+    path: Path, passphrase: Secret, state: SavedTeacher, cost: KeystoreCost | None
+) -> None:
     """A new keystore that holds the teacher."""
     secrets = {ENTRY: Secret(bytearray(msgspec.msgpack.encode(state)))}
     Keystore.create(path, passphrase, cost=cost, secrets=secrets).close()

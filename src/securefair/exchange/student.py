@@ -38,7 +38,7 @@ from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
 from securefair.model.plausibility import SmoothPrior
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
-from securefair.storage import Cost, Secret
+from securefair.storage import KeystoreCost, Secret
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,9 @@ class Opened:
         plausibility: how much likelier a smooth function of the features explains the numbers than
             unrelated logits do, in nats; `model.plausibility.IMPLAUSIBLE` and less is no model's
             answer. None where it was not tested: no logits, thousands of them, or a student that
-            was loaded.
+            was loaded. A constant is smooth, and so is whatever it was made of: a teacher can put
+            one patient's feature there. Before you train on logits and answer others, take off
+            each class's mean over the samples, as `sf.collaborate` does.
     """
 
     released: Array
@@ -156,7 +158,7 @@ class Student:
         passphrase: str | Secret | None = None,
         *,
         passphrase_file: str | Path | None = None,
-        cost: Cost | None = None,
+        cost: KeystoreCost | None = None,
     ) -> None:
         """Keep keys and what opening needs in a new keystore file, encrypted, of mode 0600.
 

@@ -6,19 +6,13 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from securefair.circuit.answer import Inputs
-from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_plan
-from securefair.circuit.schedule import Schedule
+from securefair.circuit.planner import ExchangePlan, verified_plan
 from securefair.circuit.spec import ExchangeSpec
-from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
-from securefair.ckks.parameters import CkksSpec
 from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
-from securefair.exchange import steps
 from securefair.exchange.account import Account, Allowance, amount_of, item_of
+from securefair.exchange.answerer import Answerer
 from securefair.exchange.request import decode_request
 from securefair.exchange.saved import unlocked
 from securefair.exchange.saved_teacher import (
@@ -29,8 +23,8 @@ from securefair.exchange.saved_teacher import (
     write_teacher,
 )
 from securefair.exchange.upload import Upload, check_keys, check_lengths, receive_upload
-from securefair.model.foldable import Calibrated, Foldable, foldable
-from securefair.storage import Amount, Cost, Limits, Secret
+from securefair.model.foldable import Foldable
+from securefair.storage import Amount, KeystoreCost, Limits, Secret
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,11 +34,8 @@ _log = logging.getLogger(__name__)
 MAX_REQUEST_BYTES = 1 << 30
 """Longer requests are refused unread where nothing was agreed."""
 
-FEWEST = 4
-"""A student may bring down to the agreed number of samples over this, by default."""
 
-
-class Teacher:
+class Teacher(Answerer):
     """Owns a private model and answers with sanitised releases only.
 
     Every answer is charged to an account before it is computed: numbers, and the bits that they can
@@ -63,6 +54,7 @@ class Teacher:
             few patients tell more of the model. None: a quarter of the agreed number.
         store: folder of a durable account, which several processes may share; None keeps account
             in memory, as long as this object lives.
+        create_store: make that folder where it is missing, for a teacher that has told nothing yet.
         max_numbers, max_bits: most numbers, and bits, to one caller over the account's life. None:
             one answer of what was agreed, by the plan that this side makes of it, and more while
             all together stay below the numbers that determine the model and the student's samples
@@ -78,7 +70,7 @@ class Teacher:
         PlanError: a network without `agreed`: bounds of a stranger's choice would make refusals
             tell what the network computes for its owner's own samples.
         LedgerError: a limit is negative, or not a number.
-        StorageError: the store cannot be used.
+        StorageError: the store cannot be used, or is missing without `create_store`.
     """
 
     def __init__(
@@ -91,27 +83,24 @@ class Teacher:
         min_flooding_bits: int = defaults.MIN_FLOODING_BITS,
         min_samples: int | None = None,
         store: str | Path | None = None,
+        create_store: bool = False,
         max_numbers: float | None = None,
         max_bits: float | None = None,
         total_numbers: float | None = None,
     ) -> None:
-        self.model = foldable(model)
-        if agreed is None and isinstance(self.model, Calibrated):
-            raise PlanError(
-                "a network answers only what was agreed",
-                where="agreed",
-                hint="Give Teacher the ExchangeSpec that both sides agreed on",
-            )
-        self._agreed = agreed
-        self._seed = seed
-        self._backend = get_backend(backend)
-        self._min_flooding_bits = min_flooding_bits
-        self._min_samples = min_samples
+        super().__init__(
+            model,
+            agreed,
+            seed=seed,
+            backend=backend,
+            min_flooding_bits=min_flooding_bits,
+            min_samples=min_samples,
+        )
         self._allowance = Allowance(
             max_numbers=max_numbers, max_bits=max_bits, total_numbers=total_numbers
         )
         self._store = None if store is None else Path(store).absolute()
-        self._account = Account(self._store)
+        self._account = Account(self._store, create=create_store)
 
     def save(
         self,
@@ -119,7 +108,7 @@ class Teacher:
         passphrase: str | Secret | None = None,
         *,
         passphrase_file: str | Path | None = None,
-        cost: Cost | None = None,
+        cost: KeystoreCost | None = None,
     ) -> None:
         """Keep the model and what was agreed in a new keystore file, encrypted, of mode 0600.
 
@@ -185,59 +174,8 @@ class Teacher:
         place = state.store if store is None else store
         if place is not None:
             teacher._store = Path(place).absolute()
-            teacher._account = Account(teacher._store, create=False)
+            teacher._account = Account(teacher._store)
         return teacher
-
-    def receive(
-        self,
-        spec: ExchangeSpec,
-        seed: bytes,
-        keys: PublicKeys,
-        features: bytes,
-        basis: bytes,
-        *,
-        peer: str = "",
-        schedule: Schedule | None = None,
-    ) -> Upload:
-        """Validate a student's keys and ciphertexts once, for any number of answers.
-
-        Args:
-            spec: of the exchange, as in `answer`.
-            seed: of the basis.
-            keys: the student's public keys.
-            features, basis: its ciphertexts.
-            peer: the caller, as the channel authenticated it: whom answers are charged to. All
-                callers without a name share one account.
-            schedule: of the student's plan, which is verified in milliseconds. None searches for
-                it, which takes up to seconds: only at the word of somebody who is trusted.
-
-        Raises:
-            PlanError: the spec is impossible, not what was agreed, or hides the model too little.
-            EncryptionError: keys or ciphertexts do not fit the plan.
-        """
-        self._check_spec(spec, seed)
-        able = self._backend.packs_coefficients
-        if schedule is not None:
-            self._check_parameters(spec, schedule)
-        plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, coefficients=able)
-        return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
-
-    @staticmethod
-    def prepare(upload: Upload, *, most: int | None = None) -> int:
-        """Make ahead, while there is nothing else to do, what hides the next answer to an upload.
-
-        Encryptions of zero take longer than the rest of an answer and depend on the student's key
-        alone. There are never more of them than one answer needs, and each is used once.
-
-        Args:
-            upload: that is going to be asked again.
-            most: made by this call; None for all that are missing.
-
-        Returns:
-            How many were made: 0 when nothing is left to do.
-        """
-        plan = upload.plan
-        return upload.evaluator.prepare(plan.schedule.flooding_limbs, plan.zeros, most=most)
 
     def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:
         """One answer to an upload, charged to its caller before it is computed.
@@ -251,17 +189,10 @@ class Teacher:
             ModelError: the model does not fit the plan.
             EncryptionError: the encrypted predictions do not fit the plan.
         """
-        plan = upload.plan
-        factors = upload.factors
-        if plan.spec.sends_predictions and plan.factors is not None:
-            factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
-        inputs = Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
+        plan, inputs = upload.plan, self._inputs(upload, predictions)
         self._account.charge(upload.peer, item_of(self.model), plan, self._limits(plan))
         try:
-            model = steps.compile_model(plan, self.model)
-            if isinstance(self.model, Calibrated):
-                steps.check_own_bounds(plan, model, self.model.calibration)
-            return steps.infer(upload.evaluator, plan, model, inputs)
+            return self._computed(upload, inputs)
         except ModelError as error:
             raise ModelError(
                 "the model does not fit the plan",
@@ -316,69 +247,3 @@ class Teacher:
             self._agreed,
             coefficients=self._backend.packs_coefficients,
         )
-
-    def _check_parameters(self, spec: ExchangeSpec, schedule: Schedule) -> None:
-        """Refuse ring and primes of the student's choice, where something was agreed.
-
-        They are those of the own plan of what was agreed. Who brings fewer samples may plan
-        otherwise, in no larger ring and with no more primes than for the agreed number or for the
-        fewest: nothing is searched at its word.
-
-        Raises:
-            PlanError: other parameters, or what was agreed is impossible.
-        """
-        if self._agreed is None:
-            return
-        asked, own = schedule.ckks, self._parameters(self._agreed.samples)
-        if asked == own:
-            return
-        most = [own]
-        if spec.samples < self._agreed.samples:
-            most.append(self._parameters(self._fewest(self._agreed)))
-        degree, limbs = max(s.ring_degree for s in most), max(len(s.limb_bits) for s in most)
-        if len(most) == 1 or asked.ring_degree > degree or len(asked.limb_bits) > limbs:
-            raise PlanError(
-                "these are not the parameters of what was agreed",
-                where="schedule",
-                found=f"N = {asked.ring_degree}, primes: {len(asked.limb_bits)}",
-                expected=f"N = {degree}, primes: {limbs}",
-                hint="Use the same version of securefair and the same backend on both sides",
-            )
-
-    def _parameters(self, samples: int) -> CkksSpec:
-        """Those of the own plan of what was agreed, for so many samples; searched once."""
-        assert self._agreed is not None
-        spec = msgspec.structs.replace(self._agreed, samples=samples)
-        return plan_exchange(spec, coefficients=self._backend.packs_coefficients).schedule.ckks
-
-    def _fewest(self, agreed: ExchangeSpec) -> int:
-        """Samples that a student must bring at least."""
-        fewest = -(-agreed.samples // FEWEST) if self._min_samples is None else self._min_samples
-        return min(max(1, fewest), agreed.samples)
-
-    def _check_spec(self, spec: ExchangeSpec, seed: bytes) -> None:
-        """Nothing but the number of samples, within what was agreed, is the student's choice."""
-        if spec.flooding_bits < self._min_flooding_bits:
-            raise PlanError(
-                "the request would hide the model too little",
-                where="flooding_bits",
-                found=spec.flooding_bits,
-                expected=f"at least {self._min_flooding_bits}",
-            )
-        agreed = self._agreed
-        if agreed is None:
-            return
-        same = msgspec.structs.replace(spec, samples=agreed.samples) == agreed
-        if not same or seed != self._seed:
-            raise PlanError(
-                "the request is not what was agreed",
-                hint="Use the same spec and seed on both sides",
-            )
-        fewest = self._fewest(agreed)
-        if not fewest <= spec.samples <= agreed.samples:
-            raise PlanError(
-                "the request is not what was agreed",
-                where="samples",
-                found=spec.samples,
-                expected=f"{fewest} to {agreed.samples}",
-            )

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 from torch import nn
 
 from securefair.ckks.threads import threads_set
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import default_algorithm, kind_of, unread_keys
-from securefair.collaboration.private import PrivacyTerms, check_named
-from securefair.config import RunConfig, defaults, override
+from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
-from securefair.fairness import ReputationRule
 from securefair.library.classes import numbered
 from securefair.library.hospitals import check_hospitals, participants
 from securefair.library.models import (
@@ -30,10 +26,9 @@ from securefair.library.models import (
     suitable_q,
 )
 from securefair.library.result import Result
-from securefair.library.settings import settings
+from securefair.library.settings import settings as checked
 from securefair.library.tables import participants_of_tables
 from securefair.model.heads import Head
-from securefair.model.training import OptimizerConfig
 from securefair.report.progress import Progress, Silence, show_progress
 from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
@@ -48,42 +43,22 @@ def collaborate(
     label: str | TableSpec | None = None,
     positive: str | int | None = None,
     algorithm: str | None = None,
-    rounds: int | None = None,
-    local_epochs: int | None = None,
-    local_steps: int | None = None,
-    optimizer: OptimizerConfig | None = None,
-    hidden: int | None = None,
     extractor: nn.Module | None = None,
-    feature_range: tuple[float, float] | None = None,
-    test_fraction: float = defaults.TEST_FRACTION,
-    release: Literal["projection", "logits"] | None = None,
-    basis: Literal["public", "student"] | None = None,
-    q: int | None = None,
-    temperature: float | None = None,
-    lambda_0: float | None = None,
-    rule: ReputationRule | None = None,
-    forced_every: int | None = None,
-    backend: Literal["rns", "seal", "clear"] = defaults.BACKEND,
-    flooding_bits: int | None = None,
-    precision: float | None = None,
-    disclosure: DisclosureLimits | None = None,
-    privacy: PrivacyTerms | None = None,
     seed: int = 0,
     threads: int = 1,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
     checkpoint: Path | str | None = None,
     resume: bool = False,
+    **settings: object,
 ) -> Result:
     """Let hospitals in this process learn from each other under encryption.
 
     By default everyone fits a model alone, asks the others once how their models judge its own
     samples, and decides by these samples how much that counts (`transfer`). Other algorithms train
     in rounds. Only encrypted samples and released numbers pass between hospitals, or masked sums.
-    Controls say what everyone reaches alone, to know the gain. An argument that the algorithm does
-    not read is refused; None leaves it to its default, that of a configuration file. Results are
-    not written; see `Result.write`. Interrupted, it leaves a checkpoint if it was given a folder
-    for one.
+    Controls say what everyone reaches alone, to know the gain. Results are not written; see
+    `Result.write`. Interrupted, it leaves a checkpoint if it was given a folder for one.
 
     Args:
         hospitals: name: (training data set, test data set), or name: one data set of which a part
@@ -102,31 +77,8 @@ def collaborate(
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
             rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
             or "cycle" where a module is given: a transfer fits models of its own.
-        rounds: of the protocol; not of "transfer", which exchanges once.
-        local_epochs: that everyone trains alone before it.
-        local_steps: of the optimiser in each round.
-        optimizer: of every step; gradient descent with momentum by default.
-        hidden: width of a "quadratic" model.
         extractor: a public network that everyone applies to its own samples in the clear; it is
             not trained, and its output is flattened.
-        feature_range: public range of features (after the extractor), which becomes [-1, 1].
-        test_fraction: of data sets that come alone.
-        release: what a teacher lets out: projections of its logits, or all of them.
-        basis: who chooses the projections: a public seed or the student.
-        q: numbers per class and answer of a projection, or of a logit in a transfer. None takes
-            64, or less where the ledger's limit or the fewest samples ask for it; a transfer takes
-            32, and less where the samples or the fit ask for it.
-        temperature: T of the distillation loss.
-        lambda_0: its weight.
-        rule: how alignment becomes reputation.
-        forced_every: rounds between two updates of reputations, in which everyone answers.
-        backend: "rns", "seal", or "clear", which encrypts nothing.
-        flooding_bits: how far an answer's noise exceeds what depends on the teacher, log2.
-        precision: largest error of a logit over the range of logits.
-        disclosure: limits of every teacher.
-        privacy: differential privacy for the patients behind the models that answer; None for
-            none. Rows of one patient are told by `Samples.patients`; features must come scaled
-            by public constants.
         seed: of initialisation, held-out samples and sharing.
         threads: that compute, of this whole process as long as this lasts. More than one pays off
             where samples are many and models wide; on small ones threads wait for each other.
@@ -136,13 +88,20 @@ def collaborate(
         checkpoint: folder that keeps what is finished after every round, in its `unfinished`;
             `Result.write` into that folder removes it. None keeps nothing.
         resume: go on with that checkpoint, to what the interrupted call would have given.
+        settings: keys of a configuration file, with the same meaning, range and default, such as
+            `rounds=20`, `q=16`, `backend="clear"`: `securefair config --algorithm NAME` explains
+            them all; or a section as a table, `privacy={"epsilon": 2.0}`, which a key needs that
+            two sections have. None stands for the default. What the algorithm does not read is
+            refused. Of [data], [run] and [report]: `test_fraction`, `feature_range`, `metric`,
+            `ceiling`, `title`. A `q` that is not given follows from the limits of the ledger and
+            the fewest samples.
 
     Returns:
         Models, gains and records.
 
     Raises:
-        ConfigError: fewer than two hospitals, a setting out of range, or one that the algorithm
-            does not read; no class has the code that `positive` says.
+        ConfigError: fewer than two hospitals; there is no such setting, it is out of range, or the
+            algorithm does not read it; no class has the code that `positive` says.
         DataError: data cannot be used; names hospital and sample.
         ModelError: encryption cannot evaluate a module, it does not fit the data, or training
             diverged.
@@ -150,30 +109,7 @@ def collaborate(
     """
     if algorithm is None:
         algorithm = default_algorithm(modules=gives_modules(model))
-    config = settings(
-        algorithm=algorithm,
-        model=kind_of_model(model),
-        rounds=rounds,
-        local_epochs=local_epochs,
-        local_steps=local_steps,
-        optimizer=optimizer,
-        hidden=hidden,
-        feature_range=feature_range,
-        test_fraction=test_fraction,
-        release=release,
-        basis=basis,
-        q=q,
-        temperature=temperature,
-        lambda_0=lambda_0,
-        rule=rule,
-        forced_every=forced_every,
-        backend=backend,
-        flooding_bits=flooding_bits,
-        precision=precision,
-        disclosure=disclosure,
-        privacy=privacy,
-        seed=seed,
-    )
+    config = checked(settings, algorithm=algorithm, model=kind_of_model(model), seed=seed)
     kind = kind_of(algorithm)
     _check_callbacks(callbacks)
     check_hospitals(hospitals, extractor)
@@ -188,14 +124,12 @@ def collaborate(
         named, classes = numbered(hospitals, at_least=models.classes, positive=positive)
         data = participants(named, extractor, config)
     data = alike(data, at_least=models.classes)
-    if privacy is not None:
-        for own in data:
-            check_named(own, privacy)
     heads = models.heads(data, config.model.hidden, seed)
-    config = _completed(config, data, heads, q)
+    config = _completed(config, data, heads)
     agreement = kind.agree(config, PublicFacts.of(data), seed=seed)
     task = Task(
         config=config,
+        kinds={algorithm: kind},
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,
@@ -248,14 +182,14 @@ def _check_callbacks(callbacks: Sequence[Callback]) -> None:
 
 
 def _completed(
-    config: RunConfig, data: Sequence[ParticipantData], heads: Mapping[str, Head], q: int | None
+    config: RunConfig, data: Sequence[ParticipantData], heads: Mapping[str, Head]
 ) -> RunConfig:
     """The configuration with what depends on data and modules, where the algorithm reads it."""
     hidden = hidden_units(heads[data[0].name])
     changes: dict[str, object] = {"model.kind": "quadratic" if hidden else "linear"}
     if hidden:
         changes["model.hidden"] = hidden
-    if q is None:
+    if "q" not in config.distillation.model_fields_set:
         changes["distillation.q"] = suitable_q(data, heads)
     unread = unread_keys(config)
     read = {key: value for key, value in changes.items() if key not in unread}

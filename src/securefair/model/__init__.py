@@ -11,95 +11,91 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.model.folded import FoldedNetwork, StageRange, activation_ranges
-    from securefair.model.gradients import flat_gradient
-    from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
-    from securefair.model.linear_maps import DenseMap
-    from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
+    from securefair.model.folded import (
+        FoldedNetwork as FoldedNetwork,
+    )
+    from securefair.model.folded import (
+        StageRange as StageRange,
+    )
+    from securefair.model.folded import (
+        activation_ranges as activation_ranges,
+    )
+    from securefair.model.gradients import flat_gradient as flat_gradient
+    from securefair.model.heads import (
+        Head as Head,
+    )
+    from securefair.model.heads import (
+        HeadKind as HeadKind,
+    )
+    from securefair.model.heads import (
+        LinearHead as LinearHead,
+    )
+    from securefair.model.heads import (
+        QuadraticHead as QuadraticHead,
+    )
+    from securefair.model.heads import (
+        build_head as build_head,
+    )
+    from securefair.model.linear_maps import DenseMap as DenseMap
+    from securefair.model.projection import (
+        block_signs as block_signs,
+    )
+    from securefair.model.projection import (
+        public_indices as public_indices,
+    )
+    from securefair.model.projection import (
+        public_rows as public_rows,
+    )
+    from securefair.model.projection import (
+        student_basis as student_basis,
+    )
     from securefair.model.quantize import (
-        LayerNorms,
-        QuantizationReport,
-        QuantizedNetwork,
-        rounding_report,
+        LayerNorms as LayerNorms,
     )
-    from securefair.model.reconstruction import Reconstruction, Reconstructor, reconstruct
-    from securefair.model.seeds import derived_seed
+    from securefair.model.quantize import (
+        QuantizationReport as QuantizationReport,
+    )
+    from securefair.model.quantize import (
+        QuantizedNetwork as QuantizedNetwork,
+    )
+    from securefair.model.quantize import (
+        rounding_report as rounding_report,
+    )
+    from securefair.model.reconstruction import (
+        Reconstruction as Reconstruction,
+    )
+    from securefair.model.reconstruction import (
+        Reconstructor as Reconstructor,
+    )
+    from securefair.model.reconstruction import (
+        reconstruct as reconstruct,
+    )
+    from securefair.model.seeds import derived_seed as derived_seed
     from securefair.model.training import (
-        Evaluation,
-        OptimizerConfig,
-        TeacherAnswer,
-        TrainState,
-        descend,
-        distil_steps,
-        evaluate,
-        train_epochs,
+        Evaluation as Evaluation,
+    )
+    from securefair.model.training import (
+        OptimizerConfig as OptimizerConfig,
+    )
+    from securefair.model.training import (
+        TeacherAnswer as TeacherAnswer,
+    )
+    from securefair.model.training import (
+        TrainState as TrainState,
+    )
+    from securefair.model.training import (
+        descend as descend,
+    )
+    from securefair.model.training import (
+        distil_steps as distil_steps,
+    )
+    from securefair.model.training import (
+        evaluate as evaluate,
+    )
+    from securefair.model.training import (
+        train_epochs as train_epochs,
     )
 
-__all__ = [
-    "DenseMap",
-    "Evaluation",
-    "FoldedNetwork",
-    "Head",
-    "HeadKind",
-    "LayerNorms",
-    "LinearHead",
-    "OptimizerConfig",
-    "QuadraticHead",
-    "QuantizationReport",
-    "QuantizedNetwork",
-    "Reconstruction",
-    "Reconstructor",
-    "StageRange",
-    "TeacherAnswer",
-    "TrainState",
-    "activation_ranges",
-    "block_signs",
-    "build_head",
-    "derived_seed",
-    "descend",
-    "distil_steps",
-    "evaluate",
-    "flat_gradient",
-    "public_indices",
-    "public_rows",
-    "rounding_report",
-    "reconstruct",
-    "student_basis",
-    "train_epochs",
-]
-
-_HOME = {
-    "DenseMap": "linear_maps",
-    "Evaluation": "training",
-    "FoldedNetwork": "folded",
-    "Head": "heads",
-    "HeadKind": "heads",
-    "LayerNorms": "quantize",
-    "LinearHead": "heads",
-    "OptimizerConfig": "training",
-    "QuadraticHead": "heads",
-    "QuantizationReport": "quantize",
-    "QuantizedNetwork": "quantize",
-    "Reconstruction": "reconstruction",
-    "Reconstructor": "reconstruction",
-    "StageRange": "folded",
-    "TeacherAnswer": "training",
-    "TrainState": "training",
-    "activation_ranges": "folded",
-    "block_signs": "projection",
-    "build_head": "heads",
-    "derived_seed": "seeds",
-    "descend": "training",
-    "distil_steps": "training",
-    "evaluate": "training",
-    "flat_gradient": "gradients",
-    "public_indices": "projection",
-    "public_rows": "projection",
-    "rounding_report": "quantize",
-    "reconstruct": "reconstruction",
-    "student_basis": "projection",
-    "train_epochs": "training",
-}
 
 # Only training needs torch.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from securefair.prediction.evaluation import Evaluation
+from securefair.prediction.evaluation import ModelEvaluation
 from securefair.prediction.record import Calibration
 
 SHOWN = (
@@ -59,19 +59,21 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     label: str | None
     features: list[str] | int
     train_by_class: dict[str, int]
-    model: Evaluation
-    controls: dict[str, Evaluation]
+    model: ModelEvaluation
+    controls: dict[str, ModelEvaluation]
     taught: list[Taught]
     origin: str | None
     limits: list[str]
     versions: dict[str, str]
     calibration: Calibration = Calibration()
-    uncalibrated: Evaluation | None = None
+    uncalibrated: ModelEvaluation | None = None
     privacy: str | None = None
     titles: dict[str, str] = {}
 
 
-def limits(test: Evaluation, seeds: int, origin: str | None, outcomes: dict[str, int]) -> list[str]:
+def limits(
+    test: ModelEvaluation, seeds: int, origin: str | None, outcomes: dict[str, int]
+) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
     low, high = test.intervals["accuracy"]
     said = [
@@ -168,7 +170,7 @@ def _scores(card: ModelCard) -> list[str]:
     return rows
 
 
-def _intervals(found: Evaluation) -> str:
+def _intervals(found: ModelEvaluation) -> str:
     told = [
         f"{title.lower()} {interval(found, name)}"
         for name, title, _ in SHOWN
@@ -178,7 +180,7 @@ def _intervals(found: Evaluation) -> str:
     return f"{known}{positive(found)}"
 
 
-def positive(found: Evaluation) -> str:
+def positive(found: ModelEvaluation) -> str:
     """Which class sensitivity is about; empty for more than two, whose mean it is."""
     if len(found.classes) != 2:
         return ""
@@ -188,7 +190,7 @@ def positive(found: Evaluation) -> str:
     )
 
 
-def interval(found: Evaluation, score: str) -> str:
+def interval(found: ModelEvaluation, score: str) -> str:
     """The 95 % interval of a score as text; empty where it is no share of patients."""
     if score not in found.intervals:
         return ""
@@ -210,7 +212,7 @@ def _calibrated(found: Calibration) -> str:
     )
 
 
-def _confusion(model: Evaluation) -> list[str]:
+def _confusion(model: ModelEvaluation) -> list[str]:
     names = list(map(_plain, model.classes))
     rows = [f"| True | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     for name, counts in zip(names, model.confusion, strict=True):

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from securefair.data import Samples, encode_labels, read_rows
 from securefair.errors import DataError
-from securefair.metrics import confusion
-from securefair.metrics.interval import counted, wilson
-from securefair.metrics.probabilistic import probabilistic_scores
 from securefair.prediction.hospital_model import HospitalModel
+from securefair.worth import confusion
+from securefair.worth.interval import counted, wilson
+from securefair.worth.probabilistic import probabilistic_scores
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     """Scores of one model on labelled patients.
 
     Attributes:
@@ -45,7 +45,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     intervals: dict[str, tuple[float, float]] = {}
 
 
-def evaluate(model: HospitalModel, table: Path | str) -> Evaluation:
+def evaluate(model: HospitalModel, table: Path | str) -> ModelEvaluation:
     """Score a model on a table with the label that it was trained to predict.
 
     Raises:
@@ -67,7 +67,7 @@ def evaluate(model: HospitalModel, table: Path | str) -> Evaluation:
     )
 
 
-def score(model: HospitalModel, samples: Samples) -> Evaluation:
+def score(model: HospitalModel, samples: Samples) -> ModelEvaluation:
     """Score a model on encoded samples.
 
     Raises:
@@ -79,11 +79,11 @@ def score(model: HospitalModel, samples: Samples) -> Evaluation:
 
 def _scored(
     model: HospitalModel, probabilities: NDArray[np.float64], labels: NDArray[np.int64]
-) -> Evaluation:
+) -> ModelEvaluation:
     chosen, count = probabilities.argmax(axis=1), len(labels)
     right = chosen == labels
     scores = probabilistic_scores(probabilities, labels)
-    return Evaluation(
+    return ModelEvaluation(
         hospital=model.record.hospital,
         patients=count,
         classes=list(model.record.classes),

@@ -20,10 +20,13 @@ from securefair.errors import DataError, SecureFairError
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.hospital_model import HospitalModel
-from securefair.prediction.record import FORMAT, ModelRecord
+from securefair.prediction.record import FORMAT, ModelRecord, plain_section, read_section
 from securefair.storage.files import PRIVATE_FOLDER, write_private
 
 T = TypeVar("T")
+
+MODELS = "models"
+"""Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
 
 RECORD, WEIGHTS = "model.json", "model.safetensors"
 
@@ -141,7 +144,7 @@ def _read(path: Path) -> bytes:
 
 def _decoded(data: bytes, kind: type[T], path: Path) -> T:
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=kind, dec_hook=read_section)
     except (msgspec.MsgspecError, SecureFairError) as error:
         raise DataError(
             "this is not the record it should be", where=str(path), found=str(error)
@@ -149,7 +152,8 @@ def _decoded(data: bytes, kind: type[T], path: Path) -> T:
 
 
 def _json(record: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+    plain = msgspec.json.encode(record, enc_hook=plain_section)
+    return msgspec.json.format(plain, indent=2) + b"\n"
 
 
 def _digest(data: bytes) -> str:

@@ -12,47 +12,41 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
-    from securefair.privacy.alignments import PrivateAlignments
-    from securefair.privacy.convex import PrivateFit, private_fit
-    from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
-    from securefair.privacy.patients import Patients
-    from securefair.privacy.randomness import NoiseSource, SeededNoise, SystemNoise
-    from securefair.privacy.sgd import PrivateTraining, SgdSettings
+    from securefair.privacy.accounting import (
+        SampledGaussian as SampledGaussian,
+    )
+    from securefair.privacy.accounting import (
+        noise_multiplier as noise_multiplier,
+    )
+    from securefair.privacy.accounting import (
+        spent as spent,
+    )
+    from securefair.privacy.alignments import PrivateAlignments as PrivateAlignments
+    from securefair.privacy.convex import PrivateFit as PrivateFit
+    from securefair.privacy.convex import private_fit as private_fit
+    from securefair.privacy.guarantees import (
+        PatientGuarantee as PatientGuarantee,
+    )
+    from securefair.privacy.guarantees import (
+        PrivacyTarget as PrivacyTarget,
+    )
+    from securefair.privacy.patients import Patients as Patients
+    from securefair.privacy.randomness import (
+        NoiseSource as NoiseSource,
+    )
+    from securefair.privacy.randomness import (
+        SeededNoise as SeededNoise,
+    )
+    from securefair.privacy.randomness import (
+        SystemNoise as SystemNoise,
+    )
+    from securefair.privacy.sgd import (
+        PrivateTraining as PrivateTraining,
+    )
+    from securefair.privacy.sgd import (
+        SgdSettings as SgdSettings,
+    )
 
-__all__ = [
-    "PatientGuarantee",
-    "NoiseSource",
-    "Patients",
-    "PrivacyTarget",
-    "PrivateFit",
-    "PrivateAlignments",
-    "PrivateTraining",
-    "SampledGaussian",
-    "SeededNoise",
-    "SgdSettings",
-    "SystemNoise",
-    "noise_multiplier",
-    "private_fit",
-    "spent",
-]
-
-_HOME = {
-    "PatientGuarantee": "guarantees",
-    "NoiseSource": "randomness",
-    "Patients": "patients",
-    "PrivacyTarget": "guarantees",
-    "PrivateFit": "convex",
-    "PrivateAlignments": "alignments",
-    "PrivateTraining": "sgd",
-    "SampledGaussian": "accounting",
-    "SeededNoise": "randomness",
-    "SgdSettings": "sgd",
-    "SystemNoise": "randomness",
-    "noise_multiplier": "accounting",
-    "private_fit": "convex",
-    "spent": "accounting",
-}
 
 # Whoever looks at a budget needs neither torch nor fits.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

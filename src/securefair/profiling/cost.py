@@ -31,7 +31,7 @@ from collections.abc import Iterable
 import msgspec
 
 from securefair.ckks.tensor import CipherMeta
-from securefair.profiling.trace import Step
+from securefair.profiling.trace import TracedStep
 
 WORD = 4
 
@@ -64,7 +64,7 @@ def total(costs: Iterable[Cost]) -> Cost:
     return sum(costs, Cost())
 
 
-def cost(step: Step) -> Cost:
+def cost(step: TracedStep) -> Cost:
     """Work of one step, as often as it happens."""
     once = _once(step)
     return Cost(
@@ -72,7 +72,7 @@ def cost(step: Step) -> Cost:
     )
 
 
-def _once(step: Step) -> Cost:
+def _once(step: TracedStep) -> Cost:
     out, n = step.output, step.output.params.ring_degree
     limbs, count = out.limbs, out.count
     multiply_adds = transforms = encryptions = expanded = 0

@@ -10,16 +10,16 @@ import numpy as np
 
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.kinds import REGISTERED, kind_of, kinds_of
+from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
 from securefair.profiling.pricing import MEASURE, PRICINGS
-from securefair.run.execute import smaller_task
-from securefair.user.participants import load_participants
-from securefair.user.tables import resolve, table_spec
+from securefair.run.execute import Task, smaller_task
+from securefair.run.resolved import ResolvedRun
+from securefair.user.tables import table_spec
 
 
 class CheckedParticipant(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,26 +72,22 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
 
 
-def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checked:
+def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked:
     """Read the data of every seed, plan every exchange, and sum up.
 
     Args:
-        config: as loaded.
+        run: a resolved configuration.
         cost_model: file of `securefair profile scale --out`.
 
     Raises:
         SecureFairError: exactly where a run would refuse; or the prices cannot be used, or nothing
             of the run has one.
     """
-    kinds = kinds_of(config)
-    resolved = resolve(config)
-    config = resolved.config
-    everyone = {seed: load_participants(config, seed, outlines=True) for seed in config.run.seeds}
-    for seed, data in everyone.items():
-        for kind in kinds.values():
-            kind.check_plans(config, data, seed=seed)
-    smaller_task(config)  # refuses as a run would
-    seed, first = next(iter(everyone.items()))
+    config, kinds = run.config, run.kinds
+    task = Task.of(run, outlines=True)
+    task.check_plans()
+    smaller_task(run, outlines=True)  # refuses as a run would
+    seed, first = next(iter(task.data.items()))
     agreed = {
         name: kind.agree(config, PublicFacts.of(first), seed=seed) for name, kind in kinds.items()
     }
@@ -129,8 +125,8 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
         if table is not None and table.classes
         else [str(label) for label in range(first[0].train.classes)],
         columns=table.origin if table is not None and table.columns else None,
-        inferred=resolved.inferred,
-        unused=dict(resolved.unused),
+        inferred=run.inferred,
+        unused=dict(run.unused),
         algorithms=[one.traffic for one in forecasts],
         plan=None if plan is None else report_plan(plan),
         estimate=cost,

@@ -76,7 +76,7 @@ class Question(msgspec.Struct, frozen=True):
     factors: int
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnsweredUpload(msgspec.Struct, frozen=True):
     """A teacher's answers.
 
     Attributes:
@@ -93,7 +93,7 @@ class Answered(msgspec.Struct, frozen=True):
     peak: int
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedAnswers(msgspec.Struct, frozen=True):
     """What the student read: float64 bytes of the released numbers, and their shape."""
 
     released: bytes
@@ -117,7 +117,7 @@ def fresh_exchanges(plan: ExchangePlan, *, backend: str, threads: int, repeats: 
             teachers.append(_taught(start, asked, features, factors))
             for data in teachers[-1].answers:
                 send_bytes(student[1], data)
-                opened.append(receive(student[0], Opened))
+                opened.append(receive(student[0], OpenedAnswers))
     later = asked.stages[1:], asked.totals[1:]
     stays = plan.spec.student_basis
     answers = [t.totals for t in teachers]
@@ -141,7 +141,7 @@ def fresh_exchanges(plan: ExchangePlan, *, backend: str, threads: int, repeats: 
     )
 
 
-def _taught(start: Start, asked: Asked, features: bytes, factors: bytes) -> Answered:
+def _taught(start: Start, asked: Asked, features: bytes, factors: bytes) -> AnsweredUpload:
     """What a fresh teacher answers."""
     with tempfile.TemporaryFile(prefix="securefair-upload-") as file:
         file.write(features)
@@ -152,7 +152,7 @@ def _taught(start: Start, asked: Asked, features: bytes, factors: bytes) -> Answ
         )
         with _process(msgspec.structs.replace(start, side="teacher"), file.fileno()) as teacher:
             send(teacher[1], question)
-            return receive(teacher[0], Answered)
+            return receive(teacher[0], AnsweredUpload)
 
 
 def send(to: BinaryIO, message: object) -> None:

@@ -23,9 +23,9 @@ from securefair.profiling.dry_exchange import (
 )
 from securefair.profiling.fresh import (
     FURTHER,
-    Answered,
+    AnsweredUpload,
     Asked,
-    Opened,
+    OpenedAnswers,
     Question,
     Start,
     receive,
@@ -71,7 +71,7 @@ def _student(start: Start, source: BinaryIO, to: BinaryIO) -> None:
         stage = Stopwatch()
         released = open_dry(material, keys, answer, reconstructor, stage)
         data = np.ascontiguousarray(released, dtype=np.float64).tobytes()
-        send(to, Opened(data, list(np.shape(released)), stage.seconds, peak_memory()))
+        send(to, OpenedAnswers(data, list(np.shape(released)), stage.seconds, peak_memory()))
 
 
 def _teacher(start: Start, source: BinaryIO, to: BinaryIO) -> None:
@@ -95,7 +95,7 @@ def _teacher(start: Start, source: BinaryIO, to: BinaryIO) -> None:
         before = totals.seconds[ANSWER]
         answers[1:] = [teacher.answer(sent)]
         further.append(totals.seconds[ANSWER] - before)
-    send(to, Answered(answers, *first, further, peak_memory()))
+    send(to, AnsweredUpload(answers, *first, further, peak_memory()))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta
 from securefair.profiling.cost import Cost, cost, total
-from securefair.profiling.trace import Step, trace
+from securefair.profiling.trace import TracedStep, trace
 
 
 class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,7 +193,7 @@ def _certified(fact: Fact) -> Certified:
     )
 
 
-def planned_step(step: Step) -> PlannedStep:
+def planned_step(step: TracedStep) -> PlannedStep:
     """The public facts of a step's result, and its work."""
     out = step.output
     error = rules.slot_error if out.packing != "coefficients" else rules.coefficient_error

@@ -11,7 +11,7 @@ from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
 FORMULAS = {"core_svp": "0.292 beta", "bdgl16": "0.292 beta + 16.4 + log2(8 d)"}
 
 
-class CostModel(msgspec.Struct, frozen=True, kw_only=True):
+class LatticeCostModel(msgspec.Struct, frozen=True, kw_only=True):
     """What one cost model says.
 
     Attributes:
@@ -38,7 +38,7 @@ class SecurityEstimate(msgspec.Struct, frozen=True, kw_only=True):
     attack: str
     block: int
     dimension: int
-    models: dict[str, CostModel]
+    models: dict[str, LatticeCostModel]
     target_bits: int
     margin_bits: float
     estimator_call: str
@@ -52,7 +52,7 @@ def security_estimate(params: CkksParameters) -> SecurityEstimate:
         block=found.block,
         dimension=found.dimension,
         models={
-            name: CostModel(bits=round(getattr(found, name), 1), formula=formula)
+            name: LatticeCostModel(bits=round(getattr(found, name), 1), formula=formula)
             for name, formula in FORMULAS.items()
         },
         target_bits=SECURITY_BITS,

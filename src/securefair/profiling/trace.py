@@ -40,7 +40,7 @@ _STAGES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class TracedStep:
     """One operation of an answer, as often as it happens alike.
 
     Attributes:
@@ -70,9 +70,9 @@ def stage_name(operation: str, arguments: Sequence[object], specs: Sequence[Affi
     return _STAGES.get(operation, operation)
 
 
-def trace(plan: ExchangePlan) -> tuple[Step, ...]:
+def trace(plan: ExchangePlan) -> tuple[TracedStep, ...]:
     """The steps of an answer in order, equal ones of different blocks counted together."""
-    seen: dict[tuple[object, ...], Step] = {}
+    seen: dict[tuple[object, ...], TracedStep] = {}
     products = {
         f"linear{place}": bounds.multiply_adds
         for place, bounds in enumerate(plan.spec.network, start=1)
@@ -86,7 +86,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
             coefficients = len(result.coefficients)
         stage = stage_name(operation, arguments, plan.specs)
         output = result[0].meta if isinstance(result, tuple) else result.meta  # of all alike
-        step = Step(stage, operation, inputs, output, coefficients, 1, products.get(stage))
+        step = TracedStep(stage, operation, inputs, output, coefficients, 1, products.get(stage))
         shapes = [meta.residue_shape for meta in (*inputs, output)]
         if shapes == [output.residue_shape] * 2 and operation == "rescale":
             return result  # nothing to come down from

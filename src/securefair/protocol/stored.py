@@ -30,13 +30,35 @@ APART_BYTES = 512
 
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 _APART = 1  # code of msgpack's extension
+_NOTHING: Mapping[bytes, bytes] = types.MappingProxyType({})
 _NAMED = {kind.__name__: kind for kind in MESSAGE_TYPES}
 
 
-def encode_memory(memory: Memory) -> tuple[bytes, dict[bytes, bytes]]:
-    """A memory without its large byte strings, and these by their hash."""
-    apart: dict[bytes, bytes] = {}
-    return msgspec.msgpack.encode(_plain(memory, apart)), apart
+def encode_memory(
+    memory: Memory, before: Mapping[bytes, bytes] = _NOTHING
+) -> tuple[bytes, dict[bytes, bytes]]:
+    """A memory without its large byte strings, and these by their hash.
+
+    Args:
+        memory: of a machine.
+        before: byte strings that stood apart the last time, by their hash: those that are still
+            the same objects are not hashed again.
+    """
+    apart = _Apart({id(value): digest for digest, value in before.items()})
+    return msgspec.msgpack.encode(_plain(memory, apart)), apart.found
+
+
+@dataclasses.dataclass
+class _Apart:
+    """Large byte strings by their hash, and the hashes of objects that are known."""
+
+    known: Mapping[int, bytes]
+    found: dict[bytes, bytes] = dataclasses.field(default_factory=dict)
+
+    def hash_of(self, value: bytes) -> bytes:
+        digest = self.known.get(id(value)) or hashlib.sha256(value).digest()
+        self.found[digest] = value
+        return digest
 
 
 def decode_memory(data: bytes, load: Callable[[bytes], bytes]) -> Memory:
@@ -60,7 +82,7 @@ def decode_memory(data: bytes, load: Callable[[bytes], bytes]) -> Memory:
     return memory
 
 
-def _plain(value: object, apart: dict[bytes, bytes]) -> object:
+def _plain(value: object, apart: _Apart) -> object:
     kind: Any = type(value)
     if kind in _AS_THEY_ARE:
         return value
@@ -76,9 +98,7 @@ def _plain(value: object, apart: dict[bytes, bytes]) -> object:
         case bytes():
             if len(value) <= APART_BYTES:
                 return value
-            digest = hashlib.sha256(value).digest()
-            apart[digest] = value
-            return msgspec.msgpack.Ext(_APART, digest)
+            return msgspec.msgpack.Ext(_APART, apart.hash_of(value))
         case type():
             return value.__name__
         case Mapping():

@@ -14,45 +14,31 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.report.files import (
-        check_writable,
-        read_json,
-        read_json_lines,
-        write_bytes,
-        write_json,
-        write_json_lines,
-        write_text,
+        check_writable as check_writable,
     )
-    from securefair.report.html import write_report
-    from securefair.report.progress import Progress, show_progress
-    from securefair.report.terminal import summary
+    from securefair.report.files import (
+        read_json as read_json,
+    )
+    from securefair.report.files import (
+        read_json_lines as read_json_lines,
+    )
+    from securefair.report.files import (
+        write_bytes as write_bytes,
+    )
+    from securefair.report.files import (
+        write_json as write_json,
+    )
+    from securefair.report.files import (
+        write_json_lines as write_json_lines,
+    )
+    from securefair.report.files import (
+        write_text as write_text,
+    )
+    from securefair.report.html import write_report as write_report
+    from securefair.report.progress import Progress as Progress
+    from securefair.report.progress import show_progress as show_progress
+    from securefair.report.terminal import summary as summary
 
-__all__ = [
-    "Progress",
-    "check_writable",
-    "read_json",
-    "read_json_lines",
-    "show_progress",
-    "summary",
-    "write_bytes",
-    "write_json",
-    "write_json_lines",
-    "write_report",
-    "write_text",
-]
-
-_HOME = {
-    "Progress": "progress",
-    "check_writable": "files",
-    "read_json": "files",
-    "read_json_lines": "files",
-    "show_progress": "progress",
-    "summary": "terminal",
-    "write_bytes": "files",
-    "write_json": "files",
-    "write_json_lines": "files",
-    "write_report": "html",
-    "write_text": "files",
-}
 
 # Printing a line needs no engine of reports.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from securefair.metrics.interval import wilson
 from securefair.records import MetricResult, ParticipantResult, Reliability, RunResult
 from securefair.report.scores import SCORES
 from securefair.report.wording import THIN, Nouns, algorithm_name, count, listing
+from securefair.worth.interval import wilson
 
 SURE = 2.0
 """Standard errors from which a difference is called one."""

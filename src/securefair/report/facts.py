@@ -72,7 +72,7 @@ class SenderDisclosure:
 
 
 @dataclass(frozen=True)
-class Taught:
+class TaughtRounds:
     """How often each participant answered each other one over all rounds.
 
     Attributes:
@@ -192,11 +192,11 @@ def sharing_summary(rounds: Sequence[RoundRecord]) -> SharingSummary:
     )
 
 
-def taught(rounds: Sequence[RoundRecord]) -> Taught:
+def taught(rounds: Sequence[RoundRecord]) -> TaughtRounds:
     """Who taught whom how often, over the rounds of one algorithm (at least one)."""
     people = range(len(rounds[0].answered))
     answers = [[sum(record.answered[n][k] for record in rounds) for k in people] for n in people]
-    return Taught(
+    return TaughtRounds(
         rounds=len(rounds),
         answers=answers,
         received=[sum(row) for row in answers],

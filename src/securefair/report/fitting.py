@@ -17,7 +17,7 @@ _UNLIMITED = 10_000
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column, from its heading to its footer.
 
     Attributes:
@@ -46,7 +46,7 @@ class FittingTable:
     """
 
     title: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     note: str = ""
     mark: str = ""
 
@@ -65,7 +65,7 @@ class FittingTable:
             yield Text(self.note, style="dim")
         yield Text()
 
-    def _table(self, columns: Sequence[Column]) -> Table:
+    def _table(self, columns: Sequence[TableColumn]) -> Table:
         table = Table(
             box=box.SIMPLE,
             collapse_padding=True,

@@ -8,7 +8,6 @@ from pathlib import Path
 from securefair.collaboration.kinds import unread_keys, wording_of
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
-from securefair.metrics import no_gain_bound
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -35,6 +34,7 @@ from securefair.report import (
 from securefair.report.figures import Contender
 from securefair.report.files import write_text
 from securefair.report.pages import rendered
+from securefair.worth import no_gain_bound
 
 FILE_NAME = "report.html"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from securefair.records import PrivacyResult, RoundRecord
-from securefair.report.fitting import Column, FittingTable
+from securefair.report.fitting import FittingTable, TableColumn
 
 OPEN = "not bounded"
 
@@ -34,12 +34,12 @@ def promised(privacy: Mapping[str, PrivacyResult]) -> FittingTable:
     return FittingTable(
         "What is promised to patients",
         [
-            Column("Of", list(privacy), numbers=False),
-            Column("by", [one.mechanism for one in each], numbers=False, dispensable=1),
-            Column("Epsilon\nspent", [f"{one.spent_epsilon:.3g}" for one in each]),
-            Column("of", [f"{one.epsilon:.3g}" for one in each]),
-            Column("Delta", [f"{one.delta:.1e}" for one in each]),
-            Column("Epsilon,\nasked about", [asked_pair(one) for one in each], numbers=False),
+            TableColumn("Of", list(privacy), numbers=False),
+            TableColumn("by", [one.mechanism for one in each], numbers=False, dispensable=1),
+            TableColumn("Epsilon\nspent", [f"{one.spent_epsilon:.3g}" for one in each]),
+            TableColumn("of", [f"{one.epsilon:.3g}" for one in each]),
+            TableColumn("Delta", [f"{one.delta:.1e}" for one in each]),
+            TableColumn("Epsilon,\nasked about", [asked_pair(one) for one in each], numbers=False),
         ],
     )
 

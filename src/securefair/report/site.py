@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from securefair.prediction import Evaluation, ModelCard
+from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import SHOWN
 from securefair.records import STANDALONE, RoundRecord
 from securefair.report import averages, charts, facts, figures, sentences, wording
@@ -235,7 +235,7 @@ def _tested(card: ModelCard) -> _Tested:
 
 def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
     """Rows of models, cells of scores; the first row is of headings."""
-    models: dict[str, Evaluation] = {"Own model": card.model}
+    models: dict[str, ModelEvaluation] = {"Own model": card.model}
     if card.uncalibrated is not None:
         models["Own model as fitted"] = card.uncalibrated
     models |= {card.titles.get(name, name): one for name, one in card.controls.items()}

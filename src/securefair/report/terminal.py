@@ -14,7 +14,7 @@ from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
-from securefair.report.fitting import Column, FittingTable
+from securefair.report.fitting import FittingTable, TableColumn
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -82,25 +82,29 @@ def summary(
 def _participants(result: RunResult, words: Nouns) -> FittingTable:
     people = result.participants
     columns = [
-        Column(words.participant.capitalize(), [one.name for one in people], numbers=False),
-        Column(words.samples.capitalize(), [count(one.samples) for one in people], dispensable=1),
-        Column("of them\nfor test", [count(one.test_samples) for one in people], dispensable=3),
-        Column(
+        TableColumn(words.participant.capitalize(), [one.name for one in people], numbers=False),
+        TableColumn(
+            words.samples.capitalize(), [count(one.samples) for one in people], dispensable=1
+        ),
+        TableColumn(
+            "of them\nfor test", [count(one.test_samples) for one in people], dispensable=3
+        ),
+        TableColumn(
             "Most common\nanswer", [_percent(p.majority_accuracy) for p in people], dispensable=2
         ),
-        Column("Alone", [_percent(one.standalone_accuracy) for one in people]),
+        TableColumn("Alone", [_percent(one.standalone_accuracy) for one in people]),
     ]
     title = f"{words.participants.capitalize()} (accuracy in %"
     control = facts.best_control(result)
     if facts.collaborative(result):
         if control != STANDALONE:
             accuracies = [_percent(one) for one in result.algorithms[control].accuracy]
-            columns.append(Column(_in_two(algorithm_name(control)), accuracies))
+            columns.append(TableColumn(_in_two(algorithm_name(control)), accuracies))
         name = algorithm_name(result.algorithm)
-        columns.append(Column(name, [_percent(one.accuracy) for one in people]))
+        columns.append(TableColumn(name, [_percent(one.accuracy) for one in people]))
         over = facts.over_best(result, result.algorithm)
         gains = over and [_gain(*one) for one in zip(over.gain, over.gain_spread, strict=True)]
-        columns.append(Column("Gain over\nbest control", gains or []))
+        columns.append(TableColumn("Gain over\nbest control", gains or []))
         title += ", gains in points"
     return FittingTable(f"{title})", columns)
 
@@ -109,19 +113,19 @@ def _algorithms(result: RunResult) -> FittingTable:
     names, figures = list(result.algorithms), list(result.algorithms.values())
     learners = facts.collaborative(result)
     columns = [
-        Column("Algorithm", [algorithm_name(name) for name in names], numbers=False),
-        Column(
+        TableColumn("Algorithm", [algorithm_name(name) for name in names], numbers=False),
+        TableColumn(
             "Mean accuracy\n(MVA)",
             [with_spread(_percent(figure.mva), figure.mva_spread) for figure in figures],
         ),
-        Column(
+        TableColumn(
             "Mean gain\n(MCG)",
             [
                 "" if name == STANDALONE else _gain(figure.mcg, figure.mcg_spread)
                 for name, figure in result.algorithms.items()
             ],
         ),
-        Column(
+        TableColumn(
             "Spread of\ngains (CGS)",
             [
                 f"{figure.cgs * 100:.1f}" if name in learners else ""
@@ -134,7 +138,7 @@ def _algorithms(result: RunResult) -> FittingTable:
     if best != STANDALONE:
         gains = [facts.over_best(result, name) if name in learners else None for name in names]
         over = [_gain(one.mean, one.mean_spread) if one else "" for one in gains]
-        columns.insert(3, Column(f"Mean gain over\n{algorithm_name(best).lower()}", over))
+        columns.insert(3, TableColumn(f"Mean gain over\n{algorithm_name(best).lower()}", over))
     return FittingTable("Algorithms (accuracy in %, gains in points)", columns)
 
 
@@ -143,13 +147,13 @@ def _scores(result: RunResult) -> list[RenderableType]:
     parts = _score_table(scores.score_rows(result))
     trust = scores.trust_rows(result)
     if trust:
-        columns = [Column("", [row.name for row in trust], numbers=False)]
+        columns = [TableColumn("", [row.name for row in trust], numbers=False)]
         for at, heading in enumerate(
             ("Weight of\npeers", "Gain in\ncross-validation", "Weights", "Left out")
         ):
             cells = [row.cells[at] for row in trust]
             if any(cells):
-                columns.append(Column(heading, cells, dispensable=at, numbers=at < 2))
+                columns.append(TableColumn(heading, cells, dispensable=at, numbers=at < 2))
         parts.append(FittingTable("What own patients say of the peers", columns))
     return parts
 
@@ -157,10 +161,10 @@ def _scores(result: RunResult) -> list[RenderableType]:
 def _score_table(rows: Sequence[scores.ScoreRow]) -> list[RenderableType]:
     if not rows:
         return []
-    columns = [Column("Algorithm", [row.name for row in rows], numbers=False)]
+    columns = [TableColumn("Algorithm", [row.name for row in rows], numbers=False)]
     for at, heading in enumerate(scores.SCORES.values()):
         cells = [row.cells[at] for row in rows]
-        columns.append(Column(heading.replace(" ", "\n"), cells, dispensable=at))
+        columns.append(TableColumn(heading.replace(" ", "\n"), cells, dispensable=at))
     title = "Predictions (\u00b1 standard errors over patients)"
     return [FittingTable(title, columns, note=scores.CERTAIN, mark="[")]
 
@@ -169,18 +173,18 @@ def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:
     return FittingTable(
         "What crossed the wire",
         [
-            Column(
+            TableColumn(
                 "Message",
                 [message_name(one.message, one.algorithm) for one in messages],
                 "All",
                 False,
             ),
-            Column(
+            TableColumn(
                 "Number",
                 [count(one.count) for one in messages],
                 count(sum(one.count for one in messages)),
             ),
-            Column(
+            TableColumn(
                 "Bytes",
                 [data_size(one.bytes) for one in messages],
                 data_size(sum(one.bytes for one in messages)),
@@ -197,27 +201,29 @@ def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
         return FittingTable(
             title,
             [
-                Column("Teacher", [one.teacher for one in totals], numbers=False),
-                Column("Students", [count(one.students) for one in totals]),
-                Column("Numbers", [count(one.numbers) for one in totals]),
-                Column("Model's\nparameters", [count(one.parameters) for one in totals]),
-                Column(_BITS, [count(math.ceil(one.bits)) for one in totals], dispensable=1),
+                TableColumn("Teacher", [one.teacher for one in totals], numbers=False),
+                TableColumn("Students", [count(one.students) for one in totals]),
+                TableColumn("Numbers", [count(one.numbers) for one in totals]),
+                TableColumn("Model's\nparameters", [count(one.parameters) for one in totals]),
+                TableColumn(_BITS, [count(math.ceil(one.bits)) for one in totals], dispensable=1),
             ],
         )
     return FittingTable(
         title,
         [
-            Column("Teacher", [row.teacher for row in rows], numbers=False),
-            Column("to student", [row.student for row in rows], numbers=False),
-            Column("Answers", [count(row.answers) for row in rows]),
-            Column("Numbers\neach", [count(row.numbers_per_answer) for row in rows], dispensable=1),
-            Column("Numbers\nin all", [count(row.numbers_total) for row in rows]),
-            Column(
+            TableColumn("Teacher", [row.teacher for row in rows], numbers=False),
+            TableColumn("to student", [row.student for row in rows], numbers=False),
+            TableColumn("Answers", [count(row.answers) for row in rows]),
+            TableColumn(
+                "Numbers\neach", [count(row.numbers_per_answer) for row in rows], dispensable=1
+            ),
+            TableColumn("Numbers\nin all", [count(row.numbers_total) for row in rows]),
+            TableColumn(
                 "Model's\nparameters",
                 [count(row.teacher_parameters) for row in rows],
                 dispensable=3,
             ),
-            Column(_BITS, [count(math.ceil(row.control_bits)) for row in rows], dispensable=2),
+            TableColumn(_BITS, [count(math.ceil(row.control_bits)) for row in rows], dispensable=2),
         ],
     )
 
@@ -227,12 +233,14 @@ def _averaged(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
     return FittingTable(
         "What was disclosed",
         [
-            Column("Of", [one.sender for one in totals], numbers=False),
-            Column("Cosines\ntold", [count(one.cosines) for one in totals]),
-            Column("Sums with\nits model", [count(one.sums) for one in totals]),
-            Column("for so many\nreceivers", [count(one.receivers) for one in totals]),
-            Column("Model's\nparameters", [count(one.parameters) for one in totals], dispensable=2),
-            Column(_BITS, [count(math.ceil(one.bits)) for one in totals], dispensable=1),
+            TableColumn("Of", [one.sender for one in totals], numbers=False),
+            TableColumn("Cosines\ntold", [count(one.cosines) for one in totals]),
+            TableColumn("Sums with\nits model", [count(one.sums) for one in totals]),
+            TableColumn("for so many\nreceivers", [count(one.receivers) for one in totals]),
+            TableColumn(
+                "Model's\nparameters", [count(one.parameters) for one in totals], dispensable=2
+            ),
+            TableColumn(_BITS, [count(math.ceil(one.bits)) for one in totals], dispensable=1),
         ],
     )
 

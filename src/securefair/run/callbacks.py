@@ -15,10 +15,10 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
+from securefair.collaboration.kept import KeptModel
 from securefair.errors import ConfigError
 from securefair.prediction.card import ModelCard, markdown
 from securefair.records import RoundRecord
-from securefair.run.results import KeptModel
 
 _SLASH = re.compile("/")
 _REFUSED_BY_MLFLOW = re.compile(r"[^\w\-. ]")  # and slashes, which part a tag

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
 from securefair.collaboration.controls import Control, ceiling_of
 from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
-from securefair.config import RunConfig, override
+from securefair.collaboration.kept import table_rules
+from securefair.collaboration.kinds import AnyKind, kind_of_controls
+from securefair.config import RunConfig
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.table import class_names
 from securefair.errors import PlanError, SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
+from securefair.prediction.versions import versions
 from securefair.records import CEILING, STANDALONE, RoundRecord
 from securefair.report import Progress
 from securefair.run.callbacks import Callback, tell_models
@@ -26,14 +26,12 @@ from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
 from securefair.run.folder import SMALLER, write_run
-from securefair.run.kept import kept_models, table_rules
+from securefair.run.kept import kept_models
+from securefair.run.resolved import ResolvedRun, smaller_config
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
 from securefair.run.rounds import begun, run_rounds
 from securefair.user.participants import load_participants
-from securefair.user.tables import resolve
-
-PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +40,7 @@ class Task:
 
     Attributes:
         config: with the rules of tables spelt out.
+        kinds: of its algorithms, in its order.
         data: of everyone, by seed.
         models: that everyone starts from, by name; None: as the configuration says.
         keeps_heads: whether the outcome is to hold everyone's last model as it trains.
@@ -50,6 +49,7 @@ class Task:
     """
 
     config: RunConfig
+    kinds: Mapping[str, AnyKind]
     data: Mapping[int, list[ParticipantData]]
     models: Mapping[str, Head] | None = None
     keeps_heads: bool = False
@@ -62,26 +62,48 @@ class Task:
         Raises:
             ConfigError, PlanError: names the participant where there is one.
         """
-        kinds = kinds_of(self.config)
         for seed, data in self.data.items():
-            for kind in kinds.values():
+            for kind in self.kinds.values():
                 kind.check_plans(self.config, data, seed=seed)
 
     @classmethod
-    def of(cls, config: RunConfig) -> Task:
-        """A configuration with its data, as it is now.
+    def of(cls, run: ResolvedRun, *, outlines: bool = False) -> Task:
+        """A resolved configuration with its data, as it is now.
+
+        Args:
+            run: what was resolved.
+            outlines: as of `load_participants`: for whoever only plans.
 
         Raises:
             SecureFairError: data cannot be read, used or divided so.
         """
-        config = resolve(config).config
-        return cls(
-            config=config, data={seed: load_participants(config, seed) for seed in config.run.seeds}
-        )
+        config = run.config
+        data = {
+            seed: load_participants(config, seed, run.tables, outlines=outlines)
+            for seed in config.run.seeds
+        }
+        return cls(config=config, kinds=run.kinds, data=data)
 
 
 def run_experiment(
     config: RunConfig,
+    progress: Progress,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    callbacks: Sequence[Callback] = (),
+) -> Outcome:
+    """Resolve a configuration and run it; see `run_resolved`.
+
+    Raises:
+        SecureFairError: as `run_resolved`, or the configuration cannot be resolved.
+    """
+    run = ResolvedRun.of(config)
+    return run_resolved(run, progress, out=out, resume=resume, callbacks=callbacks)
+
+
+def run_resolved(
+    run: ResolvedRun,
     progress: Progress,
     *,
     out: Path | None = None,
@@ -93,9 +115,9 @@ def run_experiment(
     Raises:
         SecureFairError: as `run_task`, or data cannot be read.
     """
-    kinds_of(config)  # a wrong name is found before any data
-    also = smaller_task(config)
-    outcome = run_task(Task.of(config), progress, out=out, resume=resume, callbacks=callbacks)
+    also, task = smaller_task(run), Task.of(run)
+    run.tables.forget()
+    outcome = run_task(task, progress, out=out, resume=resume, callbacks=callbacks)
     if also is not None:
         inner = None if out is None else out / SMALLER
         begun = resume and inner is not None and is_unfinished(inner)
@@ -103,42 +125,28 @@ def run_experiment(
     return outcome
 
 
-def smaller_task(config: RunConfig) -> Task | None:
+def smaller_task(run: ResolvedRun, *, outlines: bool = False) -> Task | None:
     """What is run once more, for small participants; None where nothing is.
 
     Raises:
         ConfigError, PlanError: it is impossible with so few samples.
         SecureFairError: data cannot be read, used or divided so.
     """
-    smaller = smaller_config(config)
+    smaller = run.smaller()
     if smaller is None:
         return None
-    task = Task.of(smaller)
+    task = Task.of(smaller, outlines=outlines)
     try:
         task.check_plans()
     except PlanError as error:
         raise PlanError(
             error.problem,
-            where=f"run.smaller = {config.run.smaller}: {error.where}",
+            where=f"run.smaller = {run.config.run.smaller}: {error.where}",
             found=error.found,
             expected=error.expected,
             hint=error.hint,
         ) from error
     return task
-
-
-def smaller_config(config: RunConfig) -> RunConfig | None:
-    """What is run once more, for small participants; None where nothing is."""
-    if config.run.smaller is None:
-        return None
-    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
-    run |= {
-        "name": f"{config.run.name[:50]}-smaller",
-        "algorithms": [STANDALONE, *config.run.collaborative[-1:]],
-    }
-    return override(
-        config, {"run": run, "data.most_training": config.run.smaller}, source="run.smaller"
-    )
 
 
 def run_task(
@@ -165,7 +173,6 @@ def run_task(
         KeyboardInterrupt: the checkpoint stays.
     """
     config = task.config
-    kinds = kinds_of(config)
     repetitions = {seed: Repetition(data) for seed, data in task.data.items()}
     task.check_plans()
     checkpoint = None
@@ -174,7 +181,7 @@ def run_task(
         checkpoint = begun(out, config, task.data, task.models, versions())
     try:
         for seed, repetition in repetitions.items():
-            for part in _parts(task, kinds, seed):
+            for part in _parts(task, seed):
                 _run_part(part, repetition, progress, checkpoint, callbacks)
     except SecureFairError:
         if checkpoint is not None and not checkpoint.resumed:
@@ -215,17 +222,6 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
         Checkpoint(out / UNFINISHED, resumed=False).remove()
 
 
-def versions() -> Mapping[str, str]:
-    """Versions of what computes here."""
-    found = {}
-    for package in PRINTED_PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found | {"Python": platform.python_version()}
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Part:
     """One algorithm on one seed.
@@ -259,9 +255,9 @@ class _Part:
         )
 
 
-def _parts(task: Task, kinds: Mapping[str, AnyKind], seed: int) -> list[_Part]:
+def _parts(task: Task, seed: int) -> list[_Part]:
     """The algorithms of a run in their order; where there are gains, with all controls."""
-    config, names = task.config, list(task.config.run.algorithms)
+    config, kinds, names = task.config, task.kinds, list(task.config.run.algorithms)
     controls = dict(kind_of_controls(config).controls(config, task.data[seed], models=task.models))
     if kinds:
         first = names.index(STANDALONE)

@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
+from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.kinds import unread_keys
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.errors import DataError
-from securefair.prediction.folder import folder_name, load_card, load_model, save_model
+from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -34,10 +35,7 @@ from securefair.report import (
     write_report,
     write_text,
 )
-from securefair.run.results import RESULT_FORMAT, KeptModel, Outcome
-
-MODELS = "models"
-"""Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
+from securefair.run.results import RESULT_FORMAT, Outcome
 
 SMALLER = "smaller"
 """Folder of a run that holds the same run with fewer training samples, where asked for."""

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.stored import Function
-from securefair.prediction import HospitalModel, ModelCard
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -34,6 +33,7 @@ from securefair.records import (
     TrafficRow,
 )
 from securefair.run.scores import class_counts, scores_of
+from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -59,14 +59,6 @@ class Repetition:
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
         return self.rounds[algorithm][-1].accuracy
-
-
-@dataclass(frozen=True, eq=False)
-class KeptModel:
-    """What one participant keeps: its model, and the card that goes with it."""
-
-    model: HospitalModel
-    card: ModelCard
 
 
 @dataclass(eq=False)

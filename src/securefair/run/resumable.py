@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from securefair.algorithms.algorithm import Algorithm
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.interface import Run, SavedState
 from securefair.collaboration.state import NotStorableError, decode_state, encode_state
@@ -13,6 +12,7 @@ from securefair.errors import DataError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.records import ExchangeRecord, RoundRecord
+from securefair.worth.algorithm import Algorithm
 
 
 class Learning(Protocol):

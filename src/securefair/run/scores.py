@@ -9,13 +9,13 @@ import numpy as np
 
 from securefair.config import defaults
 from securefair.data import ParticipantData
-from securefair.metrics import confusion
-from securefair.metrics.bootstrap import Predictions, Scored, ScoreSummary
-from securefair.metrics.interval import Interval
-from securefair.metrics.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
-from securefair.metrics.reliability import reliability
 from securefair.model.stored import Function, logits_of, probabilities_of
 from securefair.records import MetricResult, Reliability
+from securefair.worth import confusion
+from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
+from securefair.worth.interval import Interval
+from securefair.worth.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
+from securefair.worth.reliability import reliability
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
@@ -98,12 +98,12 @@ def class_counts(data: Sequence[ParticipantData]) -> dict[str, list[int]]:
     }
 
 
-def _predictions(algorithm: str, seeds: Sequence[Seed]) -> dict[str, list[Predictions]]:
-    found: dict[str, list[Predictions]] = {}
+def _predictions(algorithm: str, seeds: Sequence[Seed]) -> dict[str, list[ScoredPredictions]]:
+    found: dict[str, list[ScoredPredictions]] = {}
     for data, models in seeds:
         for own in data:
             found.setdefault(own.name, []).append(
-                Predictions(
+                ScoredPredictions(
                     own.test_patients,
                     own.test.labels,
                     probabilities_of(logits_of(models[algorithm][own.name], own.test.features)),
@@ -112,7 +112,7 @@ def _predictions(algorithm: str, seeds: Sequence[Seed]) -> dict[str, list[Predic
     return found
 
 
-def _confusion(parts: Sequence[Predictions]) -> list[list[int]]:
+def _confusion(parts: Sequence[ScoredPredictions]) -> list[list[int]]:
     counts = [
         confusion(one.probabilities.argmax(axis=1), one.labels, one.probabilities.shape[1])
         for one in parts
@@ -127,7 +127,7 @@ def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
     return _result(first.difference(second, score))
 
 
-def _reliability(predictions: Mapping[str, Sequence[Predictions]]) -> list[Reliability]:
+def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list[Reliability]:
     parts = [one for seeds in predictions.values() for one in seeds]
     bins = reliability(
         np.concatenate([one.probabilities for one in parts]),

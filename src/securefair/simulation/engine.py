@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError, SecureFairError
-from securefair.fairness.sharing import coin
 from securefair.protocol.codec import Limits, decode, encode
 from securefair.protocol.effects import (
     Begin,
@@ -43,6 +42,7 @@ from securefair.protocol.messages import (
     ShareReveal,
 )
 from securefair.simulation.network import Network
+from securefair.worth.sharing import coin
 
 UP: tuple[type[Message], ...] = (Query, ShareRequest, ShareReveal)
 DOWN: tuple[type[Message], ...] = (Answer, Offer, Share, ShareKey, Refusal)

@@ -19,7 +19,7 @@ Nothing here knows a protocol, a model or a clock: names, times and bytes are ar
 """
 
 from securefair.storage.audit import Audit, AuditRow, Head, verify_chain
-from securefair.storage.keystore import Cost, Keystore
+from securefair.storage.keystore import Keystore, KeystoreCost
 from securefair.storage.ledger import Amount, Ledger, LedgerEntry, Limits
 from securefair.storage.memory import Memory
 from securefair.storage.privacy import Guarantee, PrivacyBudget, PrivacyEvent, add_up
@@ -34,7 +34,7 @@ __all__ = [
     "Arrival",
     "Audit",
     "AuditRow",
-    "Cost",
+    "KeystoreCost",
     "Guarantee",
     "Head",
     "Inbox",

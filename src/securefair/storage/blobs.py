@@ -23,25 +23,32 @@ _TABLES = ("inbox", "outbox", "memory")
 class Blobs:
     """The files of one store. Every method runs inside a write transaction of `connection`.
 
+    Without a folder everything stays in the database, which is in memory then. Files that need not
+    be `durable` survive the end of the process, and a power cut only with luck.
+
     The transaction is what makes removing safe: no other process can be between writing a file and
     committing the row that names it.
     """
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, folder: Path | None, connection: sqlite3.Connection, *, durable: bool = True
+    ) -> None:
         self._folder = folder
         self._connection = connection
+        self._durable = durable
         self._dropped: set[str] = set()
 
     def keep(self, data: bytes) -> tuple[bytes | None, str | None]:
         """Columns (payload, blob) that hold these bytes."""
-        if len(data) <= INLINE_BYTES:
+        if len(data) <= INLINE_BYTES or self._folder is None:
             return data, None
         digest = hashlib.sha256(data).hexdigest()
         path = self._folder / digest
         if not path.exists():
             self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-            write_private(path, data)
-            sync_folder(self._folder.parent)
+            write_private(path, data, durable=self._durable)
+            if self._durable:
+                sync_folder(self._folder.parent)
         return None, digest
 
     def load(self, payload: bytes | None, blob: str | None) -> bytes:
@@ -50,7 +57,7 @@ class Blobs:
         Raises:
             StorageError: the file is missing or is not what was written.
         """
-        if blob is None:
+        if blob is None or self._folder is None:
             return b"" if payload is None else payload
         try:
             data = (self._folder / blob).read_bytes()
@@ -71,6 +78,8 @@ class Blobs:
 
     def size(self, blob: str) -> int:
         """Bytes of a file; 0 where it is missing."""
+        if self._folder is None:
+            return 0
         try:
             return (self._folder / blob).stat().st_size
         except OSError:
@@ -93,13 +102,13 @@ class Blobs:
     def remove_dropped(self) -> None:
         """Remove the files that no row names any more; in a transaction after the commit."""
         for digest in sorted(self._dropped):
-            if not self._named(digest):
+            if self._folder is not None and not self._named(digest):
                 (self._folder / digest).unlink(missing_ok=True)
         self._dropped.clear()
 
     def sweep(self) -> None:
         """Remove what a crash has left: files that no row names, and half-written ones."""
-        if self._folder.is_dir():
+        if self._folder is not None and self._folder.is_dir():
             for path in self._folder.iterdir():
                 if not self._named(path.name):
                     path.unlink(missing_ok=True)

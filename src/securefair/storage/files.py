@@ -54,14 +54,14 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
         raise
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write a file of mode 0600 as `replace_file` does.
 
     Raises:
         StorageError: as `replace_file`.
     """
     try:
-        replace_file(path, data, mode=PRIVATE_FILE)
+        replace_file(path, data, mode=PRIVATE_FILE, durable=durable)
     except OSError as error:
         raise StorageError(
             "a file cannot be written", where=str(path), found=error.strerror

@@ -26,14 +26,14 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from securefair.errors import LedgerError, StorageError
 from securefair.storage.files import locked_folder, read_private, write_private
-from securefair.storage.secret import Secret
+from securefair.storage.secret import Secret, no_core_file
 
 _MAGIC = b"SFKEYS\x00\x01"
 _HEADER = struct.Struct("<8sBBB16s12s")
 _KEY_BYTES = 32
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
+class KeystoreCost(msgspec.Struct, frozen=True, kw_only=True):
     """What one guess at a passphrase costs: 128 r 2^log2_n bytes of memory.
 
     Raises:
@@ -53,7 +53,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-DEFAULT_COST = Cost()
+DEFAULT_COST = KeystoreCost()
 """Of a keystore whose maker says nothing else."""
 
 
@@ -76,7 +76,8 @@ class Keystore:
     the file whenever they are asked for. Several processes may use one file.
     """
 
-    def __init__(self, path: Path, key: Secret, cost: Cost, salt: bytes) -> None:
+    def __init__(self, path: Path, key: Secret, cost: KeystoreCost, salt: bytes) -> None:
+        no_core_file()
         self.path = path
         self._key = key
         self._cost = cost
@@ -88,7 +89,7 @@ class Keystore:
         path: Path,
         passphrase: Secret,
         *,
-        cost: Cost | None = None,
+        cost: KeystoreCost | None = None,
         secrets: Mapping[str, Secret] | None = None,
         max_uses: int | None = None,
     ) -> Keystore:
@@ -216,7 +217,7 @@ class Keystore:
             if entries.pop(name, None) is not None:
                 self._write(entries)
 
-    def change_passphrase(self, passphrase: Secret, *, cost: Cost | None = None) -> None:
+    def change_passphrase(self, passphrase: Secret, *, cost: KeystoreCost | None = None) -> None:
         """Encrypt the entries under another passphrase. Copies of the old file keep the old one.
 
         Raises:
@@ -275,13 +276,13 @@ def _entry(secret: Secret, max_uses: int | None) -> _Entry:
     return _Entry(secret.reveal(), 0, max_uses)
 
 
-def _derive(passphrase: Secret, cost: Cost, salt: bytes) -> Secret:
+def _derive(passphrase: Secret, cost: KeystoreCost, salt: bytes) -> Secret:
     """The key of a file, 32 bytes."""
     kdf = Scrypt(salt=salt, length=_KEY_BYTES, n=2**cost.log2_n, r=cost.r, p=cost.p)
     return Secret(kdf.derive(passphrase.reveal()))
 
 
-def _split(path: Path, data: bytes) -> tuple[Cost, bytes, bytes, bytes]:
+def _split(path: Path, data: bytes) -> tuple[KeystoreCost, bytes, bytes, bytes]:
     """A file's cost, salt, header and box."""
     magic = data[: len(_MAGIC)]
     if magic[:-1] != _MAGIC[:-1] or len(data) < _HEADER.size:
@@ -295,4 +296,4 @@ def _split(path: Path, data: bytes) -> tuple[Cost, bytes, bytes, bytes]:
         )
     _, log2_n, r, p, salt, _ = _HEADER.unpack_from(data)
     header, box = data[: _HEADER.size], data[_HEADER.size :]
-    return Cost(log2_n=log2_n, r=r, p=p), salt, header, box
+    return KeystoreCost(log2_n=log2_n, r=r, p=p), salt, header, box

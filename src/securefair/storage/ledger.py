@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from functools import cache
 
 import msgspec
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage.schema import migrate
 
 _SLACK = 1e-9
 """Relative, for sums of fractions of bits: ten tenths make one."""
@@ -73,25 +71,6 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     item: str
     charges: int
     amount: Amount
-
-
-def ledger_in_memory() -> Ledger:
-    """A ledger of its own that ends with the process, for whoever has no store."""
-    connection = _in_memory()
-    _empty().backup(connection)
-    return Ledger(connection)
-
-
-@cache
-def _empty() -> sqlite3.Connection:
-    """All tables without a row: a copy of them is there five times as fast as new ones."""
-    connection = _in_memory()
-    migrate(connection, 0)
-    return connection
-
-
-def _in_memory() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
 class Ledger:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import hmac
 import os
+import resource
 from typing import NoReturn
+
+
+def no_core_file() -> None:
+    """Write no core file of this process from now on: its secrets would lie in it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 class Secret:

@@ -15,12 +15,9 @@ from __future__ import annotations
 import contextlib
 import enum
 import fcntl
-import math
 import os
-import shutil
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -29,21 +26,15 @@ from securefair.errors import StorageError
 from securefair.storage import schema
 from securefair.storage.audit import Audit
 from securefair.storage.blobs import Blobs
+from securefair.storage.connection import DATABASE, connect, connect_memory, explained
 from securefair.storage.files import PRIVATE_FILE, acquire, private_folder
 from securefair.storage.ledger import Ledger
 from securefair.storage.memory import Memory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
 
-DATABASE = "store.sqlite"
 LOCK = "lock"
 BLOBS = "blobs"
-
-PATIENCE_S = 10.0
-"""How long a statement waits for another process, in seconds."""
-
-LEAST_ROOM = 1 << 20
-"""Free bytes below which a disk is called full when it fails."""
 
 
 class Access(enum.Enum):
@@ -73,14 +64,30 @@ class Store:
     """An open store; `with Store.open(folder) as store`. Any thread may use it, one at a time.
 
     Not for a process that was forked after it was opened.
+
+    Attributes:
+        folder: its place; None: in memory.
+        access: who else may have it open.
+        lasts: whether another process can open it later: False in memory.
     """
 
-    def __init__(self, folder: Path, access: Access, lock: int, connection: sqlite3.Connection):
+    def __init__(
+        self,
+        folder: Path | None,
+        access: Access,
+        lock: int | None,
+        connection: sqlite3.Connection,
+        *,
+        durable: bool = True,
+    ):
         self.folder = folder
         self.access = access
+        self.lasts = folder is not None
         self._lock = lock
+        self._closed = False
         self._connection = connection
-        self._blobs = Blobs(folder / BLOBS, connection)
+        place = None if folder is None else folder / BLOBS
+        self._blobs = Blobs(place, connection, durable=durable)
         self._turn = threading.RLock()
         self._inside = False
         self._process = os.getpid()
@@ -93,6 +100,7 @@ class Store:
         access: Access = Access.EXCLUSIVE,
         create: bool = True,
         wait_s: float = 0.0,
+        durable: bool = True,
     ) -> Store:
         """Open a store, or make one.
 
@@ -101,6 +109,9 @@ class Store:
             access: who else may have it open.
             create: make a store where there is none; never with `Access.READ`.
             wait_s: how long to wait for another process to close it, in seconds.
+            durable: False waits for no disk: what was committed survives the end of the process,
+                and not a power cut, after which the store may be damaged. For what can be computed
+                again, a simulation: nobody outside has seen anything of it.
 
         Raises:
             StorageError: it is open elsewhere, damaged, of a newer version, missing, on a disk that
@@ -112,17 +123,22 @@ class Store:
             raise StorageError("there is no store in this folder", where=str(folder))
         lock = _lock(folder, access, wait_s)
         try:
-            connection = _connect(folder, access)
+            connection = connect(folder, reads=access is Access.READ, durable=durable)
         except BaseException:
             os.close(lock)
             raise
-        store = cls(folder, access, lock, connection)
+        store = cls(folder, access, lock, connection, durable=durable)
         try:
             store._prepare()
         except BaseException:
             store.close()
             raise
         return store
+
+    @classmethod
+    def in_memory(cls) -> Store:
+        """A store that ends with this object: where nobody goes on with it later."""
+        return cls(None, Access.EXCLUSIVE, None, connect_memory())
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -133,7 +149,7 @@ class Store:
                 open for reading only, or a transaction is under way in this thread.
         """
         if self.access is Access.READ:
-            raise StorageError("this store is open for reading only", where=str(self.folder))
+            raise StorageError("this store is open for reading only", where=self._where)
         with self._turn_of_this_thread():
             with self._translated(), self._written():
                 yield Transaction(self._connection, self._blobs)
@@ -150,10 +166,11 @@ class Store:
     def close(self) -> None:
         """Close the database and let others open it; closing twice does nothing."""
         with self._turn:
-            if self._lock >= 0:
+            if not self._closed:
+                self._closed = True
                 self._connection.close()
-                os.close(self._lock)
-                self._lock = -1
+                if self._lock is not None:
+                    os.close(self._lock)
 
     def __enter__(self) -> Store:
         return self
@@ -168,11 +185,15 @@ class Store:
 
     def __repr__(self) -> str:
         """Where it is, not what is in it."""
-        return f"Store({str(self.folder)!r}, {self.access.value})"
+        return f"Store({self._where!r}, {self.access.value})"
+
+    @property
+    def _where(self) -> str:
+        return "memory" if self.folder is None else str(self.folder)
 
     def _prepare(self) -> None:
         """Check or migrate the tables, and remove what a crash has left."""
-        where = str(self.folder)
+        where = self._where
         # Another process may be making or migrating it: what is read must be of one state.
         with self._turn_of_this_thread(), self._translated():
             if self.access is Access.READ:
@@ -199,12 +220,12 @@ class Store:
     def _turn_of_this_thread(self) -> Iterator[None]:
         with self._turn:
             if self._inside:
-                raise StorageError("a transaction is under way already", where=str(self.folder))
-            if self._lock < 0:
-                raise StorageError("this store is closed", where=str(self.folder))
+                raise StorageError("a transaction is under way already", where=self._where)
+            if self._closed:
+                raise StorageError("this store is closed", where=self._where)
             if self._process != os.getpid():
                 raise StorageError(
-                    "this store was opened before the process was forked", where=str(self.folder)
+                    "this store was opened before the process was forked", where=self._where
                 )
             self._inside = True
             try:
@@ -240,7 +261,9 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise _explained(error, self.folder) from error
+            if self.folder is None:
+                raise StorageError("a store in memory cannot be used", found=str(error)) from error
+            raise explained(error, self.folder) from error
 
 
 def running_process(folder: Path) -> int | None:
@@ -291,77 +314,3 @@ def _lock(folder: Path, access: Access, wait_s: float) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _connect(folder: Path, access: Access) -> sqlite3.Connection:
-    path = folder / DATABASE
-    try:
-        if access is not Access.READ:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            os.close(os.open(path, flags, PRIVATE_FILE))
-        mode = "ro" if access is Access.READ else "rw"
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            timeout=PATIENCE_S,
-            isolation_level=None,  # BEGIN and COMMIT are ours
-            check_same_thread=False,
-        )
-    except (OSError, sqlite3.Error) as error:
-        raise _explained(error, folder) from error
-    try:
-        connection.execute("PRAGMA trusted_schema = OFF")
-        if access is not Access.READ:
-            _write_ahead(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error as error:
-        connection.close()
-        raise _explained(error, folder) from error
-    return connection
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Make the log one that is written ahead, however many open a new store at the same moment.
-
-    Of two that want to change it SQLite refuses one at once, without waiting for its timeout.
-    """
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() >= deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _explained(error: Exception, folder: Path) -> StorageError:
-    """What went wrong, in a sentence, and what to do about it."""
-    text = str(error)
-    # Without room for the files beside the database SQLite speaks of the input and output only.
-    if "disk is full" in text or ("disk I/O error" in text and _room(folder) < LEAST_ROOM):
-        return StorageError(
-            "the disk is full",
-            where=str(folder),
-            found=text,
-            hint="Free some space; nothing was changed",
-        )
-    hints = {
-        "readonly": "The folder, or its disk, does not permit writing",
-        "unable to open": "The folder, or its disk, does not permit writing",
-        "not a database": "Restore the folder from a backup",
-        "malformed": "Restore the folder from a backup",
-        "locked": "Another process holds it; try again",
-    }
-    hint = next((hint for sign, hint in hints.items() if sign in text), None)
-    return StorageError("the store cannot be used", where=str(folder), found=text, hint=hint)
-
-
-def _room(folder: Path) -> float:
-    """Free bytes; infinitely many where nobody can say."""
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return math.inf

@@ -22,20 +22,27 @@ from securefair.data import (
 from securefair.data.encoding import Extract
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
-from securefair.user.tables import about, extractor_files, resolve, rows_of, table_spec
+from securefair.user.tables import ReadTables, about, extractor_files, table_spec
 
 FEATURES = ".securefair-features"
 """Folder beside a table for the features of its images, which tell of patients as these do."""
 
 
-def from_files(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:
-    """Everybody's samples; `outlines` keeps labels and the shape of features only.
+def from_files(
+    config: RunConfig, seed: int, tables: ReadTables, *, outlines: bool
+) -> list[ParticipantData]:
+    """Everybody's samples.
+
+    Args:
+        config: with the rules of tables spelt out.
+        seed: of what is held out.
+        tables: that are read.
+        outlines: whether only labels and the shape of features are kept.
 
     Raises:
         DataError: a file cannot be used; names participant, file, line and column.
     """
-    config = resolve(config).config
-    load = _FileLoader(config, outlines=outlines)
+    load = _FileLoader(config, tables, outlines=outlines)
 
     def loaded(one: ParticipantSection) -> ParticipantData:
         if not outlines:
@@ -65,7 +72,7 @@ def one_from_files(
     Raises:
         DataError: a file cannot be used; names file, line and column.
     """
-    return _loaded(config, _FileLoader(config, classes), one, seed)
+    return _loaded(config, _FileLoader(config, ReadTables(), classes), one, seed)
 
 
 def _outline(samples: Samples) -> Samples:
@@ -90,8 +97,14 @@ class _FileLoader:
     """One file -> samples, by the rules of a configuration."""
 
     def __init__(
-        self, config: RunConfig, classes: int | None = None, *, outlines: bool = False
+        self,
+        config: RunConfig,
+        tables: ReadTables,
+        classes: int | None = None,
+        *,
+        outlines: bool = False,
     ) -> None:
+        self._tables = tables
         self._outlines = outlines
         self._range = config.data.feature_range
         self._patients = None if config.privacy is None else config.privacy.patient_column
@@ -128,7 +141,7 @@ class _FileLoader:
             )
         if self._spec is None:
             raise ConfigError("no rules for this table", where=str(path), expected="[table]")
-        rows = rows_of(path)
+        rows = self._tables.rows(path)
         samples = encode(rows, self._spec, self._extract(self._spec, rows.folder))
         return samples if self._patients is None else _of_patients(samples, rows, self._patients)
 

@@ -11,28 +11,34 @@ from securefair.data.images.findings import image_findings
 from securefair.data.quality import Finding, site_findings
 from securefair.data.shape import shapes_of
 from securefair.errors import DataError
-from securefair.user.tables import about, table_rows
+from securefair.user.tables import ReadTables, about
 
 
-def inspect_tables(config: RunConfig, images: Sequence[str] = ()) -> list[Finding]:
+def inspect_tables(
+    config: RunConfig, read: ReadTables, images: Sequence[str] = ()
+) -> list[Finding]:
     """Every finding of every table, those of single tables first; none where there are no tables.
 
     Args:
         config: checked.
+        read: their tables.
         images: columns of paths, besides those that it describes.
 
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
-    found = _inspected(config, config.participants, images)
+    found = _inspected(config, config.participants, read, images)
     if config.renewals:  # the tables of now, beside those of the others
         now = {one.name: one for one in (*config.participants, *config.renewals)}
-        found += [one for one in _inspected(config, now.values(), images) if one not in found]
+        found += [one for one in _inspected(config, now.values(), read, images) if one not in found]
     return found
 
 
 def _inspected(
-    config: RunConfig, participants: Iterable[ParticipantSection], images: Sequence[str]
+    config: RunConfig,
+    participants: Iterable[ParticipantSection],
+    read: ReadTables,
+    images: Sequence[str],
 ) -> list[Finding]:
     section = config.table
     files = [one for one in participants if one.is_table]
@@ -43,7 +49,7 @@ def _inspected(
     tables = {}
     for one in files:
         with about(one.name):
-            table = table_rows(one)
+            table = read.of(one)
         described = [column.name for column in section.columns if column.kind == "image"]
         for name in (*images, *described):
             if name in table.columns:
@@ -117,8 +123,7 @@ def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[s
     if one.column not in used:
         return False
     if one.kind == "sentinel" and one.column in handled:
-        found = column_of(one.message.split('"')[1:2])
-        return not found.among(handled[one.column]).any()
+        return not column_of(list(one.values)).among(handled[one.column]).any()
     return True
 
 

@@ -17,14 +17,18 @@ from securefair.errors import ConfigError, DataError
 from securefair.user.code import accepted, imported, user_code
 from securefair.user.data_sets import alike, participant_of
 from securefair.user.files import from_files
+from securefair.user.tables import ReadTables
 
 
-def load_own(config: RunConfig, seed: int, *, outlines: bool = False) -> list[ParticipantData]:
+def load_own(
+    config: RunConfig, seed: int, tables: ReadTables, *, outlines: bool = False
+) -> list[ParticipantData]:
     """The participants of a configuration whose `data.source` is files, python or flamby.
 
     Args:
-        config: checked; columns of tables may still be missing (`resolve`).
+        config: checked, with the rules of tables spelt out (`resolve`).
         seed: of what is held out, and passed to a function that takes one.
+        tables: that are read.
         outlines: of files, keep labels and the shape of features only (`load_participants`).
 
     Raises:
@@ -33,7 +37,7 @@ def load_own(config: RunConfig, seed: int, *, outlines: bool = False) -> list[Pa
     """
     match config.data.source:
         case "files":
-            return from_files(config, seed, outlines=outlines)
+            return from_files(config, seed, tables, outlines=outlines)
         case "python":
             return _from_function(config, seed)
         case "flamby":

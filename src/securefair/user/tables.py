@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from securefair.config import (
-    BinaryColumn,
-    CategoricalColumn,
+    IgnoredColumn,
     ImageColumn,
-    NumericColumn,
     ParticipantSection,
     RunConfig,
     TableSection,
     override,
 )
+from securefair.config.columns import ColumnRule
 from securefair.data import (
-    Binary,
-    Categorical,
-    Numeric,
     Table,
     TableSpec,
     Target,
@@ -32,8 +27,40 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.cells import stacked
-from securefair.data.table import Image, Rule
 from securefair.errors import ConfigError, DataError
+
+
+class ReadTables:
+    """Tables, each read once, however many look at it."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path | str, Table] = {}
+
+    def rows(self, source: Path | str) -> Table:
+        """All rows of one file or query.
+
+        Raises:
+            DataError: it cannot be read, or has no rows.
+        """
+        rows = self._read.get(source)
+        if rows is None:
+            rows = self._read[source] = read_rows(source)
+        if not rows:
+            raise DataError("the table has no rows", where=rows.source)
+        return rows
+
+    def forget(self) -> None:
+        """Let go of all rows: whoever asks again reads again."""
+        self._read.clear()
+
+    def of(self, one: ParticipantSection) -> Table:
+        """All rows of a participant's table, those of a test file behind.
+
+        Raises:
+            DataError: a file cannot be read, or has no rows.
+        """
+        rows = self.rows(one.source)
+        return rows if one.test_file is None else stacked(rows, self.rows(one.test_file))
 
 
 @dataclass(frozen=True)
@@ -51,11 +78,12 @@ class Resolved:
     unused: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
+def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = None) -> Resolved:
     """Spell out the rules of tables that the configuration leaves to inference.
 
     Args:
         config: checked.
+        tables: that are read.
         image: a column that names images, which nothing is inferred of.
 
     Raises:
@@ -68,7 +96,7 @@ def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
     proposals = {}
     for one in files:
         with about(one.name):
-            rows = table_rows(one)
+            rows = tables.of(one)
             if config.privacy is not None and config.privacy.patient_column is not None:
                 # A name of a patient is no feature, whatever it looks like.
                 rows = rows.without(config.privacy.patient_column)
@@ -79,9 +107,7 @@ def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
     if table.columns:
         classes = [list(codes) for codes in infer_classes(proposals, joined=joined)]
         return Resolved(override(config, {"table.classes": classes}, source="the tables"))
-    inferred = infer_table(
-        proposals, joined=joined, given=() if image is None else (image_rule(image),)
-    )
+    inferred = infer_table(proposals, joined=joined, given=() if image is None else (_rule(image),))
     settings = table_settings(inferred.spec) | {"origin": "participants"}
     if table.positive is not None:
         settings["positive"] = table.positive
@@ -103,58 +129,21 @@ def table_spec(table: TableSection) -> TableSpec:
             where="table.classes",
             expected="the codes of each class, such as [[0], [1, 2]]",
         )
-    columns: list[Rule] = []
-    for one in table.columns:
-        name = one.name
-        match one:
-            case NumericColumn():
-                columns.append(
-                    Numeric(
-                        name=name,
-                        low=one.low,
-                        high=one.high,
-                        optional=one.optional,
-                        missing=one.missing,
-                    )
-                )
-            case BinaryColumn():
-                columns.append(
-                    Binary(
-                        name=name,
-                        no=one.no,
-                        yes=one.yes,
-                        optional=one.optional,
-                        missing=one.missing,
-                    )
-                )
-            case CategoricalColumn():
-                columns.append(
-                    Categorical(
-                        name=name, levels=one.levels, optional=one.optional, missing=one.missing
-                    )
-                )
-            case ImageColumn():
-                columns.append(image_rule(one))
     return TableSpec(
-        columns=tuple(columns),
+        columns=tuple(
+            _rule(column) for column in table.columns if not isinstance(column, IgnoredColumn)
+        ),
         target=Target(name=table.label, groups=table.groups),
         missing=table.missing,
         spellings=table.spellings,
     )
 
 
-def image_rule(column: ImageColumn) -> Image:
-    """The rule of a column of images: all but where the weights lie."""
-    return Image(
-        name=column.name,
-        architecture=column.architecture,
-        sha256=column.sha256,
-        features=column.features,
-        side=column.side,
-        mean=column.mean,
-        deviation=column.deviation,
-        limit=column.limit,
-    )
+def _rule(column: ColumnRule) -> ColumnRule:
+    """A column's rule: all but where weights lie."""
+    if isinstance(column, ImageColumn):
+        return column.model_copy(update={"weights": None})
+    return column
 
 
 def extractor_files(table: TableSection | None, folder: Path) -> dict[str, Path]:
@@ -184,63 +173,17 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
 
     Images are left out: a rule does not say where its weights lie.
     """
-    columns: list[dict[str, object]] = []
-    for column in spec.columns:
-        common: dict[str, object] = {"name": column.name, "optional": column.optional}
-        if column.missing:
-            common["missing"] = list(column.missing)
-        match column:
-            case Numeric():
-                columns.append(common | {"kind": "numeric", "low": column.low, "high": column.high})
-            case Binary():
-                columns.append(common | {"kind": "binary", "no": column.no, "yes": column.yes})
-            case Categorical():
-                columns.append(common | {"kind": "categorical", "levels": list(column.levels)})
     return {
         "label": spec.target.name,
         "classes": [list(codes) for codes in spec.target.groups],
         "missing": list(spec.missing),
         "spellings": spec.spellings,
-        "columns": columns,
+        "columns": [
+            column.model_dump(mode="json")
+            for column in spec.columns
+            if not isinstance(column, ImageColumn)
+        ],
     }
-
-
-_READ: ContextVar[dict[Path | str, Table] | None] = ContextVar("read", default=None)
-
-
-def table_rows(one: ParticipantSection) -> Table:
-    """All rows of a participant's table, those of a test file behind.
-
-    Raises:
-        DataError: a file cannot be read, or has no rows.
-    """
-    rows = rows_of(one.source)
-    return rows if one.test_file is None else stacked(rows, rows_of(one.test_file))
-
-
-def rows_of(source: Path | str) -> Table:
-    """All rows of one file or query.
-
-    Raises:
-        DataError: it cannot be read, or has no rows.
-    """
-    read = _READ.get()
-    rows = read_rows(source) if read is None or source not in read else read[source]
-    if read is not None:
-        read[source] = rows
-    if not rows:
-        raise DataError("the table has no rows", where=rows.source)
-    return rows
-
-
-@contextmanager
-def tables_read_once() -> Iterator[None]:
-    """Read each table once for as long as this lasts: what looks at it several times shares it."""
-    token = _READ.set({})
-    try:
-        yield
-    finally:
-        _READ.reset(token)
 
 
 @contextmanager

@@ -25,13 +25,13 @@ from securefair.config import (
 )
 from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS
-from securefair.data.databases import Query, is_query
+from securefair.data.databases import DatabaseQuery, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
-from securefair.user.tables import resolve, table_settings
+from securefair.user.tables import ReadTables, resolve, table_settings
 
 _INTRODUCTION = """\
 # {title}
@@ -234,9 +234,10 @@ def _own_files(
         rules["positive"] = positive
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
-    resolved = resolve(smallest, column)
+    read = ReadTables()
+    resolved = resolve(smallest, read, column)
     # What cannot be read, or used as features, is found now rather than by the first run.
-    from_files(resolved.config, resolved.config.run.seeds[0], outlines=True)
+    from_files(resolved.config, resolved.config.run.seeds[0], read, outlines=True)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
     if column is not None and column.weights and not column.weights.is_absolute():
@@ -247,7 +248,7 @@ def _own_files(
     title += '# write ranges from general knowledge, then say origin = "public".'
     text = _config_text(config, title, unread)
     images = () if column is None else (column.name,)
-    found = inspect_tables(smallest, images)
+    found = inspect_tables(smallest, read, images)
     assert config.table is not None
     written = {
         one.name
@@ -283,7 +284,9 @@ def _participant(table: Path | str) -> ParticipantSection:
     """A table as it stands on a command line."""
     named = re.match(r"^([^=:/?]+)=(?=duckdb:|[A-Za-z][\w+]*://)(.*)$", str(table), re.DOTALL)
     if named is not None:
-        return ParticipantSection(name=named[1], data=str(Query.parse(named[2]) and named[2]))
+        return ParticipantSection(
+            name=named[1], data=str(DatabaseQuery.parse(named[2]) and named[2])
+        )
     if isinstance(table, str) and is_query(table):
         raise ConfigError(
             "a query needs a name for its hospital",

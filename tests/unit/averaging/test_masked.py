@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from securefair.averaging import SumSpec
 from securefair.averaging.masked import MaskedSums
 from securefair.errors import RemoteProtocolError
-from securefair.fairness.own_row import limit_shares
+from securefair.worth.own_row import limit_shares
 
 names = st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=7, unique=True).filter(
     lambda chosen: "r" not in chosen

@@ -28,13 +28,12 @@ def test_a_start_imports_the_command_that_was_asked_for_and_no_other():
     before, after = (places.intersection(names) for names in json.loads(done.stdout))
     assert before == set()
     assert after == {"securefair.cli.budget"}
-    assert "securefair_lab.papers" not in json.loads(done.stdout)[1]
+    assert [name for name in json.loads(done.stdout)[1] if "securefair_lab" in name] == []
 
 
 def test_every_command_is_made_under_its_own_name_in_its_panel():
     commands = typer.main.get_command(app).commands
-    assert [*PLACES, "reproduce"] == list(commands)
-    assert len(commands) == len(PLACES) + 1
+    assert list(commands)[: len(PLACES)] == [*PLACES]  # then those of extensions
     for name, command in commands.items():
         assert command.name == name
         assert command.rich_help_panel == PLACES.get(name, (MEASURE,))[0]
@@ -52,7 +51,7 @@ def test_help_and_completion_show_all_commands(invoke, monkeypatch):
     ):
         monkeypatch.setenv(variable, value)
     done = typer.testing.CliRunner().invoke(app, [], prog_name="securefair")
-    assert done.stdout.split() == [*PLACES, "reproduce"]
+    assert done.stdout.split()[: len(PLACES)] == [*PLACES]
     for name in PLACES:
         assert f" {name} " in shown
 

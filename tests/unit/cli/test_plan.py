@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.config import defaults
 from securefair.profiling.measure import MachineLimits
 
 pytestmark = pytest.mark.slow
@@ -73,7 +72,7 @@ def test_a_spec_without_neighbours_ends_with_the_reason_alone():
     assert result.stderr.startswith("securefair: release: unknown choice")
 
 
-@pytest.mark.parametrize("command", [("plan",), ("profile", "head"), ("profile", "scale")])
+@pytest.mark.parametrize("command", [("plan",), ("profile", "head")])
 @pytest.mark.parametrize("option", [("--q", "3"), ("--basis", "public")])
 @pytest.mark.parametrize("release", ["loss", "class_sums", "logits"])
 def test_an_option_of_projections_is_refused_for_another_release(command, option, release):
@@ -86,41 +85,10 @@ def test_an_option_of_projections_is_refused_for_another_release(command, option
     )
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("plan", *SHAPE), ("profile", "scale"), ("profile", "scale", "--of", "transfer")],
-    ids=" ".join,
-)
-def test_no_numbers_are_refused_and_do_not_become_the_default(command):
-    result = call(*command, "--q", "0")
+def test_no_numbers_are_refused_and_do_not_become_the_default():
+    result = call("plan", *SHAPE, "--q", "0")
     assert result.exit_code == 2
     assert "securefair: q: out of range (found 0," in result.stderr
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        *("--release logits", "--basis public", "--hidden 8", "--precision 0.01"),
-        *("--flooding-bits 30", f"--precision {defaults.PRECISION}"),
-    ],
-)
-def test_an_option_of_exchanges_is_refused_for_transfers(option):
-    """Even where it asks for what is so anyway."""
-    name, value = option.split()
-    result = call("profile", "scale", "--of", "transfer", name, value)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr == (
-        f"securefair: {name}: has no meaning here (found '--of transfer', expected '--of rounds')\n"
-    )
-
-
-def test_an_option_of_transfers_is_refused_for_exchanges():
-    result = call("profile", "scale", "--peers", "4")
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "securefair: --peers: has no meaning here (found '--of rounds', expected '--of transfer')\n"
-    )
 
 
 @pytest.mark.parametrize("precision", ["0", "nan", "-1", "inf"])
@@ -172,16 +140,6 @@ def test_profiles_end_like_every_command_on_expected_errors():
         result = call("profile", "head", *SMALL, "--threads", threads)
         assert result.exit_code == 2
         assert "threads" in result.stderr
-
-
-@pytest.mark.parametrize("command", ["sharing", "scale"])
-def test_a_place_that_takes_no_results_is_found_before_the_work(tmp_path, command):
-    (tmp_path / "taken").write_text("mine")
-    result = call("profile", command, "--out", str(tmp_path / "taken" / "results"))
-    assert result.exit_code == 2
-    assert "taken is not a folder" in result.stderr
-    assert "--out" in result.stderr
-    assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_estimate_states_both_cost_models():

@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 
-from securefair.cli.diagnosis import Diagnosis, Finding
+from securefair.cli.diagnosis import Diagnosis, HealthFinding
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ class TestDoctor:
     @pytest.mark.parametrize(("healthy", "code"), [(True, 0), (False, 1)])
     def test_the_exit_code_tells_health(self, invoke, monkeypatch, healthy, code):
         status = "ok" if healthy else "broken"
-        finding = Finding(
+        finding = HealthFinding(
             topic="Encryption", name="seal", status=status, found="this", required=True, hint="do"
         )
         monkeypatch.setattr(

@@ -39,11 +39,11 @@ def captured(monkeypatch):
     """The configurations that would have been run; every run stops there."""
     configs = []
 
-    def stop(config, progress, **_):
-        configs.append(config)
+    def stop(resolved, progress, **_):
+        configs.append(resolved.config)
         raise ModelError("enough")
 
-    monkeypatch.setattr("securefair.run.execute.run_experiment", stop)
+    monkeypatch.setattr("securefair.run.execute.run_resolved", stop)
     return configs
 
 
@@ -132,14 +132,14 @@ class TestResults:
         from securefair.run import execute as experiment
 
         (tmp_path / "c.toml").write_text(SMALL)
-        run = experiment.run_experiment
+        run = experiment.run_resolved
 
-        def troubled(config, progress, **others):
-            outcome = run(config, progress, **others)
+        def troubled(resolved, progress, **others):
+            outcome = run(resolved, progress, **others)
             outcome.problems.append("Cleveland blames Hungary: peer Hungary: [odd] bytes")
             return outcome
 
-        monkeypatch.setattr(experiment, "run_experiment", troubled)
+        monkeypatch.setattr(experiment, "run_resolved", troubled)
         assert "Hungary: [odd] bytes" in invoke("run", "c.toml").stdout.replace("\n", " ")
 
 
@@ -288,7 +288,7 @@ class TestRefusals:
         def greedy(config, progress, **_):
             raise MemoryError
 
-        monkeypatch.setattr("securefair.run.execute.run_experiment", greedy)
+        monkeypatch.setattr("securefair.run.execute.run_resolved", greedy)
         result = invoke("demo")
         assert result.exit_code == 2
         assert result.stderr.startswith("securefair: there is not enough memory")
@@ -309,7 +309,7 @@ class TestRefusals:
         def interrupted(config, progress, **_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("securefair.run.execute.run_experiment", interrupted)
+        monkeypatch.setattr("securefair.run.execute.run_resolved", interrupted)
         result = invoke("demo", "--out", "out")
         assert result.exit_code == 130
         assert "Interrupted" in result.stderr
@@ -320,7 +320,7 @@ class TestRefusals:
         def broken(config, progress, **_):
             raise ZeroDivisionError("bug")
 
-        monkeypatch.setattr("securefair.run.execute.run_experiment", broken)
+        monkeypatch.setattr("securefair.run.execute.run_resolved", broken)
         assert isinstance(invoke("demo").exception, ZeroDivisionError)
 
 

@@ -140,7 +140,7 @@ class TestNew:
 
 class TestCheck:
     def test_it_says_what_will_happen_and_runs_nothing(self, invoke, tmp_path, monkeypatch):
-        monkeypatch.setattr("securefair.run.execute.run_experiment", None)
+        monkeypatch.setattr("securefair.run.execute.run_resolved", None)
         invoke("new", "mine")
         result = invoke("check", "mine/config.toml")
         assert result.exit_code == 0, result.output
@@ -255,7 +255,7 @@ def test_the_rules_that_were_inferred_are_kept_though_a_table_changes(
 ):
     from securefair.run import execute as experiment
 
-    real = experiment.run_experiment
+    real = experiment.run_resolved
 
     def edited_meanwhile(*given, **settings):
         outcome = real(*given, **settings)
@@ -268,7 +268,7 @@ def test_the_rules_that_were_inferred_are_kept_though_a_table_changes(
         '[[participants]]\nname = "n"\nfile = "north.csv"\n'
         '[[participants]]\nname = "s"\nfile = "south.csv"\n'
     )
-    monkeypatch.setattr(experiment, "run_experiment", edited_meanwhile)
+    monkeypatch.setattr(experiment, "run_resolved", edited_meanwhile)
     assert invoke("run", "c.toml", "--out", "out").exit_code == 0
     (age, *_) = load_config(tmp_path / "out" / "config.toml").table.columns
     assert (age.name, age.high) == ("age", 90.0)

@@ -8,12 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.algorithms import EarlyStopping, Population
 from securefair.collaboration.state import NotStorableError, decode_state, encode_state
 from securefair.errors import DataError
 from securefair.model.heads import build_head
 from securefair.model.training import OptimizerConfig, TrainState, train_epochs
-from securefair_lab.algorithms import Cycle, Standalone, Vpdl
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,22 +79,6 @@ def test_a_train_state_goes_on_with_its_momentum(make_hospital):
         assert torch.equal(a, b)
     for a, b in zip(before, fresh.model.parameters(), strict=True):
         assert torch.equal(a, b)  # the template is left as it was
-
-
-@pytest.mark.parametrize(
-    "algorithm", [Standalone(), EarlyStopping(rounds=6), Vpdl(), Cycle()], ids=lambda a: a.name
-)
-def test_every_algorithm_on_heads_goes_on_alike(algorithm, hospitals):
-    population = Population(participants=tuple(hospitals), local_epochs=3, forced_every=2)
-    population = replace(population, release=replace(population.release, q=5))
-    state = algorithm.init(population, 4)
-    for _ in range(3):
-        state, _ = algorithm.round(state, population)
-    restored = decode_state(encode_state(state), algorithm.init(population, 4))
-    for _ in range(3):
-        state, expected = algorithm.round(state, population)
-        restored, found = algorithm.round(restored, population)
-        assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.config import demo_config, keys_of, override, parse_config, to_toml
+from securefair.config.describing import described_keys
 
 TITLES = st.text(st.characters(exclude_categories=["Cs"]), max_size=120)
 
@@ -70,3 +71,14 @@ def test_comments_explain_every_key():
     assert len(keys) > 25
     assert all(lines[at - 1].startswith("# ") for at in keys)
     assert "# out =" in lines  # keys that are not set are shown as well
+
+
+def test_every_key_of_every_section_can_be_listed():
+    listed = described_keys()
+    assert {"run", "training", "table.columns, kind numeric", "privacy"} <= set(listed)
+    meaning, accepts, default = listed["training"]["rounds"]
+    assert (meaning, default) == ("Protocol rounds", "8")
+    assert accepts == "a whole number at least 1 and at most 100000"
+    assert all(
+        meaning and accepts for keys in listed.values() for meaning, accepts, _ in keys.values()
+    )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from securefair.data import read_rows
-from securefair.data.databases import Query
+from securefair.data.databases import DatabaseQuery
 from securefair.errors import DataError
 
 ROWS = [(61, "yes", 1.5, datetime.date(2020, 1, 2)), (None, "no", 2.25, None)]
@@ -66,7 +66,7 @@ def test_what_is_no_address_is_refused(tmp_path):
 
 
 def test_names_for_messages_tell_no_server():
-    found = Query.parse(
+    found = DatabaseQuery.parse(
         "postgresql+psycopg://reader@10.0.0.1/clinic?sslmode=require&query=SELECT 1"
     )
     assert found.address == "postgresql+psycopg://reader@10.0.0.1/clinic?sslmode=require"

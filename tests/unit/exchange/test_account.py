@@ -40,7 +40,7 @@ def request_bytes():
 
 
 def teacher(model=MODEL, **limits):
-    return Teacher(model, SPEC, backend="clear", **limits)
+    return Teacher(model, SPEC, backend="clear", create_store=True, **limits)
 
 
 def test_a_limit_is_for_the_life_of_the_account(request_bytes):
@@ -200,7 +200,9 @@ import securefair as sf
 from securefair.errors import LedgerError
 spec = sf.ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
 model = sf.build_head("quadratic", 3, 3, 2, seed=1)
-teacher = sf.Teacher(model, spec, backend="clear", store=sys.argv[1], max_numbers=5 * 8)
+teacher = sf.Teacher(
+    model, spec, backend="clear", store=sys.argv[1], create_store=True, max_numbers=5 * 8
+)
 request = Path(sys.argv[2]).read_bytes()
 answered = 0
 try:

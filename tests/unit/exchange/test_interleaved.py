@@ -11,7 +11,7 @@ from securefair.errors import DataError, EncryptionError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.student import Student
 from securefair.model.projection import sample_at
-from securefair.storage import Cost
+from securefair.storage import KeystoreCost
 from support.parties import altered, run, samples_of, spec_of
 
 ENGINES = ["rns", "clear"]
@@ -98,7 +98,7 @@ def test_features_that_do_not_fit_the_plan_are_refused():
 def test_a_student_goes_on_after_it_was_saved(tmp_path, backend):
     done = run(wide(), backend)
     path = tmp_path / "student"
-    done.student.save(path, "a passphrase", cost=Cost(log2_n=4))
+    done.student.save(path, "a passphrase", cost=KeystoreCost(log2_n=4))
     again = Student.load(path, "a passphrase")
     assert again.public_keys == done.student.public_keys
     assert (again.open(done.answer).released == done.opened.released).all()

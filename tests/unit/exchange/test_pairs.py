@@ -5,7 +5,7 @@ import pytest
 
 from securefair.errors import EncryptionError
 from securefair.exchange.student import Student
-from securefair.storage import Cost
+from securefair.storage import KeystoreCost
 from support.parties import RELEASES, altered, run, spec_of
 
 FEATURES = 65  # one shares its ciphertext with zeros
@@ -39,7 +39,7 @@ def test_seal_and_rns_understand_each_others_pairs(samples_in_slots):
 def test_a_student_of_pairs_goes_on_after_it_was_saved(tmp_path, samples_in_slots):
     done = run(wide("logits"))
     path = tmp_path / "student"
-    done.student.save(path, "a passphrase", cost=Cost(log2_n=4))
+    done.student.save(path, "a passphrase", cost=KeystoreCost(log2_n=4))
     again = Student.load(path, "a passphrase")
     assert again.public_keys == done.student.public_keys
     assert (again.open(done.answer).released == done.opened.released).all()

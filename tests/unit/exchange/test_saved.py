@@ -22,9 +22,9 @@ from securefair.exchange.saved import SAVED_FORMAT
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
-from securefair.storage import Cost, Keystore, Secret, keystore
+from securefair.storage import Keystore, KeystoreCost, Secret, keystore
 
-CHEAP = Cost(log2_n=4)
+CHEAP = KeystoreCost(log2_n=4)
 RELEASES = {
     "public": {"q": 8},
     "student": {"q": 8, "basis": "student"},

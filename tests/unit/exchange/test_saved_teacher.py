@@ -15,9 +15,9 @@ from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.model.networks import NetworkHead, he_network
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import Keystore, KeystoreCost, Secret
 
-CHEAP = Cost(log2_n=4)
+CHEAP = KeystoreCost(log2_n=4)
 SPEC = ExchangeSpec(features=3, hidden=2, classes=2, samples=40, q=4)
 MODEL = build_head("quadratic", 3, 2, 2, 1)
 
@@ -40,7 +40,11 @@ def test_a_loaded_teacher_answers_as_the_saved_one(tmp_path):
 
 def test_its_account_is_the_stores(tmp_path):
     _, request = asked()
-    limits = {"store": tmp_path / "store", "max_numbers": 2 * SPEC.q * SPEC.classes}
+    limits = {
+        "store": tmp_path / "store",
+        "create_store": True,
+        "max_numbers": 2 * SPEC.q * SPEC.classes,
+    }
     teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", **limits)
     teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
     assert teacher.answer(request)
@@ -54,7 +58,7 @@ def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
     """Whoever deletes the store of a teacher that has spent everything gets no answer from it."""
     _, request = asked()
     store = tmp_path / "store"
-    limits = {"store": store, "max_numbers": SPEC.q * SPEC.classes}
+    limits = {"store": store, "create_store": True, "max_numbers": SPEC.q * SPEC.classes}
     teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", **limits)
     teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
     assert teacher.answer(request)
@@ -73,7 +77,7 @@ def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
 
 def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
-        Teacher(MODEL, SPEC, store=tmp_path / "store").save(
+        Teacher(MODEL, SPEC, store=tmp_path / "store", create_store=True).save(
             tmp_path / "with", passphrase="horse", cost=CHEAP
         )
     assert caplog.messages == []

@@ -11,10 +11,10 @@ import pytest
 from securefair import ExchangeSpec, Teacher, build_head, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.exchange.request import Request
-from securefair.storage import Cost
+from securefair.storage import KeystoreCost
 
 HEAVY = ("torch", "scipy", "sklearn", "pandas", "pyarrow")
-CHEAP = Cost(log2_n=1)
+CHEAP = KeystoreCost(log2_n=1)
 CLASSES = 2
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="torch computes without them")
@@ -33,9 +33,9 @@ spec = sf.ExchangeSpec(
 KEYS = (
     BEGIN
     + """
-from securefair.storage import Cost
+from securefair.storage import KeystoreCost
 
-sf.Student(spec, seed=b"s").save("student", "p", cost=Cost(log2_n=1))
+sf.Student(spec, seed=b"s").save("student", "p", cost=KeystoreCost(log2_n=1))
 """
 )
 ENCRYPT = (

@@ -7,11 +7,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import securefair as sf
-from securefair.collaboration.private import PrivacyTerms
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
-from securefair.fairness import ReputationRule
-from securefair.model.training import OptimizerConfig
-from securefair.privacy import SgdSettings
 from support.own_modules import QUICK, Classifier, own_modules
 
 
@@ -121,9 +117,14 @@ class TestRefusals:
             ({"backend": "gpu"}, ("encryption.backend", '"rns"')),
             ({"flooding_bits": 10}, ("encryption.flooding_bits", "at least 30")),
             ({"seed": -1}, ("run.seeds",)),
-            ({"optimizer": torch.optim.SGD}, ("optimizer", "OptimizerConfig")),
-            ({"rule": "strict"}, ("rule", "ReputationRule")),
-            ({"disclosure": 100}, ("disclosure", "DisclosureLimits")),
+            ({"optimizer": torch.optim.SGD}, ("optimizer", "learning_rate, momentum")),
+            ({"rule": "strict"}, ("rule", "tau_opt")),
+            ({"disclosure": 100}, ("disclosure", "student_total")),
+            ({"privacy": 2.0}, ("privacy", "epsilon")),
+            ({"roundz": 3}, ("collaborate: roundz", "no such key", "Did you mean rounds")),
+            ({"training": 3}, ("collaborate: training", "comes as a table")),
+            ({"training": {"roundz": 3}}, ("training.roundz", "Did you mean rounds")),
+            ({"training": {"rounds": 3}}, ("training.rounds", "given twice")),
             ({"threads": 0}, ("threads", "found 0")),
             ({"callbacks": [3]}, ("callbacks", "on_round")),
             ({"callbacks": print}, ("callbacks", "as a list")),
@@ -145,8 +146,8 @@ class TestRefusals:
         assert "(12, 4)" in message
 
     def test_training_that_diverges(self, hospitals):
-        steep = OptimizerConfig(learning_rate=1e6, clip_norm=None)
-        message = self.refusal(ModelError, hospitals, optimizer=steep, local_epochs=100)
+        steep = {"learning_rate": 1e6, "clip_norm": 1e300}
+        message = self.refusal(ModelError, hospitals, **steep, local_epochs=100)
         assert message.startswith("North, step")
         assert "Lower the learning rate" in message
 
@@ -161,7 +162,7 @@ class TestRefusals:
         ),
         ({"hidden": 5}, ["model.hidden"]),
         (
-            {"rule": ReputationRule(alpha=0.1, tau_opt=0.1)},
+            {"alpha": 0.1, "tau_opt": 0.1},
             [f"fairness.{key}" for key in ("alpha", "tau_opt")],
         ),
         ({"algorithm": "vpdl", "forced_every": 2}, ["fairness.forced_every"]),
@@ -180,10 +181,6 @@ def test_a_transfer_takes_no_module(hospitals):
         sf.collaborate(hospitals, nn.Linear(4, 2), algorithm="transfer", backend="clear")
 
 
-def test_terms_of_privacy_that_a_configuration_cannot_hold_are_not_dropped(hospitals):
-    terms = PrivacyTerms(epsilon=2.0, by_column=True)
-    with pytest.raises(DataError, match="which patient each row is about"):
-        sf.collaborate(hospitals, "linear", privacy=terms, **QUICK)
-    terms = PrivacyTerms(epsilon=2.0, settings=SgdSettings(steps=7))
-    with pytest.raises(ConfigError, match=r"privacy\.settings"):
-        sf.collaborate(hospitals, "linear", privacy=terms, **QUICK)
+def test_a_column_of_patients_that_nobody_could_read_is_not_passed_over(hospitals):
+    with pytest.raises(ConfigError, match="no columns that name patients"):
+        sf.collaborate(hospitals, "linear", epsilon=2.0, patient_column="who", **QUICK)

@@ -11,7 +11,7 @@ from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import ntt_primes
 from securefair.ckks.rules import fresh
 from securefair.profiling.cost import Cost, cost, total
-from securefair.profiling.trace import Step
+from securefair.profiling.trace import TracedStep
 
 N, LIMBS = 4096, 2
 BUTTERFLIES = N // 2 * 12
@@ -24,7 +24,7 @@ def meta(**changes):
 
 
 def step(operation, *inputs, output, coefficients=None, times=1):
-    return Step(operation, operation, inputs, output, coefficients, times)
+    return TracedStep(operation, operation, inputs, output, coefficients, times)
 
 
 def test_a_linear_layer_is_a_matrix_product():

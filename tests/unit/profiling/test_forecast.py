@@ -13,6 +13,12 @@ from securefair.errors import ConfigError, DataError, PlanError
 from securefair.profiling.forecast import check_config
 from securefair.report import show_progress
 from securefair.run.execute import run_experiment
+from securefair.run.resolved import ResolvedRun
+
+
+def checked_of(config, **options):
+    return check_config(ResolvedRun.of(config), **options)
+
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +40,7 @@ def small(**changes):
 
 
 def test_traffic_and_disclosure_are_those_of_the_run():
-    checked = check_config(small())
+    checked = checked_of(small())
     with show_progress(Console(quiet=True)) as progress:
         outcome = run_experiment(small(), progress)
     for one in checked.algorithms:
@@ -56,7 +62,7 @@ def test_traffic_and_disclosure_are_those_of_the_run():
 @pytest.mark.parametrize("total", ["student_total", "teacher_total"])
 def test_totals_of_the_ledger_limit_what_is_promised(total):
     config = small(**{f"disclosure.{total}": 70, "run.algorithms": ["standalone", "vpdl"]})
-    checked = check_config(config)
+    checked = checked_of(config)
     (one,) = checked.algorithms
     with show_progress(Console(quiet=True)) as progress:
         outcome = run_experiment(config, progress)
@@ -71,7 +77,7 @@ def test_totals_of_the_ledger_limit_what_is_promised(total):
 
 def test_numbers_that_add_up_to_a_model_are_warned_of():
     def warnings(rounds):
-        return " ".join(check_config(small(**{"training.rounds": rounds})).warnings)
+        return " ".join(checked_of(small(**{"training.rounds": rounds})).warnings)
 
     assert "treat the model as known" not in warnings(2)  # 2 x 32 numbers, 66 parameters
     assert "may get 96 numbers of a teacher's model, which has 66" in warnings(3)
@@ -80,7 +86,7 @@ def test_numbers_that_add_up_to_a_model_are_warned_of():
 def test_bytes_are_those_on_the_wire():
     """Encrypted, since the clear backend sends floats; keys are an upper bound."""
     config = small(**{"encryption.backend": "seal", "run.algorithms": ["standalone", "vpdl"]})
-    (one,) = check_config(config).algorithms
+    (one,) = checked_of(config).algorithms
     with show_progress(Console(quiet=True)) as progress:
         outcome = run_experiment(config, progress)
     sent = sum(
@@ -93,7 +99,7 @@ def test_bytes_are_those_on_the_wire():
 
 def test_a_teacher_that_would_never_answer_is_noticed():
     config = small(**{"distillation.q": 64})
-    checked = check_config(config)
+    checked = checked_of(config)
     assert not any(row.permitted for row in checked.disclosure)
     with show_progress(Console(quiet=True)) as progress:
         assert run_experiment(config, progress).result.encryption.answers == 0
@@ -102,38 +108,38 @@ def test_a_teacher_that_would_never_answer_is_noticed():
 
 
 def test_clear_is_not_passed_over_in_silence():
-    assert any("encrypts nothing" in text for text in check_config(small()).warnings)
+    assert any("encrypts nothing" in text for text in checked_of(small()).warnings)
 
 
 def test_a_transfer_has_one_round_whatever_the_others_have():
     config = small(**{"run.algorithms": ["standalone", "transfer"]})
-    assert check_config(config).rounds == 1
+    assert checked_of(config).rounds == 1
     config = small(**{"run.algorithms": ["standalone", "vpdl", "transfer"]})
-    assert check_config(config).rounds == 3
+    assert checked_of(config).rounds == 3
 
 
 def test_alone_nothing_is_planned():
-    checked = check_config(small(**{"run.algorithms": ["standalone"]}))
+    checked = checked_of(small(**{"run.algorithms": ["standalone"]}))
     assert (checked.plan, checked.algorithms, checked.disclosure) == (None, [], [])
 
 
 def test_what_a_run_would_refuse_is_refused():
     with pytest.raises(PlanError, match=r"^Switzerland, q"):
-        check_config(small(**{"distillation.q": 100}))
+        checked_of(small(**{"distillation.q": 100}))
 
 
 @pytest.mark.parametrize("main", ["cycle-gossip", "standalone"])
 def test_what_has_no_price_is_told(tmp_path, main):
     config = small(**{"run.algorithms": list({"standalone": 0, main: 0})})
     with pytest.raises(ConfigError, match="no measured prices") as caught:
-        check_config(config, cost_model=tmp_path / "cost.json")
+        checked_of(config, cost_model=tmp_path / "cost.json")
     assert caught.value.found == main
     assert caught.value.expected == "transfer or vpdl or cycle"
 
 
 def test_the_prices_of_averages_are_measured_as_agreed():
     """Both commands of a check measure what its run would do: the same sizes, the same bytes."""
-    checked = check_config(small(**{"run.algorithms": ["standalone", "cycle-gossip"]}))
+    checked = checked_of(small(**{"run.algorithms": ["standalone", "cycle-gossip"]}))
     one_sum, cosine = checked.measure.split("; ")
     assert one_sum.startswith("securefair profile averaging ")
     assert cosine.startswith("securefair profile alignment ")
@@ -154,4 +160,4 @@ def test_the_prices_of_averages_are_measured_as_agreed():
 
 def test_a_cost_model_must_be_one(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
-        check_config(small(), cost_model=tmp_path / "cost.json")
+        checked_of(small(), cost_model=tmp_path / "cost.json")

@@ -60,3 +60,9 @@ def test_damaged_bytes_are_no_memory_or_another(at):
 def test_what_is_no_memory_says_so(content):
     with pytest.raises(LocalProtocolError):
         decode_memory(msgspec.msgpack.encode(content), lambda _: b"")
+
+
+def test_byte_strings_that_are_the_same_objects_are_hashed_once(monkeypatch):
+    data, apart = encode_memory(MEMORY)
+    monkeypatch.setattr("securefair.protocol.stored.hashlib", None)
+    assert encode_memory(MEMORY, apart) == (data, apart)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from securefair.config import RunConfig, parse_config
-from securefair.metrics import cgs, gains, mcg, mva
 from securefair.records import (
     AlgorithmResult,
     EncryptionResult,
@@ -20,6 +19,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
+from securefair.worth import cgs, gains, mcg, mva
 
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 PATIENTS = (303, 294, 123, 200)

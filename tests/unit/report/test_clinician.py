@@ -3,10 +3,10 @@
 import pytest
 from msgspec import structs
 
-from securefair.metrics.interval import wilson
 from securefair.records import MetricResult, Reliability
 from securefair.report.clinician import UNCLEAR, WORSE, YES, first_page
 from securefair.report.wording import nouns
+from securefair.worth.interval import wilson
 
 NOUNS = nouns("files")
 

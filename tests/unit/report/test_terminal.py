@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from securefair.report import summary
-from securefair.report.fitting import Column, FittingTable
+from securefair.report.fitting import FittingTable, TableColumn
 
 
 def shown(run, width=120, **changes):
@@ -88,8 +88,8 @@ def test_spread_over_seeds_is_shown(make_run):
 @pytest.mark.parametrize(("width", "told"), [(80, True), (12, False)])
 def test_a_note_stands_only_below_what_it_explains(width, told):
     columns = [
-        Column("Name", ["north"], numbers=False),
-        Column("Sensitivity", ["1.000 [0.68, 1.00]"], dispensable=1),
+        TableColumn("Name", ["north"], numbers=False),
+        TableColumn("Sensitivity", ["1.000 [0.68, 1.00]"], dispensable=1),
     ]
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(FittingTable("Scores", columns, note="In brackets: an interval", mark="["))

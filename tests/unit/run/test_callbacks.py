@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import securefair as sf
+from securefair.collaboration.kept import KeptModel
 from securefair.errors import ConfigError
-from securefair.prediction import Evaluation, ModelCard
+from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.records import RoundRecord
 from securefair.run.callbacks import distinct, scalars, tell_models
-from securefair.run.results import KeptModel
 
 NAMES = ("St. Mary's (Nord)", "A/B")
 
@@ -183,7 +183,7 @@ def test_mlflow_gets_allowed_names_and_only_its_own_run_is_ended(monkeypatch, ac
 
 
 def kept(hospital):
-    test = Evaluation(
+    test = ModelEvaluation(
         hospital=hospital,
         patients=4,
         classes=["0", "1"],

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from securefair.config import demo_config, load_config, override, parse_config
+from securefair.config import demo_config, load_config, override
 from securefair.errors import ConfigError, PlanError, SecureFairError
+from securefair.prediction.versions import versions
 from securefair.records import RoundRecord
 from securefair.report import read_json_lines
-from securefair.run.execute import run_experiment, versions, write_outcome
+from securefair.run.execute import run_experiment, write_outcome
 from securefair.run.folder import read_result
 
 pytestmark = pytest.mark.slow
@@ -19,22 +20,6 @@ SMALL = {
     "training.local_epochs": 2,
     "run.seeds": [0],
 }
-PARTITIONED = """
-[run]
-name = "cancer"
-[data]
-source = "breast-cancer"
-[data.partition]
-kind = "homogeneous"
-participants = 3
-[model]
-kind = "linear"
-[training]
-rounds = 1
-local_epochs = 2
-[encryption]
-backend = "clear"
-"""
 
 
 def small(**changes):
@@ -119,10 +104,6 @@ class TestRun:
                 mean = np.mean([getattr(q, name) for q in single])
                 assert getattr(found, name) == pytest.approx(mean)
 
-    def test_other_data_runs_too(self):
-        outcome = run_experiment(parse_config(PARTITIONED, source="test"), Listener())
-        assert [own.name for own in outcome.result.participants] == ["P1", "P2", "P3"]
-
 
 class TestRefusals:
     def test_too_few_samples_are_named_before_anything_runs(self):
@@ -153,15 +134,6 @@ class TestRefusals:
         changes["encryption.precision"] = 2.0**-10
         with pytest.raises(SecureFairError, match=r"^Cleveland, round 0: q: a basis of this size"):
             run_experiment(small(**changes), Listener())
-
-    def test_a_partition_that_is_impossible(self):
-        config = override(
-            parse_config(PARTITIONED, source="test"),
-            {"data.partition.participants": 400},
-            source="test",
-        )
-        with pytest.raises(SecureFairError, match=r"samples"):
-            run_experiment(config, Listener())
 
     def test_training_that_diverges(self):
         changes = {"training.learning_rate": 1e300, "training.clip_norm": 1e300}

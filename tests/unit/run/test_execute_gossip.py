@@ -11,7 +11,13 @@ from securefair.profiling.forecast import check_config
 from securefair.report.facts import sender_disclosures
 from securefair.run.execute import run_experiment, write_outcome
 from securefair.run.folder import read_run
+from securefair.run.resolved import ResolvedRun
 from securefair.user.participants import load_participants
+
+
+def checked_of(config, **options):
+    return check_config(ResolvedRun.of(config), **options)
+
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -118,7 +124,7 @@ class TestRun:
 
     def test_bytes_lie_between_what_a_check_foretells(self, outcome):
         changes = {"gossip.relative": True, "gossip.sketch": 0}
-        checked = check_config(configured(**changes))
+        checked = checked_of(configured(**changes))
         (algorithm,) = checked.algorithms
         assert algorithm.name == "cycle-gossip"
         sent = sum(row.bytes for row in outcome.traffic)
@@ -158,14 +164,14 @@ class TestRun:
 
     def test_a_check_warns_of_what_is_not_private_and_of_who_never_averages(self):
         edges = [["Cleveland", "Hungary"], ["Cleveland", "Switzerland"]]
-        found = check_config(configured(**{"gossip.averaging": "clear", "gossip.edges": edges}))
+        found = checked_of(configured(**{"gossip.averaging": "clear", "gossip.edges": edges}))
         said = " ".join(found.warnings)
         assert "hides no model" in said
         assert "Hungary, Switzerland, VA Long Beach will never average" in said
 
     def test_a_check_warns_where_nobody_sees_how_uneven_a_sum_is(self):
         said = {
-            kind: " ".join(check_config(configured(**{"gossip.averaging": kind})).warnings)
+            kind: " ".join(checked_of(configured(**{"gossip.averaging": kind})).warnings)
             for kind in ("ckks", "masked")
         }
         assert "read models out of one sum" in said["ckks"]

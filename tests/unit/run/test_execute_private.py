@@ -313,44 +313,6 @@ def test_private_alignments_state_a_second_pair_of_figures(tmp_path):
     assert ", delta 1.0e-04" in page
 
 
-def test_alignments_are_what_the_reference_forms():
-    """Answers and alignments of the protocol are those of the algorithm in the clear."""
-    from dataclasses import replace
-
-    from securefair.algorithms import LogitsRelease, run
-    from securefair.collaboration.controls import population_of
-    from securefair.collaboration.distillation.kind import CYCLE
-    from securefair.collaboration.distillation.private_alignments import private_alignments
-    from securefair.collaboration.interface import PublicFacts
-    from securefair.collaboration.privacy import privacy_of
-    from securefair.collaboration.private import private_teachers
-    from securefair.user.participants import load_participants
-    from securefair_lab.algorithms import Cycle
-
-    config = small(**ALIGNMENTS | {"training.rounds": 3, "encryption.precision": 2**-16})
-    data = load_participants(config, 0)
-    encrypted = CYCLE.start(config, CYCLE.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
-    terms = privacy_of(config)
-    teachers = private_teachers(
-        data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden
-    )
-    alignments = private_alignments(
-        data, teachers, terms, temperature=config.distillation.temperature, seed=0
-    )
-    population = replace(
-        population_of(config, data, None),
-        release=LogitsRelease(),
-        lambda_0=config.distillation.lambda_0,
-        forced_every=config.fairness.forced_every,
-        teachers={name: one.model for name, one in teachers.items()},
-        private_alignments={name: one.alignment for name, one in alignments.items()},
-    )
-    for a, b in zip(encrypted.rounds(3), run(Cycle(), population, seed=0, rounds=3), strict=True):
-        assert a.answered == b.answered
-        for row, expected in zip(a.alignment, b.alignment, strict=True):
-            assert row == pytest.approx(expected, abs=0.05)  # weights are rounded: a vote
-
-
 def test_alignments_are_charged_once_and_kept(tmp_path):
     changes = ALIGNMENTS | {"privacy.store": str(tmp_path / "store")}
     first = run_experiment(small(**changes), Silent())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from securefair import load_model
-from securefair.config import demo_config, override, parse_config
+from securefair.config import demo_config, override
 from securefair.data import load_heart
 from securefair.run.execute import run_experiment, write_outcome
 
@@ -19,25 +19,6 @@ SMALL = {
     "training.local_epochs": 2,
     "run.seeds": [3, 4],
 }
-NETWORK = """
-[run]
-name = "digits"
-algorithms = ["standalone", "vpdl", "cycle"]
-[data]
-source = "digits"
-[data.partition]
-kind = "homogeneous"
-participants = 2
-[model]
-kind = "network"
-network = "digits-8"
-[training]
-rounds = 1
-local_epochs = 1
-local_steps = 1
-[encryption]
-backend = "clear"
-"""
 
 
 class Silent:
@@ -121,15 +102,6 @@ def test_whoever_trains_alone_keeps_a_model_that_nobody_taught():
     assert all(one.card.taught == [] for one in outcome.models)
     scores = [one.card.model.scores["accuracy"] for one in outcome.models]
     assert scores == pytest.approx(last(outcome, "standalone").accuracy)
-
-
-def test_networks_are_kept_too(tmp_path):
-    config = parse_config(NETWORK, source="test")
-    outcome = run_experiment(config, Silent())
-    write_outcome(outcome, config, tmp_path)
-    scores = [one.card.model.scores["accuracy"] for one in outcome.models]
-    assert scores == pytest.approx(last(outcome, outcome.result.algorithm).accuracy)
-    assert load_model(tmp_path / "models" / "P1").predict_proba(np.zeros((2, 64))).shape == (2, 10)
 
 
 def test_an_interrupted_run_keeps_what_an_uninterrupted_one_keeps(outcome, tmp_path):

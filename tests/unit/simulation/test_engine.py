@@ -5,12 +5,12 @@ import pytest
 
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.errors import EncryptionError, LocalProtocolError
-from securefair.fairness.sharing import coin
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import AnswerQuery, OpenAnswer
 from securefair.simulation.engine import Engine, ExchangeBytes
 from securefair.simulation.network import Faults, Link, Network
+from securefair.worth.sharing import coin
 from support.agreements import agree
 
 ROUND_SECONDS, SETUP_SECONDS, SEED = 10.0, 5.0, 4

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Cost, Keystore, Secret, files
+from securefair.storage import Keystore, KeystoreCost, Secret, files
 from support.examples import examples
 
-CHEAP = Cost(log2_n=4)
+CHEAP = KeystoreCost(log2_n=4)
 PASSPHRASE, NEW = Secret(b"correct horse"), Secret(b"new")
 CANARY = b"canary of thirty-two bytes here!"
 
@@ -174,7 +174,7 @@ def test_strange_files_are_refused(tmp_path):
 
 
 def test_the_default_cost_is_128_mib():
-    cost = Cost()
+    cost = KeystoreCost()
     assert 128 * cost.r * 2**cost.log2_n == 128 << 20
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from securefair.errors import StorageError
 from securefair.storage import Access, Store, schema
+from securefair.storage import connection as connection_module
 from securefair.storage import store as store_module
-from securefair.storage.store import DATABASE
+from securefair.storage.connection import DATABASE
 
 
 @pytest.mark.parametrize("access", [Access.EXCLUSIVE, Access.SHARED])
@@ -16,7 +17,7 @@ def test_a_store_that_another_process_makes_meanwhile_is_no_foreign_database(
     tmp_path, monkeypatch, access
 ):
     """Its version and its tables are read as of one moment."""
-    connect = store_module._connect
+    connect = store_module.connect
 
     def made_meanwhile(statement):
         if "sqlite_master" not in statement:
@@ -28,12 +29,12 @@ def test_a_store_that_another_process_makes_meanwhile_is_no_foreign_database(
             other.execute("COMMIT")
         other.close()
 
-    def watched(folder, access):
-        connection = connect(folder, access)
+    def watched(folder, **how):
+        connection = connect(folder, **how)
         connection.set_trace_callback(made_meanwhile)
         return connection
 
-    monkeypatch.setattr(store_module, "_connect", watched)
+    monkeypatch.setattr(store_module, "connect", watched)
     with Store.open(tmp_path / "s", access=access) as store, store.view() as tx:
         assert tx.ledger.spent("answers").numbers == 0
 
@@ -53,7 +54,7 @@ def refusals(monkeypatch):
     def connect(*arguments, **keywords):
         return plain(*arguments, **keywords, factory=Busy)
 
-    monkeypatch.setattr(store_module.sqlite3, "connect", connect)
+    monkeypatch.setattr(connection_module.sqlite3, "connect", connect)
     return left
 
 
@@ -67,6 +68,6 @@ def test_a_log_that_another_process_changes_is_waited_for(tmp_path, refusals):
 
 def test_it_is_not_waited_for_without_end(tmp_path, refusals, monkeypatch):
     refusals[0] = 1 << 30
-    monkeypatch.setattr(store_module, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(connection_module, "PATIENCE_S", 0.05)
     with pytest.raises(StorageError, match="Another process holds it"):
         Store.open(tmp_path / "s")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from securefair.config import demo_config, parse_config
+from securefair.config import demo_config
 from securefair.user.participants import load_participants
 
 PARTITIONED = """
@@ -31,8 +31,3 @@ class TestParticipants:
         one, same, other = (load_participants(demo_config(), seed)[0].test for seed in (0, 0, 1))
         np.testing.assert_array_equal(one.features, same.features)
         assert not np.array_equal(one.features, other.features)
-
-    def test_a_partition_divides_what_has_no_hospitals(self):
-        data = load_participants(parse_config(PARTITIONED, source="test"), seed=0)
-        assert [own.name for own in data] == ["P1", "P2", "P3"]
-        assert sum(len(own.train) + len(own.test) for own in data) == 569

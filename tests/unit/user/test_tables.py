@@ -10,7 +10,14 @@ from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import participant_of
 from securefair.user.own import load_own
 from securefair.user.participants import load_participants
-from securefair.user.tables import resolve
+from securefair.user.tables import ReadTables, resolve
+
+
+def samples_of_all(config, seed):
+    """Everybody's samples by the rules of a configuration, inferred or given."""
+    read = ReadTables()
+    return load_own(resolve(config, read).config, seed, read)
+
 
 HEAD = '[run]\nname = "own"\nalgorithms = ["standalone"]\n[data]\nsource = "{}"\n'
 TABLE = """
@@ -73,7 +80,7 @@ class TestFiles:
 
     def test_what_is_held_out_depends_on_seed_and_name_only(self, folder):
         config = config_in(folder, HEAD.format("files") + TABLE + PEOPLE)
-        one, same, other = (load_own(config, seed)[0].test for seed in (0, 0, 1))
+        one, same, other = (samples_of_all(config, seed)[0].test for seed in (0, 0, 1))
         np.testing.assert_array_equal(one.features, same.features)
         assert not np.array_equal(one.features, other.features)
 
@@ -104,7 +111,7 @@ class TestFiles:
     def test_a_test_file_is_tested_on_and_nothing_is_held_out(self, folder):
         (folder / "later.csv").write_text(table(5, 4))
         people = PEOPLE.replace('"north.csv"', '"north.csv"\ntest_file = "later.csv"')
-        north, _ = load_own(config_in(folder, HEAD.format("files") + TABLE + people), 0)
+        north, _ = samples_of_all(config_in(folder, HEAD.format("files") + TABLE + people), 0)
         assert (len(north.train), len(north.test)) == (12, 4)
 
     @pytest.mark.parametrize(
@@ -147,8 +154,8 @@ class TestFiles:
         parquet.write_table(csv.read_csv(folder / "south.csv"), folder / "south.parquet")
         assert pyarrow
         text = HEAD.format("files") + TABLE + PEOPLE
-        a = load_own(config_in(folder, text), 0)[1]
-        b = load_own(config_in(folder, text.replace("south.csv", "south.parquet")), 0)[1]
+        a = samples_of_all(config_in(folder, text), 0)[1]
+        b = samples_of_all(config_in(folder, text.replace("south.csv", "south.parquet")), 0)[1]
         np.testing.assert_array_equal(a.train.features, b.train.features)
         np.testing.assert_array_equal(a.test.labels, b.test.labels)
 
@@ -159,7 +166,7 @@ class TestFiles:
             np.savez(folder / f"{name}.npz", features=x, labels=y)
         people = PEOPLE.replace("north.csv", "a.npz").replace("south.csv", "b.npz")
         text = HEAD.format("files") + "feature_range = [-3, 3]\n" + people
-        assert [own.train.classes for own in load_own(config_in(folder, text), 0)] == [3, 3]
+        assert [own.train.classes for own in samples_of_all(config_in(folder, text), 0)] == [3, 3]
         message = refusal(folder, HEAD.format("files") + people)
         assert "participant north, a.npz, sample 0" in message
         assert "feature_range" in message
@@ -187,31 +194,31 @@ class TestInference:
 
     def test_the_resolved_configuration_spells_the_rules_out(self, folder):
         config = config_in(folder, self.TEXT)
-        found = resolve(config)
+        found = resolve(config, ReadTables())
         assert found.inferred
         assert found.config.table.origin == "participants"
         assert [column.name for column in found.config.table.columns] == ["age", "sex"]
         # Each rounds its own outwards: 30 to 41 becomes 30 to 50, 50 to 58 stays.
         assert (found.config.table.columns[0].low, found.config.table.columns[0].high) == (30, 58)
         again = parse_config(to_toml(found.config), source="t")
-        assert resolve(again).config == found.config
-        for a, b in zip(load_own(config, 0), load_own(again, 0), strict=True):
+        assert resolve(again, ReadTables()).config == found.config
+        for a, b in zip(samples_of_all(config, 0), samples_of_all(again, 0), strict=True):
             np.testing.assert_array_equal(a.train.features, b.train.features)
 
     def test_given_columns_need_no_classes(self, folder):
         text = HEAD.format("files") + TABLE.replace("classes = [0, 1]\n", "") + PEOPLE
-        found = resolve(config_in(folder, text))
+        found = resolve(config_in(folder, text), ReadTables())
         assert not found.inferred
         assert found.config.table.classes == (("0",), ("1",))
         assert found.config.table.origin == "public"
 
     def test_what_is_given_is_left_alone(self, folder):
         config = config_in(folder, HEAD.format("files") + TABLE + PEOPLE)
-        assert resolve(config).config is config
+        assert resolve(config, ReadTables()).config is config
 
     def test_columns_of_some_are_not_used(self, folder):
         (folder / "south.csv").write_text("age,gender,ill\n30,f,0\n40,m,1\n30,f,0\n40,m,1\n")
-        found = resolve(config_in(folder, self.TEXT))
+        found = resolve(config_in(folder, self.TEXT), ReadTables())
         assert found.unused == {
             "sex": "only in the table of north",
             "gender": "only in the table of south",

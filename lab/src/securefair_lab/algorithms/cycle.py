@@ -9,14 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from securefair.algorithms.distillation import (
-    Answers,
-    DistillationState,
-    Distilling,
-    PeerNumbers,
-    TrainStates,
-)
-from securefair.fairness import (
+from securefair.records import RoundRecord
+from securefair.worth import (
     ReputationRule,
     coin,
     distillation_weights,
@@ -24,7 +18,13 @@ from securefair.fairness import (
     peers_to_ask,
     shares,
 )
-from securefair.records import RoundRecord
+from securefair.worth.learners import TrainStates
+from securefair_lab.algorithms.distillation import (
+    Answers,
+    DistillationState,
+    Distilling,
+    PeerNumbers,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

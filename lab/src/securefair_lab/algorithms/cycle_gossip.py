@@ -15,13 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError, ModelError
-from securefair.fairness import is_forced
-from securefair.fairness.mixing import (
+from securefair.model.stacked_training import TrainStates
+from securefair.records import RoundRecord
+from securefair.worth import LearningState, is_forced
+from securefair.worth.mixing import (
     TOPOLOGIES,
     WEIGHTINGS,
     Graph,
@@ -35,8 +33,6 @@ from securefair.fairness.mixing import (
     similarity,
     smooth,
 )
-from securefair.model.stacked_training import TrainStates
-from securefair.records import RoundRecord
 from securefair_lab.algorithms.gossip_sgd import (
     BEFORE_ROUNDS,
     Edges,
@@ -45,6 +41,9 @@ from securefair_lab.algorithms.gossip_sgd import (
     links_of,
     models_sent,
 )
+from securefair_lab.algorithms.schedule import StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,16 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
-from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, Matrix, graph_of_edges
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
+from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, Matrix, graph_of_edges
 from securefair_lab.algorithms.averaging import mixed
+from securefair_lab.algorithms.schedule import StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 BEFORE_ROUNDS = -1  # the clock of pretraining; rounds count from 0
 

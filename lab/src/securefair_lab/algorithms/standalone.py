@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from securefair.algorithms.distillation import LearningState, SelfTaught, TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState, SelfTaught
+from securefair.worth.learners import TrainStates
 
 
 @dataclass(frozen=True, kw_only=True)

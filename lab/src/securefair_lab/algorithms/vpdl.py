@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from securefair.algorithms.distillation import Answers, DistillationState, Distilling, TrainStates
-from securefair.fairness import distillation_weights
 from securefair.records import RoundRecord
+from securefair.worth import distillation_weights
+from securefair.worth.learners import TrainStates
+from securefair_lab.algorithms.distillation import Answers, DistillationState, Distilling
 
 
 @dataclass(frozen=True, kw_only=True)

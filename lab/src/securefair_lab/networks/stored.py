@@ -89,7 +89,7 @@ def trained_network(name: ReferenceName, weights: Path | None = None) -> Encrypt
             raise DataError(
                 "no weights ship with this network",
                 where=name,
-                hint=f"Train it: python examples/train_network.py {name} --data FOLDER",
+                hint=f"Train it: python lab/examples/train_network.py {name} --data FOLDER",
             )
         with as_file(shipped) as path:
             load_weights(network, path)

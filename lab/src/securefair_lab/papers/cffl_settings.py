@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from securefair.algorithms import Algorithm, NetworkPopulation
-from securefair.algorithms.free_riding import FreeRide
-from securefair.algorithms.schedule import EXPONENTIAL
 from securefair.model.training import OptimizerConfig
-from securefair_lab.algorithms import Standalone
+from securefair.worth import Algorithm
+from securefair_lab.algorithms import NetworkPopulation, Standalone
+from securefair_lab.algorithms.free_riding import FreeRide
+from securefair_lab.algorithms.schedule import EXPONENTIAL
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folder import data_folder

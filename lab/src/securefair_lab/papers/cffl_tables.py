@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.metrics import collaborative_fairness
+from securefair.worth import collaborative_fairness
 from securefair_lab.papers.cffl_settings import (
     ADULT,
     ALONE,

@@ -1,16 +1,21 @@
-"""Which code decides a result: the source of all modules behind it, as one digest."""
+"""Which code decides a result: all definitions behind it, as one digest.
+
+It follows names from what computes a result to what that refers to, so that only what may be
+reached counts. A helper that is renamed, or moved to another module, is the same helper.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from hashlib import blake2b
 from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
+from types import FunctionType, MethodType
+from typing import Any
 
-PACKAGES = ("securefair.", "securefair_lab.")
+from securefair_lab.papers.definitions import Place, definition, is_ours, place_at
+
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 """Whose versions may change results."""
 
@@ -22,90 +27,64 @@ def libraries() -> dict[str, str]:
 
 
 def code_behind(*things: object) -> str:
-    """`code_of` the modules in which these objects, their classes or functions are written.
+    """Digest of what these objects are made of, and of everything of ours that it refers to.
 
     What is written elsewhere, as a user's own algorithm, does not count.
     """
-    modules = [_module_of(thing) for thing in things]
-    return code_of(*sorted({name for name in modules if _is_ours(name)}))
-
-
-def _module_of(thing: object) -> str:
-    while isinstance(thing, partial):
-        thing = thing.func
-    named: str = thing.__module__
-    return named
+    places = (place for thing in things for place in _places(thing))
+    return digest(*dict.fromkeys(places))
 
 
 @cache
-def code_of(*modules: str) -> str:
-    """Digest of these modules and all of both packages that they import, directly or not.
-
-    Comments, docstrings and layout do not count, and neither does what only a type checker imports.
-    """
-    found: dict[str, str] = {}
-    left = list(modules)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found[name], imported = _parsed(name)
-            left += imported
-    text = repr((sorted(found.items()), sorted(libraries().items())))
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+def digest(*places: Place) -> str:
+    """Of the definitions at these places with all behind them, and of the libraries."""
+    order = reached(*places)
+    number = {place: n for n, place in enumerate(order)}
+    found = [definition(place) for place in order]
+    text = repr([(own.text, [number[p] for p in own.needs]) for own in found])
+    return blake2b(f"{text}{sorted(libraries().items())}".encode(), digest_size=8).hexdigest()
 
 
-@cache
-def _parsed(module: str) -> tuple[str, tuple[str, ...]]:
-    """A module's code without what does not count, and the modules of both packages it imports."""
-    spec = find_spec(module)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"there is no module {module}", name=module)
-    path = Path(spec.origin)
-    if path.suffix != ".py":
-        return path.name, ()  # compiled: its bytes differ between machines
-    tree = _Bare().visit(ast.parse(path.read_text(encoding="utf-8")))
-    return ast.dump(tree), tuple(dict.fromkeys(_imports(tree)))
+def reached(*places: Place) -> list[Place]:
+    """These definitions and all behind them, in the order in which they refer to each other."""
+    order = dict.fromkeys(places)
+    left = list(places)
+    for place in left:
+        for one in definition(place).needs:
+            if one not in order:
+                order[one] = None
+                left.append(one)
+    return left
 
 
-class _Bare(ast.NodeTransformer):
-    """Takes docstrings and imports for type checkers out."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        return None if isinstance(node.value, ast.Constant) else node
-
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            return None
-        return self.generic_visit(node)
-
-
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if _is_ours(alias.name))
-        elif isinstance(node, ast.ImportFrom) and node.module and _is_ours(node.module):
-            yield from (_home(node.module, alias.name) for alias in node.names)
+def _places(thing: object, seen: set[int] | None = None) -> Iterator[Place]:
+    """Where an object, its class or function, and all that it holds are written."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, str | bytes | int | float | type(None)):
+        return
+    seen.add(id(thing))
+    for held in _held(thing):
+        yield from _places(held, seen)
+    named: Any = thing if isinstance(thing, type | FunctionType) else type(thing)
+    if not is_ours(named.__module__):
+        return
+    top = named.__qualname__.partition(".")[0]
+    if top == "<lambda>":
+        yield place_at(named.__module__, named.__code__.co_firstlineno)
+    else:
+        yield Place(named.__module__, top)
 
 
-@cache
-def _home(module: str, name: str) -> str:
-    """The module where a name is written that another one may only pass on.
-
-    A package's door passes on the names of all its modules, of which most decide nothing here. What
-    it loads on first use, it names for type checkers alone.
-    """
-    spec = find_spec(module)
-    if spec is None or spec.origin is None or spec.submodule_search_locations is None:
-        return module
-    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and _is_ours(node.module):
-            for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return _home(node.module, alias.name)
-    inside = f"{module}.{name}"
-    return inside if find_spec(inside) is not None else module
-
-
-def _is_ours(module: str) -> bool:
-    """Of both packages, but for their doors: these name everything and compute nothing."""
-    return module.startswith(PACKAGES)
+def _held(thing: object) -> Iterator[object]:
+    if isinstance(thing, partial):
+        yield from (thing.func, *thing.args, *thing.keywords.values())
+    elif isinstance(thing, MethodType):
+        yield from (thing.__func__, thing.__self__)
+    elif isinstance(thing, FunctionType):
+        yield from (cell.cell_contents for cell in thing.__closure__ or ())
+    elif isinstance(thing, Mapping):
+        yield from thing.values()
+    elif isinstance(thing, tuple | list | set | frozenset):
+        yield from thing
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        yield from (getattr(thing, own.name) for own in fields(thing))

@@ -15,7 +15,10 @@ def reproduce(
         str | None, typer.Argument(help="Of the experiment, see --list; or: all, merge.")
     ] = None,
     folders: Annotated[
-        list[Path] | None, typer.Argument(help="With merge: the folders of the shards.")
+        list[Path] | None,
+        typer.Argument(
+            help="With merge: the folders of the shards; with --verify: more experiments."
+        ),
     ] = None,
     size: Annotated[
         str,
@@ -49,8 +52,17 @@ def reproduce(
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="A comparison.json of the same seeds: say whether its numbers repeat."),
+        typer.Option(
+            help="A comparison.json: say which of its numbers repeat, and what is not the same."
+        ),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Only say of stored results (all, or those named) whether they repeat in --out.",
+        ),
+    ] = False,
     hours: Annotated[
         bool, typer.Option("--hours", help="Only estimate how long it takes here.")
     ] = False,
@@ -64,6 +76,11 @@ def reproduce(
 
     Example: securefair reproduce cffl-table1 --size cpu --seeds 3 --data DIR --papers DIR
     """
+    if verify:
+        from securefair_lab.papers.verifying import verify as tell_verified
+
+        tell_verified([*filter(None, [name]), *map(str, folders or [])], out, json=json)
+        return
     if list_all or name is None:
         from securefair_lab.papers.listing import print_list
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from securefair.report import write_json, write_text
 from securefair_lab.papers.experiment import Experiment, Row, Size
 from securefair_lab.papers.origin import Origin
-from securefair_lab.papers.running import claims_held
+from securefair_lab.papers.verdicts import Verdict, verdicts
 
 
 class ComparedNumber(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,10 +32,14 @@ class ComparedNumber(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClaimResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim of the paper, and whether our numbers show it."""
+    """A claim of the paper, and whether our seeds tell it.
+
+    Attributes:
+        verdict: files from before claims had a margin have none, and cannot tell.
+    """
 
     claim: str
-    holds: bool
+    verdict: Verdict = "cannot be told"
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,11 +101,42 @@ def compare(
             for row in rows
             for metric, ours in row.metrics.items()
         ],
-        claims=[]
-        if size == "smoke"
-        else [ClaimResult(claim=c, holds=h) for c, h in claims_held(experiment, rows)],
+        claims=[] if size == "smoke" else judged(experiment, rows),
         origins=list(origins),
     )
+
+
+def judged(
+    experiment: Experiment, rows: Sequence[Row], only: Sequence[str] | None = None
+) -> list[ClaimResult]:
+    """The claims of an experiment on these rows, with a margin.
+
+    Args:
+        only: the words of those to judge; None: all.
+    """
+    claims = [own for own in experiment.claims if only is None or own.words in only]
+    found = verdicts([own.holds for own in claims], rows)
+    return [
+        ClaimResult(claim=own.words, verdict=verdict)
+        for own, verdict in zip(claims, found, strict=True)
+    ]
+
+
+def rows_of(comparison: Comparison) -> list[Row]:
+    """The rows that a comparison was made of."""
+    found: dict[tuple[object, ...], list[ComparedNumber]] = {}
+    for one in comparison.numbers:
+        found.setdefault(tuple(one.fields.items()), []).append(one)
+    return [
+        Row(
+            fields=own[0].fields,
+            metrics={n.metric: n.ours for n in own},
+            spread={n.metric: n.spread for n in own},
+            paper={n.metric: n.paper for n in own if n.paper is not None},
+            each={n.metric: n.each for n in own if n.each},
+        )
+        for own in found.values()
+    ]
 
 
 def _notes(experiment: Experiment, size: Size) -> tuple[str, str]:

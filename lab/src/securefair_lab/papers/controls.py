@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.algorithms.transfer import Transfer, run_transfer
-from securefair.algorithms.tuned import accuracy
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.metrics import cgs, mcc, mcg, mva
 from securefair.model.transfer import Polynomial
+from securefair.worth import cgs, mcc, mcg, mva
+from securefair.worth.tuned import accuracy
+from securefair_lab.algorithms.transfer import Transfer, run_transfer
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folds import cross_validation

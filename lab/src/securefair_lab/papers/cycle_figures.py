@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 
-from securefair.fairness import ReputationRule
+from securefair.worth import ReputationRule
 from securefair_lab.algorithms.cycle import Cycle
 from securefair_lab.papers import figures, measures
 from securefair_lab.papers.cycle_claims import (

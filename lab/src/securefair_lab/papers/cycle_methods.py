@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from securefair.algorithms import Algorithm, EarlyStopping
+from securefair.worth import Algorithm, EarlyStopping
 from securefair_lab.algorithms import CycleGossip, GossipSgd, Standalone, Vpdl
 from securefair_lab.algorithms.cycle import Cycle
 from securefair_lab.papers.algorithms import FedAvg

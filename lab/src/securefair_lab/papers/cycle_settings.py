@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from securefair.algorithms import NetworkPopulation, StepDecay
-from securefair.algorithms.schedule import EXPONENTIAL
 from securefair.model.training import OptimizerConfig
+from securefair_lab.algorithms import NetworkPopulation, StepDecay
+from securefair_lab.algorithms.schedule import EXPONENTIAL
 from securefair_lab.data.division import divide
 from securefair_lab.data.mislabelling import Mislabelling, mislabel
 from securefair_lab.papers.cycle_data import FED_ISIC, partitioner, source

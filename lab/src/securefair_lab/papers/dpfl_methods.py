@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from securefair.algorithms import Algorithm
+from securefair.worth import Algorithm
 from securefair_lab.algorithms import GossipSgd, Standalone
 from securefair_lab.papers.algorithms import (
     Apfl,

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.algorithms import NetworkPopulation
 from securefair.errors import ConfigError
 from securefair.model.seeds import derived_seed
 from securefair.model.training import OptimizerConfig
+from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.labels import derangement

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import BackendUnavailableError, DataError
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import Contender, Experiment, Size
 
 BATCHES = 5

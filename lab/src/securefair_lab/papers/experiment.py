@@ -8,8 +8,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from securefair.algorithms import Algorithm
+import numpy as np
+
 from securefair.records import RoundRecord
+from securefair.worth import Algorithm
 from securefair_lab.papers.code import code_behind
 
 if TYPE_CHECKING:
@@ -129,6 +131,22 @@ class Row:
     spread: Mapping[str, float]
     paper: Mapping[str, float]
     each: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, fields: Fields, each: Mapping[str, Sequence[float]], paper: Mapping[str, float]
+    ) -> Row:
+        """The row of these seeds."""
+        return cls(
+            fields=fields,
+            metrics={name: float(np.mean(own)) for name, own in each.items()},
+            spread={
+                name: float(np.std(own, ddof=1)) if len(own) > 1 else 0.0
+                for name, own in each.items()
+            },
+            paper=paper,
+            each=each,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.metrics import mcc, t_test
+from securefair.worth import mcc, t_test
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folds import cross_validation

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from securefair.algorithms import Algorithm
+from securefair.worth import Algorithm
 from securefair_lab.algorithms import Standalone
 from securefair_lab.papers.algorithms import FedAvg
 from securefair_lab.papers.algorithms.fairsl import FairSl

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.algorithms import NetworkPopulation
-from securefair.algorithms.schedule import StepFactors
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
+from securefair_lab.algorithms import NetworkPopulation
+from securefair_lab.algorithms.schedule import StepFactors
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folder import data_folder

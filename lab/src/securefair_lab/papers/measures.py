@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from securefair.metrics import cgs, collaborative_fairness, gains, mcg, mva
 from securefair.records import RoundRecord
+from securefair.worth import cgs, collaborative_fairness, gains, mcg, mva
 from securefair_lab.papers.algorithms.checkpoints import chosen_accuracy
 from securefair_lab.papers.experiment import Finished, Row
 

@@ -1,13 +1,20 @@
-"""Whether results repeat: new numbers beside stored ones of the same seeds."""
+"""Whether results repeat: new numbers beside stored ones of the same seeds.
+
+Nothing is refused here but another experiment: what the two sides do not have in common is told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Literal
 
 from securefair.errors import ConfigError
 from securefair_lab.papers.comparison import ComparedNumber, Comparison
 from securefair_lab.papers.origin import Origin
+
+Status = Literal["equal", "within", "flipped", "missing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,29 +22,38 @@ class Repetition:
     """How far results repeat.
 
     Args:
-        numbers: compared, each of every seed.
-        different: those that differ, as (setting and metric, largest difference of any seed).
-        machines: what is not the same on both sides, such as the processor; equal seeds repeat to
-            the bit only where nothing is.
+        numbers: how many were compared, each of every seed that both sides have.
+        different: by setting and metric, the largest difference of any seed; infinite where one
+            side has no such number.
+        beyond: those of them whose mean moved by more than a standard deviation over seeds.
+        flipped: claims that held and fail now, or the other way round.
+        apart: what is not the same on both sides, such as code, processor or seeds; equal seeds
+            repeat to the bit only where nothing is.
     """
 
     numbers: int
-    different: Sequence[tuple[str, float]]
-    machines: Sequence[str]
+    different: Mapping[str, float]
+    beyond: Sequence[str]
+    flipped: Sequence[str]
+    apart: Sequence[str]
+
+    @property
+    def status(self) -> Status:
+        """In a word."""
+        if self.flipped:
+            return "flipped"
+        return "within" if self.different else "equal"
 
 
 def repetition(stored: Comparison, again: Comparison) -> Repetition:
-    """Compare two results of one experiment, size and number of seeds.
+    """Compare two results of one experiment and size.
 
     Raises:
-        ConfigError: they are of different experiments or of different code, or the stored ones do
-            not say by which code they were made.
+        ConfigError: they are of different experiments or sizes: their numbers are not of the same.
     """
     for where, old, new in (
         ("experiment", stored.experiment, again.experiment),
         ("size", stored.size, again.size),
-        ("seeds", stored.seeds, again.seeds),
-        ("code", _code(stored), _code(again)),
     ):
         if old != new:
             raise ConfigError(
@@ -46,19 +62,16 @@ def repetition(stored: Comparison, again: Comparison) -> Repetition:
                 found=old,
                 expected=new,
             )
-    known = {_key(number): number.each for number in stored.numbers}
-    different = []
-    for number in again.numbers:
-        before = known.get(_key(number))
-        if before is None or len(before) != len(number.each):
-            different.append((_key(number), float("inf")))
-        elif before != number.each:
-            apart = max(abs(a - b) for a, b in zip(before, number.each, strict=True))
-            different.append((_key(number), apart))
+    before = {_key(number): number for number in stored.numbers}
+    now = {_key(number): number for number in again.numbers}
+    differences = {key: _difference(before.get(key), now.get(key)) for key in {**before, **now}}
+    different = {key: by for key, by in differences.items() if by}
     return Repetition(
-        numbers=len(again.numbers),
+        numbers=len(differences),
         different=different,
-        machines=_apart(stored.origins, again.origins),
+        beyond=[key for key in different if _is_beyond(before.get(key), now.get(key))],
+        flipped=_flipped(stored, again),
+        apart=_apart(stored, again),
     )
 
 
@@ -67,16 +80,41 @@ def _key(number: ComparedNumber) -> str:
     return ", ".join([*words, number.metric])
 
 
-def _code(comparison: Comparison) -> str:
-    return ", ".join(sorted({one.code for one in comparison.origins})) or "not stored"
+def _difference(old: ComparedNumber | None, new: ComparedNumber | None) -> float:
+    """The largest of any seed of both, and of means where they are of equally many seeds."""
+    if old is None or new is None:
+        return inf
+    pairs = list(zip(old.each, new.each, strict=False))
+    if not pairs or len(old.each) == len(new.each):
+        pairs.append((old.ours, new.ours))
+    return max(abs(a - b) for a, b in pairs)
 
 
-def _apart(old: Sequence[Origin], new: Sequence[Origin]) -> list[str]:
-    """In words, every property of the machines that is not the same."""
+def _is_beyond(old: ComparedNumber | None, new: ComparedNumber | None) -> bool:
+    if old is None or new is None:
+        return True
+    return abs(old.ours - new.ours) > max(old.spread, new.spread)
+
+
+def _flipped(stored: Comparison, again: Comparison) -> list[str]:
+    before = {own.claim: own.verdict for own in stored.claims}
+    return [
+        own.claim
+        for own in again.claims
+        if {own.verdict, before.get(own.claim)} == {"holds", "fails"}
+    ]
+
+
+def _apart(stored: Comparison, again: Comparison) -> list[str]:
+    """In words, everything behind the numbers that is not the same."""
     result = []
-    for name in ("libraries", "python", "processor", "kernels", "threads", "device"):
-        before, now = ({str(getattr(one, name)) for one in side} for side in (old, new))
+    if stored.seeds != again.seeds:
+        result.append(f"seeds: {stored.seeds}, now {again.seeds}")
+    for name in Origin.__struct_fields__:
+        before, now = (
+            " and ".join(sorted({str(getattr(one, name)) for one in side.origins})) or "not stored"
+            for side in (stored, again)
+        )
         if before != now:
-            old_words, new_words = (" and ".join(sorted(side)) for side in (before, now))
-            result.append(f"{name}: {old_words}, now {new_words}")
+            result.append(f"{name}: {before}, now {now}")
     return result

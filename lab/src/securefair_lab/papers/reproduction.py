@@ -22,7 +22,7 @@ from securefair_lab.papers.comparison import (
 from securefair_lab.papers.device import chosen_device
 from securefair_lab.papers.experiment import Experiment, Finished, Size
 from securefair_lab.papers.merging import merge
-from securefair_lab.papers.repeating import repetition
+from securefair_lab.papers.repeating import Repetition, repetition
 from securefair_lab.papers.results_folder import FINGERPRINT, read_fingerprint
 from securefair_lab.papers.running import (
     claim,
@@ -174,7 +174,7 @@ def conclude(
     """Write the comparison and tell it.
 
     Raises:
-        ConfigError: `against` is of another experiment or of other code.
+        ConfigError: `against` is of another experiment or size.
         DataError: the paper's tables or `against` are not what they should be.
     """
     experiment, out = asked.experiment, asked.out
@@ -194,14 +194,14 @@ def conclude(
     else:
         _tell(comparison, files, papers is not None, out)
     if against is not None:
-        _tell_repetition(read_json(against, Comparison), comparison)
+        _tell_repetition(repetition(read_json(against, Comparison), comparison))
 
 
 def _tell(comparison: Comparison, files: Sequence[Path], with_papers: bool, out: Path) -> None:
     console = Screen()
     console.print(comparison_table(comparison))
     for judged in comparison.claims:
-        console.print(f"{'shown' if judged.holds else 'NOT shown'}: {judged.claim}")
+        console.print(f"{judged.verdict}: {judged.claim}")
     if not with_papers:
         console.print(
             "The paper's numbers are not at hand: name the folder of its tables with --papers."
@@ -209,16 +209,20 @@ def _tell(comparison: Comparison, files: Sequence[Path], with_papers: bool, out:
     console.print(f"Written: {', '.join(file.name for file in files)} in {out}", soft_wrap=True)
 
 
-def _tell_repetition(stored: Comparison, again: Comparison) -> None:
-    found = repetition(stored, again)
+def _tell_repetition(found: Repetition) -> None:
     console = Screen(err=True)
     if not found.different:
         console.print(f"All {found.numbers} numbers repeat, with every seed.")
     else:
-        name, most = max(found.different, key=lambda one: one[1])
+        name, most = max(found.different.items(), key=lambda one: one[1])
         console.print(
             f"{len(found.different)} of {found.numbers} numbers differ, the most by {most:.3g}: "
             f"{name}"
         )
-    for line in found.machines:
+        console.print(
+            f"{len(found.beyond)} of their means differ by more than a standard deviation of seeds."
+        )
+    for words in found.flipped:
+        console.print(f"Judged the other way round: {words}")
+    for line in found.apart:
         console.print(f"Not the same: {line}")

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from securefair.algorithms.network_population import NetworkPopulation
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.run.resumable import ReferenceRun
 from securefair.run.rounds import run_rounds
+from securefair_lab.algorithms.network_population import NetworkPopulation
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import (
     Contender,
     Experiment,
@@ -229,16 +228,7 @@ def compared_rows(
 
 
 def _row(fields: Fields, each: Sequence[Mapping[str, float]], paper: Mapping[str, float]) -> Row:
-    return Row(
-        fields=fields,
-        metrics={k: float(np.mean([m[k] for m in each])) for k in each[0]},
-        spread={
-            k: float(np.std([m[k] for m in each], ddof=1)) if len(each) > 1 else 0.0
-            for k in each[0]
-        },
-        paper=paper,
-        each={k: [m[k] for m in each] for k in each[0]},
-    )
+    return Row.of(fields, {name: [own[name] for own in each] for name in each[0]}, paper)
 
 
 def _run(contender: Contender, seed: int, folder: Path, progress: Progress, device: str) -> None:
@@ -270,8 +260,3 @@ def _untrained(members: Any) -> Any:
     if isinstance(members, NetworkPopulation):
         return replace(members, pretraining_epochs=0)
     return members
-
-
-def claims_held(experiment: Experiment, rows: Sequence[Row]) -> list[tuple[str, bool]]:
-    """Each claim of the paper in words, and whether these rows show it."""
-    return [(claim.words, claim.holds(rows)) for claim in experiment.claims]

@@ -32,10 +32,10 @@ from securefair.ckks.threads import cores, set_threads
 from securefair.config import defaults
 from securefair.exchange import steps
 from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
-from securefair.metrics import accuracy
 from securefair.profiling.head import describe_machine
 from securefair.profiling.head_record import Machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
+from securefair.worth import accuracy
 from securefair_lab.profiling.cnn_task import CnnTask
 
 KEYS, ENCRYPT, COMPILE, ANSWER, OPEN = "keys", "encrypt", "compile", "answer", "open"

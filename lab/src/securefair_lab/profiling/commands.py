@@ -201,7 +201,8 @@ def cnn(
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder for decoded images.")] = None,
     weights: Annotated[
-        Path | None, typer.Option(help="Weights of examples/train_network.py, not the packaged.")
+        Path | None,
+        typer.Option(help="Weights of lab/examples/train_network.py, not the packaged."),
     ] = None,
     backend: EngineOption = defaults.BACKEND,
     threads: ThreadsOption = None,

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from securefair.algorithms.early_stopping import EarlyStopping
-from securefair.algorithms.free_riding import FreeRide
 from securefair.model.architectures import ARCHITECTURES
+from securefair.worth.early_stopping import EarlyStopping
 from securefair_lab.algorithms.cycle import Cycle
 from securefair_lab.algorithms.cycle_gossip import CycleGossip
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.gossip_sgd import GossipSgd
 from securefair_lab.algorithms.standalone import Standalone
 from securefair_lab.algorithms.vpdl import Vpdl

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import run
 from securefair.errors import ConfigError, DataError
+from securefair.worth import run
 from securefair_lab.papers.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair_lab.papers.algorithms.dpfl import Dpfl
 

@@ -12,11 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.algorithms.algorithm import run
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
+from securefair.worth.algorithm import run
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.fairsl import FairSl, cycles
 from securefair_lab.papers.algorithms.fairsl_forest import (
     FairSlForest,

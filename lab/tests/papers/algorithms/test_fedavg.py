@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import run
-from securefair.algorithms.free_riding import FreeRide
 from securefair.errors import ConfigError, DataError
 from securefair.model.training import OptimizerConfig
+from securefair.worth import run
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.gossip_sgd import GossipSgd
 from securefair_lab.papers.algorithms.fedavg import FedAvg
 from securefair_lab.papers.algorithms.fedprox import FedProx

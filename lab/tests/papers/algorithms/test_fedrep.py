@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from securefair.algorithms.free_riding import FreeRide
 from securefair.errors import ConfigError, ModelError
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.papers.algorithms import FedRep
 from securefair_lab.papers.last_layer import head_mask
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms.free_riding import FreeRide
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair_lab.algorithms import Standalone
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.papers.algorithms import FedAvg, Pacfl
 from securefair_lab.papers.algorithms.pacfl import angles, clustered, subspace
 

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 import torch
 
-from securefair.algorithms import run
-from securefair.algorithms.free_riding import FreeRide
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.errors import ModelError
 from securefair.model.training import OptimizerConfig
+from securefair.worth import run
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.papers.algorithms import (
     Apfl,
     Ditto,

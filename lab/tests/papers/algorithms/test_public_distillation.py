@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.algorithms import run
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stacked_training import all_logits
+from securefair.worth import run
 from securefair_lab.algorithms.standalone import Standalone
 from securefair_lab.papers.algorithms.fedmd import FedMd
 from securefair_lab.papers.algorithms.one_shot import OneShot

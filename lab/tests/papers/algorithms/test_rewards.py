@@ -13,13 +13,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.algorithms.algorithm import run
-from securefair.algorithms.free_riding import FreeRide
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.stacked import Slot
 from securefair.model.training import OptimizerConfig
+from securefair.worth.algorithm import run
+from securefair_lab.algorithms.free_riding import FreeRide
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.cffl import Cffl
 from securefair_lab.papers.algorithms.cgsv import Cgsv
 from securefair_lab.papers.algorithms.coordinates import largest, largest_of_each_layer

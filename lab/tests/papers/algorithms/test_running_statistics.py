@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from securefair.algorithms.free_riding import FreeRide
-from securefair.algorithms.network_population import NetworkPopulation
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.model.architectures import ARCHITECTURES
 from securefair.model.stacked_training import TrainStates
 from securefair_lab.algorithms.cycle import Cycle
+from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.gossip_sgd import GossipSgd
+from securefair_lab.algorithms.network_population import NetworkPopulation
 from securefair_lab.algorithms.vpdl import Vpdl
 from securefair_lab.papers.algorithms import (
     Apfl,

@@ -23,11 +23,11 @@ from securefair.config import (
     TrainingSection,
 )
 from securefair.errors import ConfigError
-from securefair.fairness import ReputationRule
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.settings import MachineSettings
+from securefair.worth import ReputationRule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,6 @@ Only a simulation can ask: it holds the student's samples and the teacher's mode
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +13,8 @@ from securefair.collaboration.distillation.agreement import DistillationAgreemen
 from securefair.collaboration.distillation.participant import Participant, RoundNotes
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import learning
+from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Student
-from securefair.exchange.teacher import Teacher
 from securefair.model.heads import Head
 
 
@@ -43,7 +41,7 @@ class ReleaseAudit(Audit):
             student = Student(spec, backend="clear", seed=seed, max_openings=None)
             self._students[data.name] = (student, *student.encrypt_features(data.train))
         student, features, basis = self._students[data.name]
-        twin = Teacher(teacher, spec, seed=seed, backend="clear", max_numbers=math.inf)
+        twin = Answerer(teacher, spec, seed=seed, backend="clear")
         upload = twin.receive(spec, seed, student.public_keys, features, basis)
         question = b""
         if spec.sends_predictions:

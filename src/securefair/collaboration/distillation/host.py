@@ -29,8 +29,8 @@ from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
+from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened
-from securefair.exchange.teacher import Teacher
 from securefair.model.heads import Head
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
@@ -165,7 +165,7 @@ class DistillingHost(Remembering, Participant):
     def idle(self) -> bool:
         """See `Host`: encryptions of zero, which hide the next answers."""
         return any(
-            Teacher.prepare(upload, most=PREPARED_AT_ONCE) for upload in self._uploads.values()
+            Answerer.prepare(upload, most=PREPARED_AT_ONCE) for upload in self._uploads.values()
         )
 
     def model(self) -> Function:

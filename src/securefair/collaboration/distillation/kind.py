@@ -82,6 +82,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
                 found=release,
                 expected='"projection" or "logits", or algorithms = ["standalone"] to monitor',
             )
+        self._check_prevalence(config)
         if (
             self.name in config.run.algorithms
             and not self.always_share
@@ -95,6 +96,23 @@ class DistillationKind(Kind["DistillationAgreement"]):
                 where="privacy.asked_epsilon",
                 found=f'distillation.release = "{release}"',
                 expected='distillation.release = "logits", or no asked_epsilon',
+            )
+
+    def _check_prevalence(self, config: RunConfig) -> None:
+        """See that no constant of an answer flows back: a patient's feature may stand in it."""
+        chosen = config.distillation
+        if (
+            self.name in config.run.algorithms
+            and chosen.prevalence == "teacher"
+            and chosen.roles != "apart"
+            and config.privacy is None
+        ):
+            raise ConfigError(
+                "a teacher could write a patient's feature into the constant of its answer, and "
+                "read it in what the student answers later",
+                where="distillation.prevalence",
+                found="teacher",
+                expected='"own", or distillation.roles = "apart", or [privacy]',
             )
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> DistillationAgreement:

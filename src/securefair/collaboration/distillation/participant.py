@@ -7,7 +7,6 @@ only bytes come in from peers and only bytes go out to them.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -22,10 +21,10 @@ from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
-from securefair.errors import LocalProtocolError, ModelError, RemoteProtocolError
+from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
+from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened, Student
-from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
@@ -265,7 +264,7 @@ class Participant:
         if job.features is None:
             raise LocalProtocolError("a student of distillation uploads features", found="none")
         answering = self.train_state.model if self.teacher is None else self.teacher.model
-        teacher = self._unlimited(answering)
+        teacher = self._answerer(answering)
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.spec_for(job.features.samples),
             self.collaboration.basis_seed,
@@ -285,22 +284,14 @@ class Participant:
         )
 
     def _answer(self, job: AnswerQuery) -> bytes:
-        teacher = self._unlimited(self.answering(job.round))
-        try:
-            return teacher.evaluate(self._uploads[job.peer], job.predictions)
-        except ModelError as error:  # here its owner reads why, and no peer does
-            raise (error.__cause__ or error) from None
+        answerer = self._answerer(self.answering(job.round))
+        return answerer.evaluate(self._uploads[job.peer], job.predictions)
 
-    def _unlimited(self, model: Head) -> Teacher:
-        """A teacher without a limit: the machine's ledger has charged what is asked here."""
+    def _answerer(self, model: Head) -> Answerer:
+        """The machine's ledger has charged what is asked here."""
         agreed = self.collaboration
-        return Teacher(
-            model,
-            agreed.spec,
-            seed=agreed.basis_seed,
-            backend=self._backend,
-            min_samples=1,
-            max_numbers=math.inf,
+        return Answerer(
+            model, agreed.spec, seed=agreed.basis_seed, backend=self._backend, min_samples=1
         )
 
     def _open(self, job: OpenAnswer) -> float | None:
@@ -335,12 +326,15 @@ class Participant:
         return learning.update_reputation(self.collaboration.rule, job.reputation, aligned)
 
     def _learnable(self, logits: Array) -> Array:
-        """What an answer may say at most, and how often it expects what."""
-        found = self._model.clip.applied(logits)
-        if self.collaboration.distillation.prevalence != "own":
-            return found
+        """What an answer may say at most, and how often it expects what.
+
+        Constants go first: a patient's feature may stand in one, and how much of an answer is cut
+        would tell how large it is.
+        """
         own = self.data.train
-        return own_prevalence(found, own.labels, own.weights)
+        if self.collaboration.distillation.prevalence == "own":
+            logits = own_prevalence(logits, own.labels, own.weights)
+        return self._model.clip.applied(logits)
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
         """What a step learns from: by teacher its logits (B, M), and its reputation."""

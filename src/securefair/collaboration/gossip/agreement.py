@@ -24,7 +24,6 @@ from securefair.config import (
     defaults,
 )
 from securefair.errors import ConfigError
-from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 from securefair.model.architectures import architecture
 from securefair.model.stacked import Stacked
 from securefair.protocol.codec import Limits
@@ -32,6 +31,7 @@ from securefair.protocol.flows import alignment_bits
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import GossipSettings, MachineSettings
+from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 
 Edges = tuple[tuple[str, str], ...]
 

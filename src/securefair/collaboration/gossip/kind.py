@@ -112,23 +112,18 @@ class GossipKind(Kind["GossipAgreement"]):
         models: Mapping[str, Head] | None = None,
     ) -> Mapping[str, Control]:
         """See `Kind`."""
-        from securefair.algorithms.network_population import NetworkPopulation
         from securefair.collaboration.controls import controls_of
         from securefair.collaboration.gossip.agreement import network_of
         from securefair.collaboration.training import optimizer_of
+        from securefair.worth import NetworkLearners
 
         self._refuse(models)
-        population = NetworkPopulation(
+        learners = NetworkLearners(
             participants=tuple(data),
             network=network_of(config.gossip, config.model),
             optimizer=optimizer_of(config),
-            batch_size=None,
-            double=True,
-            pretraining_epochs=0,
-            local_epochs=1,
-            common_start=True,  # gains are owed to the peers, not to another initialisation
         )
-        return controls_of(config, data, population, fits=config.gossip.network is None)
+        return controls_of(config, data, learners, fits=config.gossip.network is None)
 
     def start(
         self,

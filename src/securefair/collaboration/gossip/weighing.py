@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.gossip.agreement import GossipAgreement
-from securefair.fairness import mixing, own_row
+from securefair.worth import mixing, own_row
 
 Array = NDArray[np.float64]
 

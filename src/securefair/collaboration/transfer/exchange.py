@@ -19,9 +19,9 @@ from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import Samples
-from securefair.errors import ModelError, RemoteProtocolError
+from securefair.errors import RemoteProtocolError
 from securefair.exchange import steps
-from securefair.exchange.teacher import Teacher
+from securefair.exchange.answerer import Answerer
 from securefair.model.foldable import Foldable
 from securefair.model.projection import public_rows
 from securefair.model.transfer.answers import (
@@ -155,18 +155,15 @@ def answer(
         ModelError: the model does not.
     """
     spec = agreement.spec_for(request.patients)
-    teacher = Teacher(model, spec, seed=agreement.basis_seed, backend=backend)
-    upload = teacher.receive(
+    answerer = Answerer(model, spec, seed=agreement.basis_seed, backend=backend)
+    upload = answerer.receive(
         spec,
         agreement.basis_seed,
         PublicKeys.read(request.public_key, request.evaluation_keys),
         request.features,
         b"",
     )
-    try:
-        return upload.plan, teacher.evaluate(upload)
-    except ModelError as error:  # here its owner reads why, and no student does
-        raise (error.__cause__ or error) from None
+    return upload.plan, answerer.evaluate(upload)
 
 
 def masked(

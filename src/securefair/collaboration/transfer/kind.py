@@ -89,6 +89,11 @@ class TransferKind(Kind["TransferAgreement"]):
         return TransferAgreement.of(config, facts, seed=seed)
 
     @property
+    def model_key(self) -> str:
+        """See `Kind`."""
+        return "transfer.fit"
+
+    @property
     def prices(self) -> str:
         """See `Kind`."""
         return "one exchange"

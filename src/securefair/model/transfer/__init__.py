@@ -14,44 +14,34 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.model.transfer.alone import OwnFit, own_fit
-    from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
-    from securefair.model.transfer.teacher_weights import TeacherWeights
+    from securefair.model.transfer.alone import OwnFit as OwnFit
+    from securefair.model.transfer.alone import own_fit as own_fit
+    from securefair.model.transfer.polynomial import (
+        Degree as Degree,
+    )
+    from securefair.model.transfer.polynomial import (
+        Polynomial as Polynomial,
+    )
+    from securefair.model.transfer.polynomial import (
+        weighted_sum as weighted_sum,
+    )
+    from securefair.model.transfer.teacher_weights import TeacherWeights as TeacherWeights
     from securefair.model.transfer.transferred import (
-        ALL,
-        PeerWeight,
-        Transferred,
-        transfer,
-        transfer_each,
+        ALL as ALL,
+    )
+    from securefair.model.transfer.transferred import (
+        PeerWeight as PeerWeight,
+    )
+    from securefair.model.transfer.transferred import (
+        Transferred as Transferred,
+    )
+    from securefair.model.transfer.transferred import (
+        transfer as transfer,
+    )
+    from securefair.model.transfer.transferred import (
+        transfer_each as transfer_each,
     )
 
-__all__ = [
-    "ALL",
-    "Degree",
-    "OwnFit",
-    "Polynomial",
-    "TeacherWeights",
-    "Transferred",
-    "PeerWeight",
-    "own_fit",
-    "transfer",
-    "transfer_each",
-    "weighted_sum",
-]
-
-_HOME = {
-    "ALL": "transferred",
-    "Degree": "polynomial",
-    "OwnFit": "alone",
-    "Polynomial": "polynomial",
-    "TeacherWeights": "teacher_weights",
-    "Transferred": "transferred",
-    "PeerWeight": "transferred",
-    "own_fit": "alone",
-    "transfer": "transferred",
-    "transfer_each": "transferred",
-    "weighted_sum": "polynomial",
-}
 
 # Only fits need scipy.
-__getattr__, __dir__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -9,13 +9,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from securefair.collaboration.kept import kept_model
 from securefair.errors import StorageError
 from securefair.prediction import save_model
-from securefair.prediction.folder import folder_name
+from securefair.prediction.folder import MODELS, folder_name
+from securefair.prediction.versions import versions
 from securefair.report import write_json
-from securefair.run.execute import versions
-from securefair.run.folder import MODELS
-from securefair.run.kept import kept_model
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, OVER, RESULTS, STORE, read_settings

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from securefair.errors import StorageError
+from securefair.sites.post.clock import WRONG
 from securefair.sites.post.envelope import (
     OVERHEAD,
     Header,
@@ -37,6 +38,7 @@ from securefair.sites.post.refusals import Reason, RefusedError
 from securefair.sites.post.settling import Correspondence, renew, settle
 from securefair.sites.post.streams import Turn, stream_of, turn_of
 from securefair.sites.project.card import utc
+from securefair.sites.project.identity import Identity
 from securefair.storage.queues import Arrival
 from securefair.storage.store import Store, Transaction
 
@@ -45,6 +47,9 @@ MOST_WAITING = 32
 
 ROOM = 8
 """Largest frames that they may hold together."""
+
+CLOCK_SET = "clock was set"
+"""Row of the audit log."""
 
 _FATES = {
     Arrival.NEW: Fate.TAKEN,
@@ -61,14 +66,23 @@ class Post:
         about: who and what for.
         store: open, and this process's alone.
         clock: seconds since 1970.
+        shifted: seconds by which somebody has set the machine's clock since the start; the audit
+            log says so, and nothing else changes.
         tick: whole seconds; envelopes leave, and are dated, at multiples of them. So when one
             leaves tells of its making only between which ticks it was. 0: at once.
     """
 
     def __init__(
-        self, about: Correspondence, store: Store, clock: Callable[[], float], *, tick: int = 0
+        self,
+        about: Correspondence,
+        store: Store,
+        clock: Callable[[], float],
+        *,
+        shifted: Callable[[], float] = lambda: 0.0,
+        tick: int = 0,
     ) -> None:
         self._about, self._store, self._clock, self._tick = about, store, clock, tick
+        self._shifted, self._days_set = shifted, 0
         self._own = about.identity.card.fingerprint
         self._names = {card.fingerprint: name for name, card in about.cards.items()}
         self._nonces: dict[str, bytes] = {}
@@ -81,6 +95,11 @@ class Post:
     def name(self) -> str:
         """See `Port`."""
         return self._about.identity.card.name
+
+    @property
+    def identity(self) -> Identity:
+        """Of this site."""
+        return self._about.identity
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -97,6 +116,7 @@ class Post:
     def send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
         """Seal a frame for a peer; it leaves once the transaction is committed."""
         about, known = self._about, read_peer(tx, peer)
+        self._see_clock(tx)
         epoch = known.epoch
         stream, head = stream_of(peer, epoch), tx.audit.head()
         sequence = tx.outbox.next_sequence(stream)
@@ -320,6 +340,13 @@ class Post:
     def _note(self, tx: Transaction, reason: Reason, peer: str, fate: Fate = Fate.REFUSED) -> Fate:
         note_refusal(tx, reason, peer, self._now())
         return fate
+
+    def _see_clock(self, tx: Transaction) -> None:
+        """Tell the audit log once that somebody has set the machine's clock."""
+        days = round(self._shifted() / WRONG)
+        if days != self._days_set:
+            self._days_set = days
+            tx.audit.append(CLOCK_SET, {"days": days}, at=self._now())
 
     def _now(self) -> str:
         return utc(self._clock())

@@ -39,9 +39,9 @@ LOADED_ONCE = (
 )
 """What sites load when they begin, or soon after: two thirds of their seconds in a rehearsal."""
 
-_PROCESSES = get_context("forkserver")
+PROCESSES = get_context("forkserver")
 """Every site is a process that remembers nothing but its store; what all import is loaded once."""
-_PROCESSES.set_forkserver_preload(list(LOADED_ONCE))
+PROCESSES.set_forkserver_preload(list(LOADED_ONCE))
 
 
 @dataclass(eq=False)
@@ -133,7 +133,7 @@ class Troupe:
 
     def _start(self, name: str) -> None:
         arguments = (self.folder / name, self.folder / "passphrase", self.seed, self.faults)
-        process = _PROCESSES.Process(target=play_site, name=name, args=arguments)
+        process = PROCESSES.Process(target=play_site, name=name, args=arguments)
         process.start()
         self.running[name] = process
 

@@ -43,13 +43,13 @@ from securefair.sites.site.folder import (
     make_place,
 )
 from securefair.sites.site.records import SiteRecord, record_of
-from securefair.storage import Cost, Secret
+from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
 MAX_SITES = 8
 MAX_FAULTS = 0.2
 SECONDS_A_ROUND = 600.0
-CHEAP = Cost(log2_n=10)
+CHEAP = KeystoreCost(log2_n=10)
 """Of keystores that exist for minutes and hold nothing of worth."""
 
 FINE = 2.0**-18
@@ -139,17 +139,17 @@ def rehearse(
     ):
         if not low <= found <= high:
             raise ConfigError("out of range", where=where, found=found, expected=f"{low} to {high}")
-    data = _hospitals(sites)
+    data = hospitals(sites)
     until, results = time.monotonic() + limit, list[RehearsalResult]()
     left = rounds
     while left:
         done, number = rounds - left, len(results)
-        project, identities = _project(data, algorithm or _kind(number), left, backend)
+        project, identities = project_between(data, algorithm or _kind(number), left, backend)
         length = min(left, kind_in(project.terms).rounds(project.terms.config))
         share = kills * (done + length) // rounds - kills * done // rounds
         place = folder / str(number)
         place.mkdir()
-        _make_places(place, data, project, identities, courier)
+        make_places(place, data, project, identities, courier)
         places = {own.name: place / own.name for own in data}
         expected = in_one_process(project, data, length, number)
         troupe = Troupe(place, project.names, number, faults, length, witness_of(project))
@@ -243,10 +243,16 @@ def _kind(number: int) -> str:
     """What is rehearsed first, and what the rounds that are left are of."""
     if number == 0:
         return default_algorithm()
+    return reputation_kind()
+
+
+def reputation_kind() -> str:
+    """A kind of collaboration of many rounds in which reputations decide."""
     return next(name for name in REGISTERED if kind_of(name).wording.reputations)
 
 
-def _hospitals(count: int) -> list[ParticipantData]:
+def hospitals(count: int) -> list[ParticipantData]:
+    """Patients of so many hospitals; from the fifth on, hospitals are halved."""
     everyone = load_participants(demo_config(), 0)
     if count > len(everyone):
         everyone = [half for own in everyone for half in _halves(own)]
@@ -264,9 +270,10 @@ def _halves(own: ParticipantData) -> Iterator[ParticipantData]:
         yield ParticipantData(f"{own.name} {suffix}", train, test)
 
 
-def _project(
+def project_between(
     data: Sequence[ParticipantData], algorithm: str, rounds: int, backend: str
 ) -> tuple[Project, dict[str, Identity]]:
+    """A project that all have signed, and their identities."""
     settings = project_sections(narrowed(demo_config(), algorithm))
     now = time.time()
     identities = {own.name: Identity.generate(own.name, now=now) for own in data}
@@ -293,13 +300,25 @@ def _project(
     return project, identities
 
 
-def _make_places(
+def make_places(
     folder: Path,
     data: Sequence[ParticipantData],
     project: Project,
     identities: dict[str, Identity],
     courier: CourierName,
+    *,
+    shared: Path | None = None,
 ) -> None:
+    """Make the folders of all sites.
+
+    Args:
+        folder: that holds them, and the file of their passphrase.
+        data: of the hospitals.
+        project: signed by all.
+        identities: by name.
+        courier: of all.
+        shared: folder of the courier, where it needs one.
+    """
     passphrase = secrets.token_urlsafe(32)
     path = folder / "passphrase"
     path.touch(mode=0o600)
@@ -316,6 +335,7 @@ def _make_places(
             test_data=str(folder / f"{own.name}.test.npz"),
             courier=CourierSettings(
                 kind=courier,
+                folder=None if shared is None else str(shared),
                 doors={
                     peer: door
                     for peer, door in doors.items()

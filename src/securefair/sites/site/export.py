@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from securefair.collaboration.host import Role
+from securefair.collaboration.kept import kept_model
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.errors import StorageError
 from securefair.model.stored import Function, from_bytes
 from securefair.prediction import Calibration, save_model
 from securefair.prediction.card import ModelCard, Taught
-from securefair.prediction.folder import folder_name
+from securefair.prediction.folder import MODELS, folder_name
+from securefair.prediction.versions import versions
 from securefair.privacy.durable import composed
 from securefair.privacy.guarantees import meaning_of
 from securefair.records import RoundRecord
@@ -34,10 +36,6 @@ from securefair.report.site import (
     site_markdown,
     site_page,
 )
-from securefair.run.execute import versions
-from securefair.run.folder import MODELS
-from securefair.run.kept import kept_model
-from securefair.run.resumable import ReferenceRun
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.records import SiteRecord
@@ -236,10 +234,7 @@ def _alone(project: Project, own: ParticipantData, seed: int) -> Mapping[str, Fu
     controls = kind_in(project.terms).controls(project.terms.config, [own])
     models = {}
     for name, control in controls.items():
-        run = ReferenceRun(control.algorithm, control.members, seed)
-        for _ in run.rounds(control.rounds):
-            pass
-        models[name] = run.models()[own.name]
+        models[name] = control.models(seed)[own.name]
     return models
 
 

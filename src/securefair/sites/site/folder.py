@@ -25,7 +25,7 @@ from securefair.errors import ConfigError, DataError, StorageError
 from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project, load_project
-from securefair.storage import Cost, Keystore, Secret, Store
+from securefair.storage import Keystore, KeystoreCost, Secret, Store
 from securefair.storage.files import private_folder, write_private
 
 IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
@@ -106,7 +106,7 @@ def make_place(
     identity: Identity,
     passphrase: Secret,
     *,
-    cost: Cost | None = None,
+    cost: KeystoreCost | None = None,
 ) -> None:
     """Make a site's folder; everything is checked before the first byte is written.
 

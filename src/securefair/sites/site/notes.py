@@ -11,6 +11,7 @@ their hashes.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -48,6 +49,15 @@ def end_round(tx: Transaction, *, round: int, opened: int, at: str) -> None:
 def end_site(tx: Transaction, *, at: str) -> None:
     """The row of a site that leaves, with all that was noted since its last round."""
     _write(tx, "closed", {}, at)
+
+
+def noted_in(tx: Transaction) -> Iterator[tuple[str, dict[str, str | int]]]:
+    """What was noted so far, of all rounds and since: for the site's own operator."""
+    for row in tx.audit.rows():
+        notes = row.facts.get("notes")
+        if isinstance(notes, str):
+            yield from msgspec.json.decode(notes, type=Notes)
+    yield from _waiting(tx)[0]
 
 
 def _write(tx: Transaction, event: str, facts: dict[str, str | int], at: str) -> None:

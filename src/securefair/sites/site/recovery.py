@@ -25,6 +25,7 @@ from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.site import BLOB, HOST, MACHINE, STATE, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction
+from securefair.storage.generation import accept_older
 
 RECOVERED = "recovered"
 
@@ -69,6 +70,7 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         left = recover_store(tx, peers, now)
+        accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left

@@ -109,6 +109,7 @@ class Site:
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
+        self._apart: Mapping[bytes, bytes] = {}
         accounts = host.ledger.accounts
         self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
 
@@ -347,7 +348,8 @@ class Site:
                 note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
-        data, apart = encode_memory(self.machine.memory)
+        data, apart = encode_memory(self.machine.memory, self._apart)
+        self._apart = apart
         tx.memory.put(MACHINE, data)
         named = {BLOB + digest.hex(): value for digest, value in apart.items()}
         for name in named.keys() - self._blobs:

@@ -16,7 +16,6 @@ from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, StorageError
-from securefair.fairness.sharing import coin, private_coin
 from securefair.protocol.stored import decode_memory
 from securefair.sites.couriers.folder import start_folder
 from securefair.sites.couriers.local import start_local
@@ -24,6 +23,7 @@ from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
 from securefair.sites.post.port import Spoil, unspoilt
 from securefair.sites.post.post import Post
+from securefair.sites.post.proof import RECOVER
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.agreeing import check_agreement, kind_in, rounds_of
 from securefair.sites.project.card import utc
@@ -56,6 +56,8 @@ from securefair.sites.site.site import (
     stored_records,
 )
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
+from securefair.storage.generation import advance
+from securefair.worth.sharing import coin, private_coin
 
 RECEIPTS = 20.0
 """Seconds that a site waits for the last receipts, after its last message may leave."""
@@ -68,10 +70,12 @@ class Rehearsal:
     Attributes:
         seed: of first weights and coins, so that the run can be compared with a simulation.
         spoil: what happens to hand-overs.
+        wall: clock of the machine.
     """
 
     seed: int
     spoil: Spoil = unspoilt
+    wall: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +115,15 @@ def open_site(
             check_format(tx, str(folder))
             _check_stays(tx, folder)
         keys = left.enter_context(contextlib.closing(Keystore.open(folder / KEYS, passphrase)))
+        advance(store, keys, hint=RECOVER)
         identity = identity_of(keys, project, settings.name)
         private = keys.get(SEED)
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
         data = own_samples(settings, project.terms, seed)
         check_same_samples(store, data)
         host = _host(data, project, agreement, store, keys, seed, settings.role)
+        wall = time.time if rehearsal is None else rehearsal.wall
+        clock = SteadyClock(wall)
         post = Post(
             Correspondence(
                 identity=identity,
@@ -126,12 +133,14 @@ def open_site(
                 largest_frame=agreement.limits.largest_frame + 1,
             ),
             store,
-            SteadyClock(),
+            clock,
+            shifted=lambda: clock.shifted,
             tick=0 if rehearsal is not None else settings.tick_seconds,
         )
         schedule = Schedule(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
+            wall=wall,
             linger=project.terms.project.round_seconds,
             receipts=RECEIPTS + settings.tick_seconds,
         )

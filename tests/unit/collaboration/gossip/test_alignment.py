@@ -15,7 +15,7 @@ from securefair.collaboration.gossip import (
     plan_alignment,
 )
 from securefair.errors import DataError, EncryptionError, ModelError, PlanError
-from securefair.fairness.alignment import cosine
+from securefair.worth.alignment import cosine
 
 
 @cache

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.gossip.weighing import UNKNOWN, Row
-from securefair.fairness import mixing
+from securefair.worth import mixing
 from support.agreements import agree
 
 NAMES = ("ann", "bea", "cem", "dan")

@@ -1,12 +1,10 @@
-"""The ladder of transfer: reference = clear = encrypted within the planned error."""
+"""The upper rungs of transfer: clear = encrypted within the planned error."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from securefair.algorithms.releases import ProjectionRelease, Rounding
-from securefair.algorithms.transfer import Transfer, run_transfer
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.private import PrivacyTerms, polynomial_of, private_teachers
 from securefair.collaboration.transfer.run import start_transfer
@@ -22,42 +20,6 @@ FITS = {1: "linear", 2: "quadratic"}
 
 def start(hospitals, agreement, backend="clear", **options):
     return start_transfer("transfer", hospitals, agreement, seed=3, backend=backend, **options)
-
-
-def reference(agreement, hospitals):
-    plan = agreement.plan
-    release = ProjectionRelease(
-        q=agreement.transfer.q, ring_degree=plan.ring_degree,
-        public_seed=agreement.basis_seed,
-        noise_std=plan.noise_std,
-    )  # fmt: skip
-    scales = tuple(spec.log2_scale for spec in plan.specs)
-    settings = Transfer(
-        degree=agreement.degree,
-        release=release,
-        opened=agreement.opens,
-        peers=agreement.transfer.peers,
-        rounding=Rounding(row_norm=1.0, log2_scales=scales),
-    )
-    return run_transfer(settings, hospitals, 3)
-
-
-@pytest.mark.parametrize("opened", ["each", "mean"])
-@pytest.mark.parametrize(("classes", "degree"), [(2, 1), (3, 1), (2, 2)])
-def test_clear_is_the_reference(make_hospitals, agree, opened, classes, degree):
-    hospitals = make_hospitals(classes=classes)
-    agreed = agree(hospitals, opened=opened, fit=FITS[degree])
-    run = start(hospitals, agreed)
-    (record,) = run.rounds(5)
-    expected = reference(agreed, hospitals)
-    for name, model in expected.models.items():
-        x = hospitals[0].test.features
-        np.testing.assert_allclose(run.models()[name].logits(x), model.logits(x), atol=1e-6)
-        assert run.trust[name].in_peers == pytest.approx(
-            expected.transferred[name].trust.in_peers, abs=1e-6
-        )
-    assert not run.problems
-    assert all(sum(row) == 3 for row in record.answered)
 
 
 @pytest.mark.parametrize("opened", ["each", "mean"])

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from securefair.config.columns import NumericColumn
 from securefair.data.dataset import Samples
-from securefair.data.table import Numeric, TableSpec, Target
+from securefair.data.table import TableSpec, Target
 from securefair_lab.data.folder import DataFile, read_arrays
 from securefair_lab.data.pool import DataSet, pool_of
 from securefair_lab.data.tables.reading import read_samples
@@ -42,7 +43,7 @@ NATICUS_FILE = DataFile(
 def _numbers(ranges: dict[str, Range], target: Target) -> TableSpec:
     return TableSpec(
         columns=tuple(
-            Numeric(name=name, low=low, high=high) for name, (low, high) in ranges.items()
+            NumericColumn(name=name, low=low, high=high) for name, (low, high) in ranges.items()
         ),
         target=target,
     )

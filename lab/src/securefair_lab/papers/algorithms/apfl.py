@@ -23,13 +23,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import average, shares_of, through_server
+from securefair_lab.algorithms.schedule import StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.local_steps import LocalStep, local_steps
 
 

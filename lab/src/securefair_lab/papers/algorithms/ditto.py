@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import Proximal, TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import through_server
+from securefair_lab.algorithms.schedule import at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.fedavg import FedAvg
 
 

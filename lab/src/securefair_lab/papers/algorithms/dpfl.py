@@ -15,15 +15,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import mixed, weights_of
+from securefair_lab.algorithms.schedule import StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.greedy_graph import Search, Walk, bggc, ggc
 
 BEFORE_ROUNDS = -1  # the clock of what happens before round 0

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair_lab.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.coordinates import largest
 from securefair_lab.papers.algorithms.updates import update_of, with_statistics
 

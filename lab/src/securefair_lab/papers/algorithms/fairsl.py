@@ -18,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 Number = TypeVar("Number", int, float)
 

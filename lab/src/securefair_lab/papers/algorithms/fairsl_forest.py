@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.metrics import accuracy, mcc
 from securefair.model.seeds import derived_seed
 from securefair.records import RoundRecord
+from securefair.worth import accuracy, mcc
+from securefair_lab.algorithms.settings import check_settings
 
 LEAST = 1e-12  # of a probability, so that an impossible class costs a finite number of nats
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import Schedule, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import Proximal, TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import average, shares_of, through_server
+from securefair_lab.algorithms.schedule import Schedule, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 FederatedState = LearningState[TrainStates]
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.network_population import NetworkPopulation
-from securefair.algorithms.schedule import at_round
-from securefair.algorithms.settings import check_settings
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import through_server
+from securefair_lab.algorithms.network_population import NetworkPopulation
+from securefair_lab.algorithms.schedule import at_round
+from securefair_lab.algorithms.settings import check_settings
 from securefair_lab.papers.algorithms.public_samples import distilled, public_logits
 
 

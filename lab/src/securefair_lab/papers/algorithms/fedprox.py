@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from securefair.algorithms.settings import check_settings
+from securefair_lab.algorithms.settings import check_settings
 from securefair_lab.papers.algorithms.fedavg import FedAvg
 
 

@@ -13,11 +13,11 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.fedavg import FedAvg, FederatedState
 
 

@@ -23,13 +23,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, softmax
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.scored import Part, Scores
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import all_logits
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import through_server
+from securefair_lab.algorithms.scored import Part, Scores
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.fedavg import FedAvg, FederatedState
 from securefair_lab.papers.last_layer import representations
 

@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.stacked_population import Precision, StackedPopulation
 from securefair.errors import ModelError
 from securefair.model.batches import Batches, draw_batches
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates, mean_losses, sgd_step
 from securefair.model.training import OptimizerConfig
+from securefair_lab.algorithms.stacked_population import Precision, StackedPopulation
 
 
 @dataclass(frozen=True, eq=False)

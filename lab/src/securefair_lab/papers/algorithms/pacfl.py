@@ -31,15 +31,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import Samples
-from securefair.fairness.mixing import Matrix
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
+from securefair.worth import LearningState
+from securefair.worth.mixing import Matrix
 from securefair_lab.algorithms.averaging import weights_of
+from securefair_lab.algorithms.schedule import StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 BEFORE_ROUNDS = -1  # when singular vectors are sent; rounds count from 0
 LINKAGES = ("average", "complete", "single")

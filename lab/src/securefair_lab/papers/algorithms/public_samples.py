@@ -9,12 +9,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import DataError
 from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import Distillation, TrainStates, all_logits, train
 from securefair.model.training import OptimizerConfig
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 IGNORED = -100
 """A label that cross-entropy skips (`torch.nn.functional.cross_entropy`)."""

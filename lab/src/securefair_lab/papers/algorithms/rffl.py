@@ -11,10 +11,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
-from securefair.algorithms.settings import check_settings
-from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.records import RoundRecord
+from securefair_lab.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
+from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.gradient_rewards import (
     RewardState,
     alignment,

@@ -11,7 +11,7 @@ import sys
 import openfhe
 
 from .frames import Status, pack, read_frame
-from .operations import Child, RefusedError
+from .operations import Child, ChildRefusedError
 
 
 def read(size: int) -> bytes:
@@ -38,7 +38,7 @@ def main() -> None:
             status, reply = Status.DONE, child.handle(code, parts)
         # pybind11 turns C++ exceptions into these; anything else is a bug and ends the process.
         except (
-            RefusedError,
+            ChildRefusedError,
             RuntimeError,
             ValueError,
             TypeError,

@@ -34,7 +34,7 @@ from .frames import (
 )
 
 ENVELOPE = struct.Struct("<16sBI")
-"""Identifier of the keys, `Kind`, number of ciphertexts; follows the keyed hash."""
+"""Identifier of the keys, `ChildKind`, number of ciphertexts; follows the keyed hash."""
 TAG_BYTES = 32
 
 SCALE_BITS, FIRST_BITS = 59, 60
@@ -43,18 +43,18 @@ ANSWER_LIMBS = 2
 """A value up to 2^59 still fits; one limb would hold values up to 1 only."""
 
 
-class Kind(IntEnum):
+class ChildKind(IntEnum):
     """What a sealed envelope holds."""
 
     UPLOAD = 0
     ANSWER = 1
 
 
-class RefusedError(Exception):
+class ChildRefusedError(Exception):
     """The request cannot be granted; the process goes on."""
 
 
-class Keys:
+class ChildKeys:
     """One student's context and keys, at parameters of OpenFHE's own choice for 128 bits."""
 
     def __init__(self, library: Any, part: bytes) -> None:
@@ -108,8 +108,8 @@ class Child:
 
     def __init__(self, library: Any) -> None:
         self._library = library
-        self._keys: dict[bytes, Keys] = {}
-        self._tensors: dict[int, tuple[Keys, list[Any]]] = {}
+        self._keys: dict[bytes, ChildKeys] = {}
+        self._tensors: dict[int, tuple[ChildKeys, list[Any]]] = {}
         self._next = 1
         self._secret = os.urandom(32)  # of the keyed hash
         self._operations: dict[int, tuple[int, Callable[..., Parts]]] = {
@@ -133,11 +133,11 @@ class Child:
     def handle(self, code: int, parts: Parts) -> Parts:
         """One request -> the parts of its reply."""
         if code not in self._operations or len(parts) != self._operations[code][0]:
-            raise RefusedError(f"no operation {code} with {len(parts)} parts")
+            raise ChildRefusedError(f"no operation {code} with {len(parts)} parts")
         return self._operations[code][1](*parts)
 
     def _generate(self, spec: bytes) -> Parts:
-        keys = Keys(self._library, spec)
+        keys = ChildKeys(self._library, spec)
         self._keys[keys.id] = keys
         context = keys.context
         log_q = math.log2(context.GetModulus())
@@ -146,11 +146,11 @@ class Child:
     def _encrypt(self, key: bytes, slots: bytes) -> Parts:
         keys = self._key(key)
         ciphertexts = keys.encrypt(keys.pair.secretKey, unpack_array(slots))
-        return [self._write(keys, Kind.UPLOAD, ciphertexts)]
+        return [self._write(keys, ChildKind.UPLOAD, ciphertexts)]
 
     def _load(self, key: bytes, envelope: bytes, count: bytes) -> Parts:
         keys = self._key(key)
-        return self._keep(keys, self._read(keys, Kind.UPLOAD, envelope, count))
+        return self._keep(keys, self._read(keys, ChildKind.UPLOAD, envelope, count))
 
     def _linear(self, handle: bytes, weights: bytes, bias: bytes) -> Parts:
         keys, inputs = self._tensor(handle)
@@ -192,21 +192,21 @@ class Child:
 
     def _extract(self, handle: bytes) -> Parts:
         keys, ciphertexts = self._tensor(handle)
-        return [self._write(keys, Kind.ANSWER, ciphertexts)]
+        return [self._write(keys, ChildKind.ANSWER, ciphertexts)]
 
     def _open(self, key: bytes, envelope: bytes, count: bytes) -> Parts:
         keys = self._key(key)
         if keys.decryption == Decryption.MEASURE:
-            raise RefusedError("these keys measure noise; they do not decrypt")
-        answer = self._read(keys, Kind.ANSWER, envelope, count)
+            raise ChildRefusedError("these keys measure noise; they do not decrypt")
+        answer = self._read(keys, ChildKind.ANSWER, envelope, count)
         rows = [keys.decrypt(x).GetRealPackedValueArray() for x in answer]
         return [pack_array(np.array(rows).reshape(len(rows), keys.slots))]
 
     def _measure(self, key: bytes, envelope: bytes, count: bytes) -> Parts:
         keys = self._key(key)
         if keys.decryption != Decryption.MEASURE:
-            raise RefusedError("these keys decrypt; they do not measure noise")
-        answer = self._read(keys, Kind.ANSWER, envelope, count)
+            raise ChildRefusedError("these keys decrypt; they do not measure noise")
+        answer = self._read(keys, ChildKind.ANSWER, envelope, count)
         return [REAL.pack(max(keys.decrypt(x).GetLogError() for x in answer))]
 
     def _forget(self, handles: bytes) -> Parts:
@@ -221,44 +221,44 @@ class Child:
             self._library.ClearEvalMultKeys()
         return []
 
-    def _key(self, key: bytes) -> Keys:
+    def _key(self, key: bytes) -> ChildKeys:
         if key not in self._keys:
-            raise RefusedError("unknown keys")
+            raise ChildRefusedError("unknown keys")
         return self._keys[key]
 
-    def _tensor(self, handle: bytes) -> tuple[Keys, list[Any]]:
+    def _tensor(self, handle: bytes) -> tuple[ChildKeys, list[Any]]:
         (number,) = HANDLE.unpack(handle)
         if number not in self._tensors:
-            raise RefusedError("unknown ciphertexts")
+            raise ChildRefusedError("unknown ciphertexts")
         return self._tensors[number]
 
-    def _pairs(self, left: bytes, right: bytes) -> tuple[Keys, list[tuple[Any, Any]]]:
+    def _pairs(self, left: bytes, right: bytes) -> tuple[ChildKeys, list[tuple[Any, Any]]]:
         (keys, xs), (others, ys) = self._tensor(left), self._tensor(right)
         if keys is not others or len(xs) != len(ys):
-            raise RefusedError("operands differ in keys or count")
+            raise ChildRefusedError("operands differ in keys or count")
         return keys, list(zip(xs, ys, strict=True))
 
-    def _keep(self, keys: Keys, ciphertexts: list[Any]) -> Parts:
+    def _keep(self, keys: ChildKeys, ciphertexts: list[Any]) -> Parts:
         number, self._next = self._next, self._next + 1
         self._tensors[number] = keys, ciphertexts
         return [HANDLE.pack(number)]
 
-    def _write(self, keys: Keys, kind: Kind, ciphertexts: list[Any]) -> bytes:
+    def _write(self, keys: ChildKeys, kind: ChildKind, ciphertexts: list[Any]) -> bytes:
         """Keyed hash, header, and the ciphertexts as OpenFHE serialises them, in equal lengths."""
         library = self._library
         bodies = [library.Serialize(x, library.BINARY) for x in ciphertexts]
         if len({len(body) for body in bodies}) != 1:
-            raise RefusedError("ciphertexts of one tensor differ in length")
+            raise ChildRefusedError("ciphertexts of one tensor differ in length")
         data = ENVELOPE.pack(keys.id, kind, len(bodies)) + b"".join(bodies)
         return self._tag(data) + data
 
-    def _read(self, keys: Keys, kind: Kind, envelope: bytes, count: bytes) -> list[Any]:
+    def _read(self, keys: ChildKeys, kind: ChildKind, envelope: bytes, count: bytes) -> list[Any]:
         tag, data = envelope[:TAG_BYTES], envelope[TAG_BYTES:]
         if not hmac.compare_digest(tag, self._tag(data)):
-            raise RefusedError("the ciphertexts were damaged, or made by another process")
+            raise ChildRefusedError("the ciphertexts were damaged, or made by another process")
         expected = (keys.id, kind, *COUNT.unpack(count))
         if ENVELOPE.unpack_from(data) != expected:
-            raise RefusedError("ciphertexts of other keys, another kind or another count")
+            raise ChildRefusedError("ciphertexts of other keys, another kind or another count")
         body, library = data[ENVELOPE.size :], self._library
         size = len(body) // expected[2]
         parts = [body[i : i + size] for i in range(0, len(body), size)]

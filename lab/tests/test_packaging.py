@@ -1,0 +1,55 @@
+"""The laboratory as a wheel: what is in it, and that it has the package's version."""
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email import message_from_bytes
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import securefair
+
+LAB = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, LAB]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_both_have_one_version(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
+        metadata = message_from_bytes(archive.read(name))
+    assert metadata["Version"] == securefair.__version__ == version("securefair-lab")
+    assert "securefair" in metadata.get_all("Requires-Dist")
+
+
+def test_papers_results_and_weights_are_in_it(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    here = {
+        path.relative_to(LAB / "src").as_posix()
+        for path in (LAB / "src").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert here <= names
+    assert "securefair_lab/weights/cifar-cosines.npz" in here
+
+
+def test_every_entry_point_leads_somewhere():
+    project = tomllib.loads((LAB / "pyproject.toml").read_text("utf-8"))["project"]
+    groups = project["entry-points"]
+    assert set(groups) == {"securefair.commands", "securefair.profiles", "securefair.data_sets"}
+    for entries in groups.values():
+        for place in entries.values():
+            module, name = place.split(":")
+            assert callable(getattr(__import__(module, fromlist=[name]), name))

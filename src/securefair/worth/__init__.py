@@ -1,0 +1,69 @@
+"""What a collaboration is worth: controls, scores, and whom to listen to.
+
+Place in the flow: released distillation terms -> **alignment -> reputation -> sharing decision** ->
+optimizer step -> **scores** -> report. Fairness and scores are functions of numbers and know no
+models; controls train what everyone reaches without the others. Accuracies are fractions in [0, 1]
+or percent; gains come in the same unit as the accuracies they are made of.
+"""
+
+from typing import TYPE_CHECKING
+
+from securefair.errors import on_first_use
+
+if TYPE_CHECKING:
+    from securefair.worth.algorithm import Algorithm as Algorithm
+    from securefair.worth.algorithm import run as run
+    from securefair.worth.alignment import cosine as cosine
+    from securefair.worth.bootstrap import Scored as Scored
+    from securefair.worth.bootstrap import ScoredPredictions as ScoredPredictions
+    from securefair.worth.bootstrap import ScoreSummary as ScoreSummary
+    from securefair.worth.classification import accuracy as accuracy
+    from securefair.worth.classification import balanced_accuracy as balanced_accuracy
+    from securefair.worth.classification import confusion as confusion
+    from securefair.worth.classification import mcc as mcc
+    from securefair.worth.correlation import Correlation as Correlation
+    from securefair.worth.correlation import collaborative_fairness as collaborative_fairness
+    from securefair.worth.correlation import pearson as pearson
+    from securefair.worth.early_stopping import EarlyStopping as EarlyStopping
+    from securefair.worth.gain import DDOF_EQUATION_5 as DDOF_EQUATION_5
+    from securefair.worth.gain import DDOF_TABLES as DDOF_TABLES
+    from securefair.worth.gain import cgs as cgs
+    from securefair.worth.gain import gains as gains
+    from securefair.worth.gain import mcg as mcg
+    from securefair.worth.gain import mva as mva
+    from securefair.worth.gain import no_gain_bound as no_gain_bound
+    from securefair.worth.heads import HeadLearners as HeadLearners
+    from securefair.worth.interval import Interval as Interval
+    from securefair.worth.interval import counted as counted
+    from securefair.worth.interval import wilson as wilson
+    from securefair.worth.learners import LearningState as LearningState
+    from securefair.worth.learners import SelfTaught as SelfTaught
+    from securefair.worth.mixing import TOPOLOGIES as TOPOLOGIES
+    from securefair.worth.mixing import WEIGHTINGS as WEIGHTINGS
+    from securefair.worth.mixing import Graph as Graph
+    from securefair.worth.mixing import Matrix as Matrix
+    from securefair.worth.mixing import attractions as attractions
+    from securefair.worth.mixing import graph_of_edges as graph_of_edges
+    from securefair.worth.mixing import link_coins as link_coins
+    from securefair.worth.mixing import links as links
+    from securefair.worth.mixing import mix as mix
+    from securefair.worth.mixing import preferences as preferences
+    from securefair.worth.mixing import rounded as rounded
+    from securefair.worth.mixing import similarity as similarity
+    from securefair.worth.mixing import smooth as smooth
+    from securefair.worth.networks import NetworkLearners as NetworkLearners
+    from securefair.worth.probabilistic import probabilistic_scores as probabilistic_scores
+    from securefair.worth.reputation import ReputationRule as ReputationRule
+    from securefair.worth.sharing import coin as coin
+    from securefair.worth.sharing import distillation_weights as distillation_weights
+    from securefair.worth.sharing import is_forced as is_forced
+    from securefair.worth.sharing import peers_to_ask as peers_to_ask
+    from securefair.worth.sharing import private_coin as private_coin
+    from securefair.worth.sharing import shares as shares
+    from securefair.worth.significance import PairedDifference as PairedDifference
+    from securefair.worth.significance import t_test as t_test
+    from securefair.worth.tuned import TunedPopulation as TunedPopulation
+    from securefair.worth.tuned import own_fits as own_fits
+
+# Only controls need torch.
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -1,0 +1,235 @@
+"""Standard errors of scores by a bootstrap over patients.
+
+A patient that several seeds held out is one patient, not several: patients are drawn by their
+number, and a draw counts in every seed. Seeds repeat splits and folds, not patients, so spreads
+over seeds say too little about other patients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.errors import DataError
+from securefair.worth.interval import Interval, alike, counted, wilson
+from securefair.worth.probabilistic import (
+    CALIBRATION_BINS,
+    LEAST_PROBABILITY,
+    SCORES,
+    areas_under_curves,
+    check_predictions,
+    probabilistic_scores,
+)
+
+Array = NDArray[np.float64]
+
+DRAWS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPredictions:
+    """What a model says of one seed's test patients of one hospital.
+
+    Attributes:
+        patients: (B,) their numbers within the hospital, the same in every seed.
+        labels: (B,).
+        probabilities: (B, M).
+
+    Raises:
+        DataError: shapes disagree, a patient stands there twice, or as `probabilistic_scores`.
+    """
+
+    patients: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    probabilities: Array
+
+    def __post_init__(self) -> None:
+        check_predictions(self.probabilities, self.labels)
+        if len(np.unique(self.patients)) != len(self.labels):
+            raise DataError(
+                "not one number per patient",
+                where="patients",
+                found=self.patients.shape,
+                expected=f"{len(self.labels)} different numbers",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSummary:
+    """One score of one method; None where it is undefined at a hospital in every seed.
+
+    Attributes:
+        mean: over hospitals, of the means over seeds.
+        se: standard error of `mean` over patients; 0 where all of them are right.
+        by_hospital, se_by_hospital: by name.
+        interval, interval_by_hospital: 95 % intervals (`metrics.interval`) of scores that are
+            shares of patients; None and empty for others.
+    """
+
+    mean: float | None
+    se: float | None
+    by_hospital: Mapping[str, float | None]
+    se_by_hospital: Mapping[str, float | None]
+    interval: Interval | None = None
+    interval_by_hospital: Mapping[str, Interval] = field(default_factory=dict)
+
+
+class Scored:
+    """All scores of one method at several hospitals, and what other patients might have given.
+
+    Methods of one run draw the same patients, whatever they predict, so that differences between
+    methods have paired standard errors.
+
+    Args:
+        predictions: by hospital, one for each seed.
+        draws: of the bootstrap.
+        seed: of the draws.
+    """
+
+    def __init__(
+        self,
+        predictions: Mapping[str, Sequence[ScoredPredictions]],
+        *,
+        draws: int = DRAWS,
+        seed: int = 0,
+    ) -> None:
+        self._points: dict[str, dict[str, float]] = {name: {} for name in SCORES}
+        self._drawn: dict[str, dict[str, Array]] = {name: {} for name in SCORES}
+        self._seeds: dict[str, dict[str, list[float | None]]] = {name: {} for name in SCORES}
+        self._counted: dict[str, dict[str, int]] = {name: {} for name in SCORES}
+        for at, (hospital, seeds) in enumerate(predictions.items()):
+            points = [probabilistic_scores(one.probabilities, one.labels) for one in seeds]
+            drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
+            for name in SCORES:
+                values = [one[name] for one in points]
+                self._points[name][hospital] = _nan_mean(np.array(values, dtype=np.float64))
+                self._drawn[name][hospital] = drawn[name]
+                self._seeds[name][hospital] = values
+            for name, patients in _counted(seeds).items():
+                self._counted[name][hospital] = patients
+
+    def summary(self, score: str) -> ScoreSummary:
+        """One of `SCORES`."""
+        found = _summary(self._points[score], self._drawn[score])
+        patients = self._counted[score]
+        if not patients or found.mean is None:
+            return found
+        shares = {name: found.by_hospital[name] for name in patients}
+        return replace(
+            found,
+            interval=wilson(found.mean, alike(patients.values())),
+            interval_by_hospital={
+                name: wilson(share, patients[name])
+                for name, share in shares.items()
+                if share is not None
+            },
+        )
+
+    def by_seed(self, score: str) -> Mapping[str, list[float | None]]:
+        """By hospital, the score of every seed; None where it is undefined."""
+        return self._seeds[score]
+
+    def difference(self, other: Scored, score: str) -> ScoreSummary:
+        """This method's score minus another's on the same patients, with paired errors."""
+        mine, theirs = self._points[score], other._points[score]
+        drawn, others = self._drawn[score], other._drawn[score]
+        return _summary(
+            {name: mine[name] - theirs[name] for name in mine},
+            {name: drawn[name] - others[name] for name in drawn},
+        )
+
+
+def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
+    return ScoreSummary(
+        mean=_or_none(_nan_mean(np.array(list(points.values())))),
+        se=_or_none(_spread(_means(np.stack(list(drawn.values()))))),
+        by_hospital={name: _or_none(value) for name, value in points.items()},
+        se_by_hospital={name: _or_none(_spread(values)) for name, values in drawn.items()},
+    )
+
+
+def _replicates(
+    seeds: Sequence[ScoredPredictions], draws: int, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Each score's mean over seeds in each draw of this hospital's patients, (draws,)."""
+    known = np.unique(np.concatenate([one.patients for one in seeds]))
+    times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), size=draws)
+    by_seed = [
+        weighted_scores(
+            one.probabilities, one.labels, times[:, np.searchsorted(known, one.patients)]
+        )
+        for one in seeds
+    ]
+    return {name: _means(np.stack([scores[name] for scores in by_seed])) for name in SCORES}
+
+
+def _counted(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
+    """Of how many patients each score is a share, each counted once."""
+    _, first = np.unique(np.concatenate([one.patients for one in seeds]), return_index=True)
+    labels = np.concatenate([one.labels for one in seeds])
+    return counted(labels[first], seeds[0].probabilities.shape[1])
+
+
+def weighted_scores(
+    probabilities: Array, labels: NDArray[np.int64], weights: NDArray[np.int64] | Array
+) -> dict[str, Array]:
+    """`probabilistic_scores` for many weightings at once: weights (R, B) -> (R,) of each.
+
+    NaN where a score is undefined. The same numbers as from scikit-learn, in a hundredth of the
+    time.
+    """
+    w = weights.astype(np.float64)
+    classes = probabilities.shape[1]
+    predicted = probabilities.argmax(axis=1)
+    right = predicted == labels
+    every = np.arange(classes)
+    truth = labels[:, None] == every
+    says = predicted[:, None] == every
+    total = w.sum(axis=1)
+    of_class, of_others = w @ truth, w @ ~truth
+    recalls = _ratio(w @ (truth & says), of_class)
+    specificities = _ratio(w @ ~(truth | says), of_others)
+    only = slice(1, 2) if classes == 2 else slice(None)
+    areas = np.stack([areas_under_curves(probabilities[:, c], truth[:, c], w) for c in every[only]])
+    taken = np.clip(probabilities, LEAST_PROBABILITY, 1.0)[np.arange(len(labels)), labels]
+    distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
+    confidence = probabilities.max(axis=1)
+    bins = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+    apart = (confidence - right)[:, None] * (bins[:, None] == np.arange(CALIBRATION_BINS))
+    return {
+        "accuracy": _ratio(w @ right, total),
+        "balanced_accuracy": _means(recalls.T),
+        "auc": _means(areas),
+        "sensitivity": _means(recalls[:, only].T),
+        "specificity": _means(specificities[:, only].T),
+        "log_loss": _ratio(w @ -np.log(taken), total),
+        "brier": _ratio(w @ distances, total),
+        "calibration_error": _ratio(np.abs(w @ apart).sum(axis=1), total),
+    }
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+    return result
+
+
+def _means(values: Array) -> Array:
+    """Over the first axis, of what is defined; NaN where nothing is."""
+    defined = ~np.isnan(values)
+    return _ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
+
+
+def _nan_mean(values: Array) -> float:
+    return float(_means(values[:, None])[0])
+
+
+def _spread(values: Array) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.std(ddof=1)) if len(defined) > 1 else float("nan")
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value

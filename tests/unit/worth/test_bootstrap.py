@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from securefair.errors import DataError
+from securefair.worth.bootstrap import Scored, ScoredPredictions
+from securefair.worth.interval import wilson
+
+
+def predictions(seed, patients, skill=1.0):
+    """What a model of that skill says of patients whose labels are theirs in every seed."""
+    labels = np.array([int(np.random.default_rng([7, one]).random() < 0.5) for one in patients])
+    noise = np.random.default_rng([seed, 1]).normal(0, 1, len(patients))
+    ill = 1 / (1 + np.exp(-(skill * (2 * labels - 1) + noise)))
+    return ScoredPredictions(np.asarray(patients), labels, np.column_stack([1 - ill, ill]))
+
+
+def test_the_error_of_accuracy_is_the_binomial_one():
+    one = predictions(0, range(400))
+    summary = Scored({"a": [one]}, draws=2000).summary("accuracy")
+    p = summary.mean
+    assert summary.by_hospital == {"a": p}
+    assert summary.se == pytest.approx(np.sqrt(p * (1 - p) / 400), rel=0.1)
+
+
+def test_a_patient_of_several_seeds_is_one_patient():
+    one = predictions(0, range(100))
+    once = Scored({"a": [one]}, draws=1000).summary("log_loss")
+    ten_times = Scored({"a": [one] * 10}, draws=1000).summary("log_loss")
+    assert ten_times.mean == pytest.approx(once.mean)
+    assert ten_times.se == pytest.approx(once.se)
+    ten_sets = [predictions(0, range(100 * k, 100 * k + 100)) for k in range(10)]
+    others = Scored({"a": ten_sets}, draws=1000).summary("log_loss")
+    assert others.se < 0.5 * once.se
+
+
+def test_hospitals_count_alike():
+    parts = {"a": [predictions(0, range(50))], "b": [predictions(1, range(200, 500))]}
+    scored = Scored(parts, draws=500)
+    for score in ("accuracy", "auc", "brier"):
+        summary = scored.summary(score)
+        assert summary.mean == pytest.approx(np.mean(list(summary.by_hospital.values())))
+        errors = summary.se_by_hospital
+        assert errors["a"] > errors["b"]
+        assert summary.se == pytest.approx(np.hypot(errors["a"], errors["b"]) / 2, rel=0.25)
+
+
+def test_differences_are_paired():
+    one = predictions(0, range(200))
+    better = ScoredPredictions(one.patients, one.labels, 0.9 * one.probabilities + 0.05)
+    first, second = (Scored({"a": [part]}) for part in (one, better))
+    apart = first.difference(second, "log_loss")
+    assert apart.mean == pytest.approx(
+        first.summary("log_loss").mean - second.summary("log_loss").mean
+    )
+    assert apart.se < 0.5 * first.summary("log_loss").se
+    assert first.difference(first, "auc").se == 0
+
+
+def test_an_undefined_score_is_none_where_it_is_and_left_out_of_the_mean():
+    healthy = ScoredPredictions(
+        np.arange(3), np.zeros(3, dtype=np.int64), np.tile([0.8, 0.2], (3, 1))
+    )
+    scored = Scored({"a": [healthy], "b": [predictions(0, range(60))]}, draws=50)
+    summary = scored.summary("auc")
+    assert summary.by_hospital["a"] is None
+    assert summary.se_by_hospital["a"] is None
+    assert summary.mean == summary.by_hospital["b"]
+    assert Scored({"a": [healthy]}, draws=5).summary("auc").mean is None
+
+
+def test_where_all_are_right_the_interval_says_what_no_draw_can():
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 1])
+    sure = np.where(labels[:, None] == np.arange(2), 0.9, 0.1)
+    one = ScoredPredictions(np.arange(8), labels, sure)
+    summary = Scored({"a": [one, one]}, draws=50).summary("accuracy")
+    assert (summary.mean, summary.se) == (1.0, 0.0)
+    assert summary.interval_by_hospital == {"a": wilson(1.0, 8)}  # not 16: they are the same eight
+    assert summary.interval == wilson(1.0, 8)
+    scored = Scored({"a": [one]}, draws=50)
+    assert scored.summary("sensitivity").interval == wilson(1.0, 5)
+    assert scored.summary("specificity").interval == wilson(1.0, 3)
+    assert scored.summary("auc").interval is None
+    assert scored.difference(scored, "accuracy").interval is None
+
+
+def test_a_hospital_without_a_class_has_no_interval_of_it():
+    healthy = ScoredPredictions(
+        np.arange(3), np.zeros(3, dtype=np.int64), np.tile([0.8, 0.2], (3, 1))
+    )
+    summary = Scored({"a": [healthy]}, draws=5).summary("sensitivity")
+    assert (summary.mean, summary.interval, summary.interval_by_hospital) == (None, None, {})
+
+
+def test_refuses_a_patient_twice():
+    with pytest.raises(DataError, match="not one number per patient"):
+        ScoredPredictions(np.zeros(2, dtype=np.int64), np.array([0, 1]), np.full((2, 2), 0.5))
