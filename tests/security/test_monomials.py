@@ -4,6 +4,7 @@ The student attacks. It holds the secret key, knows all masks of its own upload 
 under them.
 """
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,9 +14,12 @@ from securefair.circuit.packings.monomials.forms import (
     layout_of,
     monomial_logits,
 )
+from securefair.circuit.planner import verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends.seal_context import seal_context
+from securefair.ckks.evaluator import Released
 from securefair.ckks.masking import masks_hold
+from securefair.errors import PlanError
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 6, 3, 2, 20
 SPEC = ExchangeSpec(
@@ -90,9 +94,8 @@ def test_a_chosen_upload_reads_single_entries_of_a_form_one_a_number(asked):
     plan = asked.plan
     values, wanted = layout_of(plan.spec, plan.schedule).values, np.arange(SAMPLES)
     chosen = np.zeros((1, plan.params.ring_degree))
-    chosen[0, layout_of(plan.spec, plan.schedule).coefficients + wanted] = (
-        1.0  # place k asks for monomial k alone
-    )
+    places = layout_of(plan.spec, plan.schedule).coefficients
+    chosen[0, places + wanted] = 1.0  # place k asks for monomial k alone
     upload = asked.keys.encryptor.encrypt(chosen, plan.features)
     released = asked.answer(features=[asked.evaluator.load(upload, plan.features)])
     opened = asked.keys.decryptor.open(released)
@@ -100,3 +103,83 @@ def test_a_chosen_upload_reads_single_entries_of_a_form_one_a_number(asked):
     assert values > SAMPLES
     assert np.abs(opened - entries).max() <= plan.error_bound
     assert plan.bits == plan.numbers * plan.number_bits
+
+
+# -- sums over samples ---------------------------------------------------------------------------
+
+SUMS = ExchangeSpec(features=FEATURES, hidden=0, classes=CLASSES, samples=SAMPLES, q=8)
+
+
+@pytest.fixture(scope="module")
+def summed(exchange):
+    features = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
+    made = exchange(SUMS, features, backend="rns", monomials=True)
+    assert made.plan.schedule.packing == "monomials"
+    return made
+
+
+def crafted(summed):
+    """A one in the first place: its product with a form has a weight in every coefficient -f."""
+    plan = summed.plan
+    chosen = np.zeros((plan.features.count, plan.params.ring_degree))
+    chosen[0, 0] = 1.0
+    upload = summed.keys.encryptor.encrypt(chosen, plan.features)
+    return [summed.evaluator.load(upload, plan.features)]
+
+
+def opened_whole(summed, features):
+    """What the holder of the key would read of a whole product: all of its coefficients."""
+    plan = summed.plan
+    (logits,) = plan.packing.logits(
+        summed.evaluator, plan.spec, plan.schedule, plan.specs, summed.layers, features
+    )
+    everything = np.arange(plan.params.ring_degree)
+    data = summed.evaluator.extract(logits, everything).data
+    return summed.keys.decryptor.open(Released(logits.meta, everything, data))
+
+
+def weights_of(summed):
+    (layer,) = summed.layers
+    weights = layer.weights * 2.0 ** -summed.plan.specs[0].log2_scale
+    return np.concatenate([weights, layer.bias[:, None]], axis=1)
+
+
+def test_a_whole_product_would_tell_every_weight_at_once(summed):
+    read = opened_whole(summed, crafted(summed))
+    found = np.concatenate([read[:, :1], -read[:, : -FEATURES - 1 : -1]], axis=1)
+    assert np.abs(found - weights_of(summed)).max() < 1e-3
+
+
+def test_an_answer_to_it_tells_one_of_them_as_one_of_its_numbers(summed):
+    plan, released = summed.plan, summed.answer(features=crafted(summed))
+    masks, values = summed.parts(released)
+    assert values.shape == (CLASSES, SUMS.q, plan.schedule.answer_limbs)
+    assert masks.shape[:2] == (CLASSES, 1)
+    assert (released.coefficients % plan.schedule.parts == 0).all()
+    opened = summed.keys.decryptor.open(released)
+    assert np.abs(opened[:, 0] - weights_of(summed)[:, 0]).max() <= plan.error_bound
+    assert np.abs(opened[:, 1:]).max() <= plan.error_bound
+    assert plan.numbers == SUMS.q * CLASSES
+    assert masks_hold(released.meta, SUMS.q)
+
+
+def test_partial_sums_of_honest_samples_stay_masked(summed, uniform):
+    """Products of one feature's samples with another one's weight, which no release names."""
+    plan = summed.plan
+    between = np.setdiff1d(
+        np.arange(plan.params.ring_degree), plan.schedule.parts * np.arange(plan.ring_degree)
+    )
+    assert np.abs(opened_whole(summed, summed.features)[:, between]).max() > 0.01
+    released = summed.answer()
+    kept = np.delete(summed.zero_filled(released), released.coefficients, axis=1)
+    modulus = np.prod([float(p) for p in summed.params.primes[: released.meta.limbs]])
+    width = modulus * 2.0**-released.meta.log2_scale
+    assert uniform(kept, width, low=-width / 2)
+
+
+def test_a_schedule_with_another_k_is_refused(summed):
+    """More beside each other leave no room for the samples, fewer only cost bytes."""
+    schedule = summed.plan.schedule
+    for parts in (1, schedule.parts // 2, 2 * schedule.parts, 3):
+        with pytest.raises(PlanError, match="does not fit the spec"):
+            verified_plan(SUMS, msgspec.structs.replace(schedule, parts=parts))
