@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         EncryptionSection as EncryptionSection,
     )
     from securefair.config.gossip import GossipSection as GossipSection
+    from securefair.config.loading import checked_section as checked_section
     from securefair.config.loading import (
         checked_settings as checked_settings,
     )

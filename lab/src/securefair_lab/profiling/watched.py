@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.participant import ModelConfig, Participant
-from securefair.collaboration.distillation.run import EncryptedRun
-from securefair.collaboration.simulated import network_between
-from securefair.data.dataset import ParticipantData
-from securefair.profiling.measure import Clock
+from securefair.collaboration import DisclosureLimits, network_between
+from securefair.collaboration.distillation import (
+    DistillationAgreement,
+    EncryptedRun,
+    ModelConfig,
+    Participant,
+)
+from securefair.data import ParticipantData
+from securefair.profiling import Clock
 from securefair.protocol.jobs import (
     AnswerQuery,
     ImportPeer,

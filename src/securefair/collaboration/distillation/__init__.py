@@ -1,1 +1,15 @@
 """Encrypted distillation: VPDL and CYCle."""
+
+from typing import TYPE_CHECKING
+
+from securefair.errors import on_first_use
+
+if TYPE_CHECKING:
+    from securefair.collaboration.distillation.agreement import (
+        DistillationAgreement as DistillationAgreement,
+    )
+    from securefair.collaboration.distillation.participant import ModelConfig as ModelConfig
+    from securefair.collaboration.distillation.participant import Participant as Participant
+    from securefair.collaboration.distillation.run import EncryptedRun as EncryptedRun
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -23,6 +23,7 @@ from securefair.config import (
     TrainingSection,
 )
 from securefair.errors import ConfigError
+from securefair.model.aimed import REFUSED
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
@@ -163,7 +164,8 @@ class DistillationAgreement(AgreedSections):
         return (
             f"ring degree {plan.params.ring_degree}, {self.spec.release} of "
             f"{self.numbers_a_round} numbers an answer, upload {plan.feature_bytes / 1e6:.1f} MB, "
-            f"for sites with at least {self.fewest_samples} training samples"
+            f"for sites with at least {self.fewest_samples} training samples; on heart disease "
+            f"data, {REFUSED}"
         )
 
     @property

@@ -13,7 +13,6 @@ from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.telling import Limit
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import FairnessSection, RunConfig, keys_of
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.participant import ModelConfig
     from securefair.collaboration.distillation.run import EncryptedRun
     from securefair.collaboration.forecast import Forecast
-    from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
+    from securefair.collaboration.private import PrivateTeacher
+    from securefair.config.privacy import PrivacySection
     from securefair.model.heads import Head
     from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
@@ -151,7 +151,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.distillation.run import start_run
 
-        terms = privacy_of(config)
+        terms = config.privacy
         teachers, alignments = self._private(config, agreement, data, terms, seed=seed)
         return start_run(
             self.name,
@@ -165,7 +165,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             trained=trained,
             teachers=teachers or None,
             alignments=alignments or None,
-            required=None if terms is None else terms.require,
+            required=None if terms is None else terms.required,
             made_by=self._participant,
         )
 
@@ -181,7 +181,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     ) -> DistillingHost:
         """See `Kind`."""
         self.check_role(role)
-        terms, budget = privacy_of(config), None if stored is None else stored.budget
+        terms, budget = config.privacy, None if stored is None else stored.budget
         teachers, alignments = self._private(
             config, agreement, [own], terms, seed=seed, budget=budget
         )
@@ -194,7 +194,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             disclosure=limits_of(config),
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
-            required=None if terms is None else terms.require,
+            required=None if terms is None else terms.required,
             stored=stored,
         )
         if not host.restored:
@@ -212,7 +212,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         config: RunConfig,
         agreement: DistillationAgreement,
         data: Sequence[ParticipantData],
-        terms: PrivacyTerms | None,
+        terms: PrivacySection | None,
         *,
         seed: int,
         budget: Store | None = None,

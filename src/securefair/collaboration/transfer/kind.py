@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.transfer import ROUNDS, telling
+from securefair.collaboration.transfer import telling
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
@@ -105,7 +104,7 @@ class TransferKind(Kind["TransferAgreement"]):
 
     def rounds(self, config: RunConfig) -> int:
         """One exchange, and one for every participant whose patients change."""
-        return ROUNDS + len(config.renewals)
+        return telling.ROUNDS + len(config.renewals)
 
     def start(
         self,
@@ -128,7 +127,7 @@ class TransferKind(Kind["TransferAgreement"]):
                 where="algorithm",
                 found=self.name,
             )
-        terms = privacy_of(config)
+        terms = config.privacy
         teachers = None
         if terms is not None:
             teachers = private_teachers(data, ["linear"] * len(data), terms, seed=seed)
@@ -140,7 +139,7 @@ class TransferKind(Kind["TransferAgreement"]):
             backend=config.encryption.backend,
             disclosure=limits_of(config),
             teachers=teachers,
-            required=None if terms is None else terms.require,
+            required=None if terms is None else terms.required,
             renewals=[one.name for one in config.renewals],
         )
 
@@ -162,7 +161,7 @@ class TransferKind(Kind["TransferAgreement"]):
         from securefair.collaboration.private import private_teachers
         from securefair.collaboration.transfer.host import TransferHost
 
-        terms, teacher = privacy_of(config), None
+        terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
             fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
@@ -174,7 +173,7 @@ class TransferKind(Kind["TransferAgreement"]):
             backend=config.encryption.backend,
             disclosure=limits_of(config),
             teacher=teacher,
-            required=None if terms is None else terms.require,
+            required=None if terms is None else terms.required,
             stored=stored,
             role=role,
         )

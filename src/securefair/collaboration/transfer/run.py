@@ -16,11 +16,11 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
-from securefair.collaboration.transfer import ROUNDS
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both, scored
 from securefair.collaboration.transfer.participant import TransferNotes, TransferParticipant
+from securefair.collaboration.transfer.telling import ROUNDS
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError
 from securefair.exchange import steps

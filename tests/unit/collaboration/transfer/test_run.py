@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.private import PrivacyTerms, polynomial_of, private_teachers
+from securefair.collaboration.private import polynomial_of, private_teachers
 from securefair.collaboration.transfer.run import start_transfer
+from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.transfer import transfer
@@ -78,7 +79,7 @@ def test_one_teacher_is_opened_by_itself(make_hospitals, agree):
 def test_answers_that_follow_from_nothing_are_named(
     make_hospitals, agree, opened, said, monkeypatch
 ):
-    monkeypatch.setattr("securefair.model.transfer.transferred.LEAST_R2", 1.1)
+    monkeypatch.setattr("securefair.model.transfer.transferred.is_function", lambda *_: False)
     hospitals = make_hospitals()
     run = start(hospitals, agree(hospitals, opened=opened))
     list(run.rounds(1))
@@ -265,7 +266,7 @@ def test_one_class_and_one_patient(make_hospitals, agree):
 class TestPrivateTeachers:
     """A private fit answers in the place of its teacher's fit."""
 
-    TERMS = PrivacyTerms(epsilon=4.0)
+    TERMS = PrivacySection(epsilon=4.0)
 
     def teachers(self, hospitals, terms=TERMS):
         return private_teachers(hospitals, ["linear"] * len(hospitals), terms, seed=3)

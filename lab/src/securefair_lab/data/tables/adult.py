@@ -7,12 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
-from securefair.data.cache import cached_array, content_key
-from securefair.data.dataset import Samples
-from securefair.data.encoding import encode
-from securefair.data.rows import read_rows
-from securefair.data.table import TableSpec, Target
+from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import Samples, TableSpec, Target, cached_array, content_key, encode, read_rows
 from securefair.errors import DataError
 from securefair_lab.data.folder import DataFile
 from securefair_lab.data.pool import DataSet, pool_of

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.config.columns import NumericColumn
-from securefair.data.dataset import Samples
-from securefair.data.table import TableSpec, Target
+from securefair.config import NumericColumn
+from securefair.data import Samples, TableSpec, Target
 from securefair_lab.data.folder import DataFile, read_arrays
 from securefair_lab.data.pool import DataSet, pool_of
 from securefair_lab.data.tables.reading import read_samples
