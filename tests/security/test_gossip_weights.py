@@ -296,12 +296,13 @@ def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
     """So the trits that all weights ever told are of many keys, and too few of any of them."""
     run = started(key_bits=16.0, max_sums=0)
     asker = run.engine.participants[ASKER]
-    epochs, told = [], []
+    epochs, told = [], {}
     for _ in run.rounds(12):
-        told.append(asker.machine.ledger.accounts[ATTACKER].key_bits)
         introduction = run.engine.participants[ATTACKER].machine.memory.peers[ASKER].introduction
         epochs.append(introduction.key_epoch)
-    assert max(told) <= 16
+        told[epochs[-1]] = asker.machine.ledger.accounts[ATTACKER].bits
+    totals = [0.0, *told.values()]
+    assert max(after - before for before, after in itertools.pairwise(totals)) <= 16
     assert epochs == sorted(epochs)
     assert epochs[-1] == 5  # two alignments a key, with their offers, if one of them failed
     assert not run.problems

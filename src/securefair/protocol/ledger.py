@@ -118,7 +118,6 @@ class Account:
     sums: int = 0  # weighted sums of models that this one is in
     offers: int = 0  # rounds in which it was offered the own model
     bits: float = 0.0  # of opened values, that control messages told it (`protocol.flows`)
-    key_bits: float = 0.0  # of these, under the present keys
     choice_told: bool = False  # whether it is asked until the next forced round
 
     def of_version(self, version: int) -> int:
@@ -190,7 +189,7 @@ class Ledger:
     def with_bits(self, peer: str, bits: float) -> Ledger:
         """The ledger after control messages told a peer so many bits more of opened values."""
         account = self.accounts.get(peer, Account(0))
-        told = replace(account, bits=account.bits + bits, key_bits=account.key_bits + bits)
+        told = replace(account, bits=account.bits + bits)
         return replace(self, accounts={**self.accounts, peer: told})
 
     def with_choice(self, peer: str, bits: float) -> Ledger:
@@ -207,11 +206,6 @@ class Ledger:
     def with_new_choices(self) -> Ledger:
         """The ledger as a forced round begins, which may change every reputation."""
         accounts = {name: replace(one, choice_told=False) for name, one in self.accounts.items()}
-        return replace(self, accounts=accounts)
-
-    def with_new_keys(self) -> Ledger:
-        """The ledger as new keys of this participant's begin: they have told nothing yet."""
-        accounts = {name: replace(one, key_bits=0.0) for name, one in self.accounts.items()}
         return replace(self, accounts=accounts)
 
     def _permit(self, student: str, account: Account, version: int, more: int) -> None:

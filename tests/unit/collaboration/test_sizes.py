@@ -55,7 +55,7 @@ def test_a_transfer_admits_the_question_of_an_odd_number_of_blocks():
     agreed = agree("transfer", ("a", "b", "c"), shape=60, samples=16384, fit="quadratic")
     asked = plan_exchange(agreed.spec_for(3 * SLOTS))
     size = asked.public_key_bytes + asked.evaluation_key_bytes + asked.feature_bytes
-    assert size < agreed.limits.sum_request
+    assert size < agreed.limits.question
 
 
 def test_an_impossible_half_ends_the_search_and_an_impossible_whole_is_told():

@@ -15,19 +15,19 @@ from securefair.collaboration.distillation import (
 from securefair.data import ParticipantData
 from securefair.profiling import Clock
 from securefair.protocol.jobs import (
-    AnswerQuery,
+    AnswerAsk,
     ImportPeer,
     Job,
     OpenAnswer,
     Opened,
+    PrepareAsk,
     PrepareKeysAndFeatures,
-    PrepareQuery,
     Result,
 )
 from securefair.simulation.engine import Engine
 
-AS_TEACHER = (ImportPeer, AnswerQuery)
-AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
+AS_TEACHER = (ImportPeer, AnswerAsk)
+AS_STUDENT = (PrepareKeysAndFeatures, PrepareAsk, OpenAnswer)
 
 UNLIMITED = DisclosureLimits(fraction=None)
 """A profile asks what answers cost: the ledger counts them and refuses none."""

@@ -184,7 +184,7 @@ class DistillationAgreement(AgreedSections):
             evaluation_keys=max(plan.evaluation_key_bytes for plan in plans),
             features=max(plan.feature_bytes for plan in plans),
             basis=max(plan.basis_bytes for plan in plans),
-            predictions=max(plan.query_bytes for plan in plans),
+            question=max(plan.query_bytes for plan in plans),
             answer=max(plan.answer_bytes for plan in plans),
         )
 

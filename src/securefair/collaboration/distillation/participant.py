@@ -35,16 +35,16 @@ from securefair.model.training import OptimizerConfig, TrainState, about, train_
 from securefair.privacy import PrivateAlignments
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Imported,
     ImportPeer,
     Job,
     OpenAnswer,
-    Predictions,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
-    PrepareQuery,
+    Questions,
     Result,
     Step,
     Stepped,
@@ -235,9 +235,9 @@ class Participant:
                 return self._prepare(job)
             case ImportPeer():
                 return self._import(job)
-            case PrepareQuery():
-                return Predictions(self._predictions(job.round))
-            case AnswerQuery():
+            case PrepareAsk():
+                return Questions(dict.fromkeys(job.teachers, self._predictions(job.round)))
+            case AnswerAsk():
                 with timed(self.rounds[job.round].teacher_seconds, job.peer):
                     return Answered(self._answer(job))
             case OpenAnswer():
@@ -283,9 +283,9 @@ class Participant:
             )
         )
 
-    def _answer(self, job: AnswerQuery) -> bytes:
+    def _answer(self, job: AnswerAsk) -> bytes:
         answerer = self._answerer(self.answering(job.round))
-        return answerer.evaluate(self._uploads[job.peer], job.predictions)
+        return answerer.evaluate(self._uploads[job.peer], job.payload)
 
     def _answerer(self, model: Head) -> Answerer:
         """The machine's ledger has charged what is asked here."""

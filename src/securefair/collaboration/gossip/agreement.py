@@ -30,7 +30,7 @@ from securefair.protocol.codec import Limits
 from securefair.protocol.flows import alignment_bits
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
-from securefair.protocol.settings import GossipSettings, MachineSettings
+from securefair.protocol.settings import MachineSettings, SumSettings
 from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 
 Edges = tuple[tuple[str, str], ...]
@@ -204,11 +204,13 @@ class GossipAgreement(AgreedSections):
             evaluation_keys=sums.public_key_bytes,
             features=0,
             basis=0,
-            predictions=max(inner.query_bytes, 8 * inner.query.count * inner.params.ring_degree),
-            answer=inner.answer_bytes,
-            sum_request=sums.request_bytes,
-            sum_names=MAX_NAME_BYTES * sums.spec.senders,
-            share=sums.share_bytes,
+            question=max(
+                inner.query_bytes,
+                8 * inner.query.count * inner.params.ring_degree,
+                sums.request_bytes,
+            ),
+            answer=max(inner.answer_bytes, sums.share_bytes),
+            names=MAX_NAME_BYTES * sums.spec.senders,
         )
 
     def neighbours_of(self, name: str) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ class GossipAgreement(AgreedSections):
             ),
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,
-            gossip=GossipSettings(
+            sums=SumSettings(
                 name=name,
                 senders={
                     peer: self.neighbours_of(peer) for peer in (name, *self.neighbours_of(name))

@@ -33,12 +33,12 @@ from securefair.model.stored import Function, NamedNetwork
 from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.jobs import (
     Adapt,
-    AskSum,
+    AnswerAsk,
     Combine,
     ImportPeer,
     Job,
-    MakeShare,
     OpenAnswer,
+    PrepareAsk,
     PrepareKeysAndFeatures,
     ReleaseKey,
     Result,
@@ -120,12 +120,12 @@ class GossipHost(Remembering, GossipParticipant):
                 self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
             case OpenAnswer():
                 self._remember_round(job.round)
-            case Adapt() | AskSum():
+            case Adapt() | PrepareAsk(summed=True):
                 self._remember_round(job.round)
                 self._remember_state()
             case Combine():
                 self._remember_state()
-            case MakeShare() | ReleaseKey():
+            case AnswerAsk(senders=senders) | ReleaseKey(senders=senders) if senders:
                 name = _name_of(job.peer, job.round)
                 share = self._shares.of(job.peer, job.round)
                 self._changed[name] = msgspec.msgpack.encode(share)

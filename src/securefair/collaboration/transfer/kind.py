@@ -209,12 +209,7 @@ TRANSFER = TransferKind(
         "Transfer",
         "peers' mean logit, as far as own patients agree",
         messages={
-            "offer": "Whether a question is answered",
-            "sharerequest": "Questions, with keys and encrypted samples",
-            "share": "Closed shares of answers",
-            "refusal": "Refusals to answer",
-            "sharereveal": "Requests for keys of answers",
-            "sharekey": "Keys of answers",
+            "ask": "Questions, with keys and encrypted samples",
         },
     ),
 )

@@ -108,7 +108,7 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         for own in asking:
             own.notes = TransferNotes()
         log = self._carried_out(self.finished)
-        self.lost += sum(len(s.lost) for s in log.summaries.values())
+        self.lost += sum(len({*s.lost, *s.missed}) for s in log.summaries.values())
         for own in asking:
             own.asks = False  # whoever got no answer goes on without
             if not own.notes.senders:

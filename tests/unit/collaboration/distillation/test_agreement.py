@@ -113,10 +113,10 @@ class TestLimits:
         assert limits.evaluation_keys >= max(plan.evaluation_key_bytes for plan in plans)
         assert limits.features >= max(plan.feature_bytes for plan in plans)
         assert limits.basis >= max(plan.basis_bytes for plan in plans)
-        assert limits.predictions >= max(plan.query_bytes for plan in plans)
+        assert limits.question >= max(plan.query_bytes for plan in plans)
         assert limits.answer >= max(plan.answer_bytes for plan in plans)
         assert (limits.basis > 0) == (basis == "student")
-        assert (limits.predictions > 0) == (release == "loss")
+        assert (limits.question > 0) == (release == "loss")
 
 
 class TestMachineSettings:

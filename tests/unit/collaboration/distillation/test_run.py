@@ -143,9 +143,9 @@ class TestAccounts:
         list(run.rounds(4))
         sent = {
             word: sum(row.bytes for row in run.traffic if row.message == word)
-            for word in ("hello", "keys", "features", "query", "answer")
+            for word in ("hello", "keys", "features", "ask", "answer")
         }
-        assert sent["query"] == sum(e.bytes_up for e in run.exchanges)
+        assert sent["ask"] == sum(e.bytes_up for e in run.exchanges)
         assert sent["answer"] == sum(e.bytes_down for e in run.exchanges)
         assert all(sent.values())
 

@@ -63,6 +63,26 @@ def test_a_lost_teacher_costs_its_answer_only(make_hospitals, agree):
     assert run.trust["d"].in_peers == 0
 
 
+@pytest.mark.parametrize(
+    ("names", "most", "words"),
+    [
+        ("ab", 4, ["answer", "ask", "hello"]),
+        ("abcd", 6, ["answer", "ask", "hello", "key", "keys", "reveal"]),
+    ],
+)
+def test_a_transfer_takes_few_messages_a_direction(make_hospitals, agree, names, most, words):
+    """Over a shared folder every one of them may cost hours."""
+    hospitals = make_hospitals(names)
+    run = start(hospitals, agree(hospitals))
+    list(run.rounds(1))
+    assert not run.problems
+    for sender in names:
+        for receiver in set(names) - {sender}:
+            rows = [row for row in run.traffic if (row.sender, row.receiver) == (sender, receiver)]
+            assert sorted(row.message for row in rows) == words
+            assert sum(row.count for row in rows) == len(words) <= most
+
+
 def test_one_teacher_is_opened_by_itself(make_hospitals, agree):
     hospitals = make_hospitals("ab")
     run = start(hospitals, agree(hospitals))
@@ -141,7 +161,8 @@ class TestRenewal:
         for row in run.ledger:
             more = row.numbers_total - before[row.student, row.teacher]
             assert more == (5 if row.student == "a" else 0)
-            assert row.control_bits == (1 if opened == "each" else 0)  # whether it shares
+            told = opened == "each" and row.student == "a"  # whether it shares
+            assert row.control_bits == told
         assert {one.round for one in run.exchanges if one.student == "a"} == {0, 1}
         assert list(run.rounds(5)) == []
 
