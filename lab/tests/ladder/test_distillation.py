@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
+from securefair.config import DisclosureSection
 from securefair.model.reconstruction import Reconstructor
 from securefair.worth import run as run_reference
 from securefair.worth.sharing import coin
@@ -40,7 +40,7 @@ from support.agreements import agree
 
 SEED = 3
 EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2
-UNLIMITED = DisclosureLimits(fraction=None)  # so few patients would soon exhaust the default
+UNLIMITED = DisclosureSection(fraction=None)  # so few patients would soon exhaust the default
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,10 @@ import msgspec
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.sizes import longest_plans
 from securefair.config import (
+    DisclosureSection,
     DistillationSection,
     EncryptionSection,
     FairnessSection,
@@ -154,7 +154,7 @@ class DistillationAgreement(AgreedSections):
     @property
     def numbers_a_round(self) -> int:
         """See `Agreement`: one answer to the student with the most samples."""
-        policy = self.machine_settings(self.participants[0], 1, DisclosureLimits()).disclosure
+        policy = self.machine_settings(self.participants[0], 1, DisclosureSection()).disclosure
         return policy.numbers_per_answer(self.spec.samples)
 
     @property
@@ -192,7 +192,7 @@ class DistillationAgreement(AgreedSections):
         self,
         name: str,
         teacher_parameters: int,
-        disclosure: DisclosureLimits,
+        disclosure: DisclosureSection,
         *,
         guarantee: StatedGuarantee | None = None,
         required: StatedGuarantee | None = None,

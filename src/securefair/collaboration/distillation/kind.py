@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
@@ -160,7 +159,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             [model_of(config)] * len(data),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             given=models,
             trained=trained,
             teachers=teachers or None,
@@ -191,7 +190,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             model_of(config),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,

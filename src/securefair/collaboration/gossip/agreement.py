@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.config import (
+    DisclosureSection,
     EncryptionSection,
     FairnessSection,
     GossipSection,
@@ -219,7 +219,7 @@ class GossipAgreement(AgreedSections):
         beside = zip(self.participants, row, strict=True)
         return tuple(sorted(peer for peer, linked in beside if linked and peer != name))
 
-    def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:
+    def machine_settings(self, name: str, disclosure: DisclosureSection) -> MachineSettings:
         """Settings of the machine of one participant."""
         return MachineSettings(
             collaboration=self.digest,

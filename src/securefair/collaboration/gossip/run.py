@@ -9,12 +9,12 @@ import numpy as np
 from msgspec import convert, to_builtins
 from numpy.typing import NDArray
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost, evaluated
 from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.stacked_training import TrainStates
@@ -238,7 +238,7 @@ def start_gossip(
     pretraining_epochs: int = 0,
     seed: int,
     backend: str,
-    disclosure: DisclosureLimits | None = None,
+    disclosure: DisclosureSection | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
 ) -> GossipRun:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.private import polynomial_of, private_teachers
 from securefair.collaboration.transfer.run import start_transfer
+from securefair.config import DisclosureSection
 from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError
@@ -110,7 +110,7 @@ def test_answers_that_follow_from_nothing_are_named(
 
 def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
     hospitals = make_hospitals("abc")
-    run = start(hospitals, agree(hospitals), disclosure=DisclosureLimits(student_total=4))
+    run = start(hospitals, agree(hospitals), disclosure=DisclosureSection(student_total=4))
     (record,) = run.rounds(1)
     assert not any(map(any, record.answered))
     assert sum("would disclose too many numbers" in problem for problem in run.problems) >= 6
@@ -129,7 +129,7 @@ class TestRenewal:
     def begun(self, make_hospitals, agree, opened, hospitals=None):
         hospitals = hospitals or make_hospitals()
         agreed = agree(hospitals, opened=opened, samples=30)
-        run = start(hospitals, agreed, disclosure=DisclosureLimits(fraction=None))
+        run = start(hospitals, agreed, disclosure=DisclosureSection(fraction=None))
         list(run.rounds(1))
         return run
 
@@ -204,7 +204,7 @@ class TestRenewal:
         changed, (before, *others) = self.changed(make_hospitals), make_hospitals()
         data = [replace(changed, earlier=(before,)), *others]
         agreed = agree(data, opened=opened, samples=30)
-        limits = DisclosureLimits(fraction=None)
+        limits = DisclosureSection(fraction=None)
         return start(data, agreed, renewals=["a"], disclosure=limits)
 
     @pytest.mark.parametrize("opened", ["each", "mean"])
