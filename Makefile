@@ -80,6 +80,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config lab/pyproject.toml
 
 # The long forms of tests of sites, and twenty times the examples of every property, others each
 # time: hours.

@@ -40,7 +40,8 @@ from privacy_rows import (
 from worth import Results
 from worth_data import DATA_SETS
 
-from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
+from securefair.collaboration.private import PrivateTeacher, private_teachers
+from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.transfer import Polynomial
@@ -100,7 +101,7 @@ def measure(name: str, seed: int) -> list[Row]:
     keep(f"VPDL {NO_PRIVACY}", trained(Vpdl(), population, seed))
     keep(f"CYCle {NO_PRIVACY}", trained(Cycle(), population, seed))
     for epsilon in EPSILONS:
-        terms = PrivacyTerms(epsilon=epsilon, delta=DELTA)
+        terms = PrivacySection(epsilon=epsilon, delta=DELTA)
         found = private_teachers(people, ["linear"] * len(people), terms, seed=seed)
         answering = replace(
             population, teachers={one: teacher.model for one, teacher in found.items()}

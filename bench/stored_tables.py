@@ -12,13 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from page import PageOption, replace_tables, run_script
+from scipy import stats
 from stored_cells import (
     EVERYONE,
     Column,
+    Found,
     Line,
+    Show,
     fields_of,
     level,
     markdown,
+    numbers,
     ours,
     papers,
     step,
@@ -92,6 +96,26 @@ def forest_steps(experiment: str, participants: int) -> str:
     for n in range(1, participants):
         one = f"{n}->{n + 1}"
         columns += [Column(f"{one}: ours", step(one)), Column("paper", papers(one))]
+    return table(experiment, ["data"], by_data(experiment), columns)
+
+
+def network_steps(experiment: str, participants: int) -> str:
+    """The same of networks' errors, with the interval of 95 % and a t-test over seeds."""
+
+    def show(metric: str) -> Show:
+        def shown(found: Found) -> str:
+            each = found.numbers[metric].each
+            test = stats.ttest_1samp(each, 0)
+            low, high = test.confidence_interval(0.95)
+            p = f"{test.pvalue:.1g}" if test.pvalue >= 0.0001 else "< 0.0001"
+            return f"{ours(metric)(found)} ({low:.1f} to {high:.1f}; p {p})"
+
+        return shown
+
+    columns = []
+    for n in range(1, participants):
+        one = f"{n}->{n + 1}"
+        columns += [Column(f"{one}: ours", show(one)), Column("paper", papers(one))]
     return table(experiment, ["data"], by_data(experiment), columns)
 
 
@@ -206,6 +230,40 @@ def graphs() -> str:
     return table("", ["budget"], lines, columns)
 
 
+def synergy() -> str:
+    """What training with one peer, and with both, is worth to the first participant."""
+    lines = [
+        Line([str(method), str(peers)], {"method": method, "peers": peers})
+        for method, peers in fields_of("dpfl-appendixa", "method", "peers")
+        if peers is not None
+    ]
+    columns = [Column("accuracy of P1", ours("P1")), Column("gain of P1", ours("gain of P1"))]
+    return table("dpfl-appendixa", ["method", "with"], lines, columns)
+
+
+COSTS = ("dpfl-figure8", "dpfl-figure9", "dpfl-figure10", "dpfl-figure11")
+ROUNDS, PEOPLE = 12, 20  # of DPFL at size cpu
+
+
+def costs() -> str:
+    """Models that one participant receives, by the stored graphs and by the formula's two terms.
+
+    The preparation receives everyone's model twice where a budget cuts it into batches, and once
+    where it does not. A round receives those of the initial graph.
+    """
+    heads = ("preparation, at most", "a round, on average", f"in all, T = {ROUNDS}")
+    rows = [["B_c", *heads, "T B_c + N", "everyone in every round, T N"]]
+    for (label, _), (name, most) in zip(
+        BUDGETS, zip(COSTS, (PEOPLE - 1, 4, 2, 1), strict=True), strict=True
+    ):
+        sparsity = numbers(name, {}).numbers["initial sparsity"].ours
+        peers = (1 - sparsity / 100) * PEOPLE - 1
+        first = (1 if label == "none" else 2) * (PEOPLE - 1)
+        found = (f"{first}", f"{peers:.1f}", f"{first + ROUNDS * peers:.0f}")
+        rows.append([f"{most}", *found, f"{ROUNDS * most + PEOPLE}", f"{ROUNDS * PEOPLE}"])
+    return markdown(rows)
+
+
 def permuted() -> str:
     """Links of the honest that go to participants with other labels."""
     lines = [
@@ -266,6 +324,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "fairsl-figure9": partial(levels, "fairsl-figure9"),
     "fairsl-table6": partial(forest_steps, "fairsl-table6", 4),
     "fairsl-figure10": partial(levels, "fairsl-figure10"),
+    "fairsl-table2": partial(network_steps, "fairsl-table2", 3),
+    "fairsl-table3": partial(network_steps, "fairsl-table3", 4),
     "fairsl-levels": network_levels,
     **CYCLE,
     "dpfl-table1": dpfl_accuracies,
@@ -278,6 +338,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     ),
     "dpfl-table5": partial_and_repeated,
     "dpfl-figure8": graphs,
+    "dpfl-costs": costs,
+    "dpfl-appendixa": synergy,
     "dpfl-figure3": permuted,
 }
 

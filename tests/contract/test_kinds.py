@@ -55,6 +55,9 @@ class Reading:
         self._section, self._seen, self._prefix = section, seen, prefix
 
     def __getattr__(self, key):
+        derived = getattr(type(self._section), key, None)
+        if isinstance(derived, property):
+            return derived.fget(self)
         value = getattr(self._section, key)
         if key == "agreed":  # everything, for a digest: whoever reads a key to use it names it
             return value

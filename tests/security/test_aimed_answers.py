@@ -134,11 +134,11 @@ def repeated(made_by, amplitude, *, pairs, trials=12):
     return right / trials, refused / (2 * pairs * trials)
 
 
-def test_a_small_aimed_part_that_is_repeated_tells_the_secret_all_the_same():
-    """NOT PROTECTED, and stated: most of its answers pass, and their effects add up."""
-    right, refused = repeated(Victim, 1.0, pairs=8)
-    assert right >= 0.8
-    assert refused <= 0.4
+def test_a_small_aimed_part_that_is_repeated_is_refused_beside_a_plain_function():
+    """Twelve pairs of size 0.3; beside models of real hospitals such parts pass (stated)."""
+    right, refused = repeated(Victim, 0.3, pairs=12)
+    assert refused >= 0.9
+    assert right <= 10 / 12
 
 
 def test_repeating_it_tells_nothing_where_roles_are_apart():

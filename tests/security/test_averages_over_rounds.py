@@ -17,6 +17,8 @@ from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.gossip.weighing import Row
 from securefair.data import load_heart
 from securefair.model.training import OptimizerConfig
+from securefair.protocol.codec import decode
+from securefair.protocol.messages import Ask
 from support.agreements import agree
 from support.simulated import lose, start_gossip
 
@@ -67,9 +69,10 @@ def history(rounds=ROUNDS, *, last=ROUNDS, **changes):
     """What receivers see in so many rounds, if they ask in the last ones only."""
     run = started(**changes)
 
-    def lost(sender, _, kind):
+    def lost(sender, _, data):
+        message = decode(data, sender=sender, limits=run.observer.agreement.limits)
         begun = run.hosts[sender].machine.memory.round
-        return kind == "sharerequest" and begun < rounds - last
+        return isinstance(message, Ask) and bool(message.senders) and begun < rounds - last
 
     lose(run, lost)
     people = list(run.hosts.values())
@@ -134,7 +137,7 @@ def test_a_round_that_is_taken_up_again_gives_a_second_sum_of_the_same_models():
         run = started(beta=0.0)  # everybody shares
         receiver, *_, late = run.hosts.values()
         if lost:
-            lose(run, lambda sender, _, kind, late=late: (sender, kind) == (late.name, "share"))
+            lose(run, lambda own, _, data, late=late: own == late.name and data.endswith(b"\xc3"))
         (_,) = run.rounds(1)
         notes = receiver.rounds[0]
         own = notes.mixed[0]

@@ -8,7 +8,6 @@ from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.observer import GossipObserver
 from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.observer import TransferObserver
-from securefair.protocol.codec import kind_of
 from securefair.sites.simulation.run import SimulatedRun
 from securefair.sites.simulation.town import Town
 from securefair.sites.site.notices import Kind, Notice, notice_frame
@@ -138,11 +137,11 @@ def run_of(participants, collaboration, *, algorithm="cycle", **town):
 
 
 def lose(run, lost):
-    """Let messages arrive as nothing; `lost` takes sender, receiver and type."""
+    """Let messages arrive as nothing; `lost` takes sender, receiver and the message's bytes."""
     carried = run.town.courier.send
 
     def send(sender, to, frame, sequence=0):
-        if frame[0] == Kind.MESSAGE and lost(sender, to, kind_of(frame[1:])):
+        if frame[0] == Kind.MESSAGE and lost(sender, to, frame[1:]):
             frame = notice_frame(Notice(0))
         carried(sender, to, frame, sequence)
 

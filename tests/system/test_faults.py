@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.host import DistillingHost
 from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.config import DisclosureSection
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.training import OptimizerConfig
-from securefair.protocol.jobs import Answered, AnswerQuery, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.jobs import AnswerAsk, Answered, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features
 from securefair.sites.couriers.memory import Faults, Link
 from support.agreements import agree
@@ -17,7 +17,7 @@ from support.simulated import run_of, start_run
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
 MODEL = ModelConfig(kind="linear", local_epochs=10)
-UNLIMITED = DisclosureLimits(fraction=None)
+UNLIMITED = DisclosureSection(fraction=None)
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ class TestParticipants:
         class Damaged(DistillingHost):
             def run(self, job):
                 result = super().run(job)
-                return Answered(damage(result.payload)) if isinstance(job, AnswerQuery) else result
+                return Answered(damage(result.payload)) if isinstance(job, AnswerAsk) else result
 
         agreed = collaboration_of(data)
         names = list(agreed.participants)

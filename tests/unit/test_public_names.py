@@ -7,29 +7,19 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import securefair
-import securefair.config
-import securefair.data
-import securefair.model
-import securefair.model.transfer
-import securefair.privacy
-import securefair.report
-import securefair.worth
 
-PACKAGES = (
-    securefair,
-    securefair.config,
-    securefair.data,
-    securefair.model,
-    securefair.model.transfer,
-    securefair.privacy,
-    securefair.report,
-    securefair.worth,
-)
+HERE = Path(securefair.__file__).parent
+PACKAGES = [
+    import_module(".".join(("securefair", *file.parent.relative_to(HERE).parts)))
+    for file in sorted(HERE.rglob("__init__.py"))
+    if "on_first_use(__name__)" in file.read_text("utf-8")
+]
 """Which load their names when they are first used."""
 
 each_package = pytest.mark.parametrize("package", PACKAGES, ids=lambda one: one.__name__)

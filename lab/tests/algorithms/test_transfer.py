@@ -85,7 +85,8 @@ def test_whom_one_asks_is_drawn_by_the_seed():
     assert asked_peers(names[:4], "h3", 8, seed=1) == ("h0", "h1", "h2")
 
 
-def test_a_teacher_that_does_not_answer_or_talks_nonsense(four):
+def test_a_teacher_that_does_not_answer_or_talks_nonsense(make_hospital):
+    four = [make_hospital(name, seed, train=40) for seed, name in enumerate("abcd")]
     own = own_fits(four, 1, 0)
     answers = {k: own[k].model.logits(four[0].train.features) for k in "bcd"}
     alone = combined(own["a"], {}, "mean", 1)

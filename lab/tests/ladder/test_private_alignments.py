@@ -8,7 +8,6 @@ from securefair.collaboration.controls import learners_of
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.distillation.private_alignments import private_alignments
 from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
 from securefair.config import demo_config, override
 from securefair.sites.simulation.starting import simulated
@@ -39,7 +38,7 @@ def test_alignments_are_what_the_reference_forms():
     data = load_participants(config, 0)
     agreed = CYCLE.agree(config, PublicFacts.of(data), seed=0)
     encrypted = simulated(CYCLE, config, agreed, data, seed=0)
-    terms = privacy_of(config)
+    terms = config.privacy
     teachers = private_teachers(
         data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden
     )

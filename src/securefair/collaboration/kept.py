@@ -11,8 +11,9 @@ from msgspec import structs
 
 from securefair.collaboration.kinds import wording_of
 from securefair.config import RunConfig
+from securefair.config.columns import ImageColumn
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
-from securefair.data.table import Image, class_names
+from securefair.data.table import class_names
 from securefair.model.stored import Function
 from securefair.prediction import (
     Calibration,
@@ -123,7 +124,7 @@ def _features(spec: TableSpec) -> list[str]:
     """Names; the many of an image in one."""
     names = []
     for column in spec.columns:
-        if isinstance(column, Image):
+        if isinstance(column, ImageColumn):
             names.append(
                 f"{column.features} of the image {column.name} by {column.architecture} "
                 f"(SHA-256 {column.sha256})"

@@ -52,6 +52,11 @@ class RoundEnd(Protocol):
         ...
 
     @property
+    def missed(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
     def lost(self) -> tuple[str, ...]:
         """Peers."""
         ...

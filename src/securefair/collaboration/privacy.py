@@ -13,7 +13,7 @@ from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
 
 if TYPE_CHECKING:
-    from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
+    from securefair.collaboration.private import PrivateTeacher
 
 SYSTEM, SEED = "operating system", "seed"
 SIMULATED = "A simulation: the noise came from the run's seed, and whoever knows it takes it off"
@@ -30,29 +30,6 @@ ONE_SEED = "The figures are of one seed: the fits of every other seed cost as mu
 RANGES = (
     "Value ranges were inferred from the participants' tables: write them from general knowledge"
 )
-
-
-def privacy_of(config: RunConfig) -> PrivacyTerms | None:
-    """What the private models of a configuration may cost; None where nothing is private."""
-    given = config.privacy
-    if given is None:
-        return None
-    from securefair.collaboration.private import PrivacyTerms  # trains, so it takes torch
-
-    required = None
-    if given.require_epsilon is not None and given.require_delta is not None:
-        required = (given.require_epsilon, given.require_delta)
-    return PrivacyTerms(
-        epsilon=given.epsilon,
-        delta=given.delta,
-        rows_per_patient=given.rows_per_patient,
-        by_column=given.patient_column is not None,
-        asked_epsilon=given.asked_epsilon,
-        require=required,
-        store=given.store,
-        total_epsilon=given.total_epsilon,
-        total_delta=given.total_delta,
-    )
 
 
 def gaps_of(config: RunConfig, decides: bool) -> list[str]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 import torch
 
 from securefair.config import defaults
+from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.building import ModelKind, build_model
@@ -50,53 +50,28 @@ from securefair.storage import Guarantee, Store
 CALIBRATION_SAMPLES = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrivacyTerms:
-    """What everybody's private models may cost, as a configuration says it.
+TRAINING = SgdSettings()
+"""Of models that are trained by DP-SGD."""
 
-    Attributes:
-        epsilon: of one private fit.
-        delta: of one private fit; None: `default_delta` of each hospital's number of patients.
-            At most 1 / patients, and so is that of all runs together.
-        rows_per_patient: see `PrivacyTarget`.
-        by_column: patients are named by a column, so that samples must say whose they are.
-        asked_epsilon: of all alignments that a hospital forms with its peers on its own patients,
-            on top of `epsilon` and at the same delta; None: alignments are not private.
-        require: (epsilon, delta) that a teacher must state to be asked; None: nothing.
-        store: of the budgets over all runs; None: a simulation, whose noise comes from its seed.
-        total_epsilon, total_delta: of all runs together, fits and alignments; None: those of one
-            fit and of one run's alignments.
-        settings: of models that are trained by DP-SGD.
-    """
 
-    epsilon: float
-    delta: float | None = None
-    rows_per_patient: int = 1
-    by_column: bool = False
-    asked_epsilon: float | None = None
-    require: tuple[float, float] | None = None
-    store: Path | None = None
-    total_epsilon: float | None = None
-    total_delta: float | None = None
-    settings: SgdSettings = field(default_factory=SgdSettings)
+def target_of(terms: PrivacySection, patients: int) -> PrivacyTarget:
+    """What one fit of a hospital with that many patients promises."""
+    return PrivacyTarget(
+        epsilon=terms.epsilon,
+        delta=default_delta(patients) if terms.delta is None else terms.delta,
+        rows_per_patient=terms.rows_per_patient,
+    )
 
-    def target(self, patients: int) -> PrivacyTarget:
-        """Of a hospital with that many patients."""
-        return PrivacyTarget(
-            epsilon=self.epsilon,
-            delta=default_delta(patients) if self.delta is None else self.delta,
-            rows_per_patient=self.rows_per_patient,
-        )
 
-    def limit(self, target: PrivacyTarget) -> Guarantee:
-        """Of all runs together, fits and alignments: one account of these patients."""
-        once = Guarantee(epsilon=target.epsilon, delta=target.delta)
-        if self.asked_epsilon is not None:
-            once = together(once, Guarantee(epsilon=self.asked_epsilon, delta=target.delta))
-        return Guarantee(
-            epsilon=once.epsilon if self.total_epsilon is None else self.total_epsilon,
-            delta=once.delta if self.total_delta is None else self.total_delta,
-        )
+def limit_of(terms: PrivacySection, target: PrivacyTarget) -> Guarantee:
+    """Of all runs together, fits and alignments: one account of these patients."""
+    once = Guarantee(epsilon=target.epsilon, delta=target.delta)
+    if terms.asked_epsilon is not None:
+        once = together(once, Guarantee(epsilon=terms.asked_epsilon, delta=target.delta))
+    return Guarantee(
+        epsilon=once.epsilon if terms.total_epsilon is None else terms.total_epsilon,
+        delta=once.delta if terms.total_delta is None else terms.total_delta,
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,7 +105,7 @@ def default_delta(patients: int) -> float:
 def private_teachers(
     data: Sequence[ParticipantData],
     kinds: Sequence[ModelKind],
-    terms: PrivacyTerms,
+    terms: PrivacySection,
     *,
     seed: int,
     hidden: int = defaults.HIDDEN,
@@ -174,7 +149,7 @@ class _Fitting:
         self,
         own: ParticipantData,
         kind: ModelKind,
-        terms: PrivacyTerms,
+        terms: PrivacySection,
         seed: int,
         hidden: int,
         network: str | None,
@@ -187,7 +162,7 @@ class _Fitting:
 
     def teacher(self, store: Store | None) -> PrivateTeacher:
         """Fit, or take what an earlier run has fitted and paid for."""
-        limit = self.terms.limit(self.target)
+        limit = limit_of(self.terms, self.target)
         guarantee = self._guarantee()
         noise = SystemNoise() if store is not None else self._simulated_noise()
         if store is None:
@@ -198,7 +173,7 @@ class _Fitting:
             account = PrivacyAccount(store, self.name, limit)
             # The same linear function serves every kind of model that can hold it.
             what = "linear" if self.convex else f"{self.kind} {self.hidden} {self.network} "
-            what += "" if self.convex else str(self.terms.settings)
+            what += "" if self.convex else str(TRAINING)
             reference = reference_of(self.samples, self.patients, self.target, what)
             kept = account.once(
                 reference, guarantee, lambda: msgspec.msgpack.encode(self._fitted(noise))
@@ -232,10 +207,8 @@ class _Fitting:
             fit = private_fit(self.samples, self.patients, self.target, noise)
             return [fit.linear.ravel().tolist(), fit.constant.tolist()]
         model = self._untrained()
-        training = PrivateTraining(
-            model, self.samples, self.patients, self.target, noise, self.terms.settings
-        )
-        training.advance(self.terms.settings.steps)
+        training = PrivateTraining(model, self.samples, self.patients, self.target, noise, TRAINING)
+        training.advance(TRAINING.steps)
         return [parameter.detach().ravel().tolist() for parameter in model.parameters()]
 
     def _model(self, parameters: Sequence[Sequence[float]]) -> Head:
@@ -262,7 +235,7 @@ class _Fitting:
         )
 
 
-def checked_target(own: ParticipantData, terms: PrivacyTerms) -> tuple[Patients, PrivacyTarget]:
+def checked_target(own: ParticipantData, terms: PrivacySection) -> tuple[Patients, PrivacyTarget]:
     """A hospital's patients, and what is promised to them.
 
     Raises:
@@ -271,12 +244,12 @@ def checked_target(own: ParticipantData, terms: PrivacyTerms) -> tuple[Patients,
     """
     check_named(own, terms)
     patients = Patients.of(own.train)
-    target = terms.target(patients.count)
+    target = target_of(terms, patients.count)
     try:
         target.check(patients.count)
     except ConfigError as error:
         raise error.about(own.name) from error
-    most, limit = 1 / patients.count, terms.limit(target)
+    most, limit = 1 / patients.count, limit_of(terms, target)
     if limit.delta > most:
         total = "total_delta" if terms.total_delta is not None else "delta"
         raise ConfigError(
@@ -288,13 +261,13 @@ def checked_target(own: ParticipantData, terms: PrivacyTerms) -> tuple[Patients,
     return patients, target
 
 
-def check_named(own: ParticipantData, terms: PrivacyTerms) -> None:
+def check_named(own: ParticipantData, terms: PrivacySection) -> None:
     """Refuse rows of unknown patients where a column should name them.
 
     Raises:
         DataError: nobody named them.
     """
-    if terms.by_column and own.train.patients is None:
+    if terms.patient_column is not None and own.train.patients is None:
         raise DataError(
             "nobody said which patient each row is about",
             where=own.name,

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
+    from securefair.config.columns import BinaryColumn as BinaryColumn
+    from securefair.config.columns import CategoricalColumn as CategoricalColumn
+    from securefair.config.columns import IgnoredColumn as IgnoredColumn
+    from securefair.config.columns import ImageColumn as ImageColumn
+    from securefair.config.columns import NumericColumn as NumericColumn
     from securefair.config.data import DataSection as DataSection
     from securefair.config.distillation import (
         DistillationSection as DistillationSection,
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
         EncryptionSection as EncryptionSection,
     )
     from securefair.config.gossip import GossipSection as GossipSection
+    from securefair.config.loading import checked_section as checked_section
     from securefair.config.loading import (
         checked_settings as checked_settings,
     )
@@ -91,21 +97,6 @@ if TYPE_CHECKING:
         TrainingSection as TrainingSection,
     )
     from securefair.config.transfer import TransferSection as TransferSection
-    from securefair.config.user_data import (
-        BinaryColumn as BinaryColumn,
-    )
-    from securefair.config.user_data import (
-        CategoricalColumn as CategoricalColumn,
-    )
-    from securefair.config.user_data import (
-        IgnoredColumn as IgnoredColumn,
-    )
-    from securefair.config.user_data import (
-        ImageColumn as ImageColumn,
-    )
-    from securefair.config.user_data import (
-        NumericColumn as NumericColumn,
-    )
     from securefair.config.user_data import (
         ParticipantSection as ParticipantSection,
     )

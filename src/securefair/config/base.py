@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
+
+from securefair.errors import ConfigError
 
 
 def _ratio(value: object) -> object:
@@ -45,11 +47,20 @@ def refuse_repeats(key: str, values: Sequence[object]) -> None:
 
 
 class Section(BaseModel):
-    """Settings shared by all sections."""
+    """Settings shared by all sections; what Python code gets wrong is a `ConfigError`."""
 
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_default=True
     )
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise _refusal(type(self).__name__, values.get("name"), error) from None
+
+    # What is made inside of another section is told by `loading`, with its place in the file.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     own_matter: ClassVar[frozenset[str]] = frozenset()
     """Keys that everyone decides alone, so that no agreement is about them."""
@@ -58,6 +69,19 @@ class Section(BaseModel):
         """What an agreement is about, as plain values: every key, given or not, in one order."""
         plain = self.model_dump(mode="json", exclude=set(self.own_matter))
         return {key: plain[key] for key in sorted(plain)}
+
+
+def _refusal(section: str, name: object, error: ValidationError) -> ConfigError:
+    """The first mistake, where somebody wrote a section in Python."""
+    first = error.errors()[0]
+    facts = first.get("ctx", {}) if first["type"] == "contradiction" else {}
+    key = facts.get("key") or ".".join(map(str, first["loc"]))
+    return ConfigError(
+        first["msg"],
+        where=", ".join(str(part) for part in (name, key or section) if part),
+        found=facts.get("found", first["input"]),
+        expected=facts.get("expected"),
+    )
 
 
 def has_default(section: Section, key: str) -> bool:

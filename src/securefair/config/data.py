@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction
+from securefair.config.columns import FilePath
 from securefair.config.partition import Partition
-from securefair.config.user_data import FilePath
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
 CODE_SOURCES = ("python", "flamby")  # data that a user's own code loads

@@ -79,6 +79,13 @@ class PrivacySection(Section):
         "alignments",
     )
 
+    @property
+    def required(self) -> tuple[float, float] | None:
+        """(epsilon, delta) that a teacher must state to be asked; None: nothing."""
+        if self.require_epsilon is None or self.require_delta is None:
+            return None
+        return self.require_epsilon, self.require_delta
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         for key in ("total_epsilon", "total_delta"):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from securefair.data.arrays import (
         samples_of as samples_of,
     )
+    from securefair.data.cache import cached_array as cached_array
+    from securefair.data.cache import content_key as content_key
     from securefair.data.conversion import make_samples as make_samples
     from securefair.data.dataset import ParticipantData as ParticipantData
     from securefair.data.dataset import Samples as Samples
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from securefair.data.heart import (
         HOSPITALS as HOSPITALS,
     )
+    from securefair.data.heart import heart_rows as heart_rows
     from securefair.data.heart import (
         load_heart as load_heart,
     )
@@ -69,16 +72,9 @@ if TYPE_CHECKING:
     from securefair.data.rows import Table as Table
     from securefair.data.rows import read_rows as read_rows
     from securefair.data.split import hold_out as hold_out
+    from securefair.data.split import participant_rng as participant_rng
+    from securefair.data.split import stratified_rows as stratified_rows
     from securefair.data.split import stratified_split as stratified_split
-    from securefair.data.table import (
-        Binary as Binary,
-    )
-    from securefair.data.table import (
-        Categorical as Categorical,
-    )
-    from securefair.data.table import (
-        Numeric as Numeric,
-    )
     from securefair.data.table import (
         TableSpec as TableSpec,
     )

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import numpy as np
 
+from securefair.config.columns import code
 from securefair.data.cells import Table
 from securefair.data.quality import Finding
 from securefair.data.shape import MAX_LEVELS, Shape
-from securefair.data.table import code
 
 UNIT_RATIO = 2.0
 """Medians of a measurement at two hospitals differ less, unless their units do."""

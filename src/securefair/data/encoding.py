@@ -13,21 +13,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config.columns import (
+    BinaryColumn,
+    CategoricalColumn,
+    ColumnRule,
+    ImageColumn,
+    NumericColumn,
+    code,
+)
 from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import Features, Samples
-from securefair.data.table import (
-    Binary,
-    Categorical,
-    Image,
-    Numeric,
-    Rule,
-    TableSpec,
-    code,
-    feature_names,
-)
+from securefair.data.table import TableSpec, feature_names
 from securefair.errors import ConfigError, DataError
 
-Extract = Callable[[Image, Sequence[tuple[Path, str]]], Features]
+Extract = Callable[[ImageColumn, Sequence[tuple[Path, str]]], Features]
 """Files of images, each with its place in a table for messages, -> features (K, d) by a rule."""
 
 
@@ -180,7 +179,7 @@ def _check_columns(table: Table, names: Sequence[str]) -> None:
 
 def _by_text(
     table: Table,
-    rule: Rule,
+    rule: ColumnRule,
     spec: TableSpec,
     usual: NDArray[np.float64] | None,
     extract: Extract | None,
@@ -190,14 +189,14 @@ def _by_text(
     codes = {*spec.missing, *rule.missing}
     absent = (
         column.among(codes)  # -999 is -999.0
-        if isinstance(rule, Numeric)
+        if isinstance(rule, NumericColumn)
         else np.array([text in codes for text in column.texts], dtype=bool)
     )
     unknown = np.zeros(len(absent), dtype=bool)
     match rule:
-        case Numeric():
+        case NumericColumn():
             values = _measured(table, rule, absent)
-        case Image():
+        case ImageColumn():
             values = _seen(table, rule, absent, extract)
         case _:
             values, unknown = _chosen(table, rule, absent, joined=spec.spellings == "joined")
@@ -222,18 +221,18 @@ def _by_text(
     return values, filled
 
 
-def _levels(rule: Rule) -> tuple[str, ...]:
+def _levels(rule: ColumnRule) -> tuple[str, ...]:
     match rule:
-        case Binary():
+        case BinaryColumn():
             return (rule.no, rule.yes)
-        case Categorical():
+        case CategoricalColumn():
             return rule.levels
     return ()
 
 
 def _refuse(
     table: Table,
-    rule: Rule,
+    rule: ColumnRule,
     absent: NDArray[np.bool_],
     unknown: NDArray[np.bool_],
 ) -> None:
@@ -255,7 +254,7 @@ def _refuse(
         )
 
 
-def _measured(table: Table, rule: Numeric, absent: NDArray[np.bool_]) -> Features:
+def _measured(table: Table, rule: NumericColumn, absent: NDArray[np.bool_]) -> Features:
     """(K, 1) scaled to the range of the rule; 0 where missing."""
     column = table.columns[rule.name]
     numbers = column.measured
@@ -273,7 +272,7 @@ def _measured(table: Table, rule: Numeric, absent: NDArray[np.bool_]) -> Feature
 
 
 def _chosen(
-    table: Table, rule: Binary | Categorical, absent: NDArray[np.bool_], *, joined: bool
+    table: Table, rule: BinaryColumn | CategoricalColumn, absent: NDArray[np.bool_], *, joined: bool
 ) -> tuple[Features, NDArray[np.bool_]]:
     """(K, width) of levels, 0 where missing or unknown; and which are unknown, (K,)."""
     levels = _levels(rule)
@@ -283,7 +282,7 @@ def _chosen(
     unknown = (found < 0) & ~absent
     values: Features = (
         np.array([-1.0, 1.0])[found][:, None]
-        if isinstance(rule, Binary)
+        if isinstance(rule, BinaryColumn)
         else np.eye(len(levels))[found]
     )
     values[absent | unknown] = 0.0
@@ -291,7 +290,7 @@ def _chosen(
 
 
 def _seen(
-    table: Table, rule: Image, absent: NDArray[np.bool_], extract: Extract | None
+    table: Table, rule: ImageColumn, absent: NDArray[np.bool_], extract: Extract | None
 ) -> Features:
     """(K, d) of images; 0 where missing."""
     if extract is None:

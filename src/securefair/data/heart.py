@@ -9,42 +9,37 @@ from functools import cache
 from importlib.resources import files
 
 from securefair.config import defaults
+from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data.dataset import ParticipantData
 from securefair.data.encoding import encode
 from securefair.data.rows import Row, parse_rows
 from securefair.data.split import hold_out
-from securefair.data.table import (
-    Binary,
-    Categorical,
-    Numeric,
-    TableSpec,
-    Target,
-)
+from securefair.data.table import TableSpec, Target
 
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 
 HEART_SPEC = TableSpec(
     columns=(
         # Adults of any age.
-        Numeric(name="age", low=20, high=90),
-        Binary(name="sex", no="0", yes="1"),
-        Categorical(name="cp", levels=("1", "2", "3", "4")),
+        NumericColumn(name="age", low=20, high=90),
+        BinaryColumn(name="sex", no="0", yes="1"),
+        CategoricalColumn(name="cp", levels=("1", "2", "3", "4")),
         # From hypotension (below 90 mmHg) to hypertensive crisis (180 mmHg and above).
-        Numeric(name="trestbps", low=80, high=200, optional=True),
+        NumericColumn(name="trestbps", low=80, high=200, optional=True),
         # Desirable is below 200 mg/dl, high from 240; above 400 mostly familial disease.
-        Numeric(name="chol", low=100, high=400, optional=True),
-        Binary(name="fbs", no="0", yes="1", optional=True),
-        Categorical(name="restecg", levels=("0", "1", "2"), optional=True),
+        NumericColumn(name="chol", low=100, high=400, optional=True),
+        BinaryColumn(name="fbs", no="0", yes="1", optional=True),
+        CategoricalColumn(name="restecg", levels=("0", "1", "2"), optional=True),
         # From a resting pulse to 220, the rule of thumb's limit (220 minus the age in years).
-        Numeric(name="thalach", low=60, high=220, optional=True),
-        Binary(name="exang", no="0", yes="1", optional=True),
+        NumericColumn(name="thalach", low=60, high=220, optional=True),
+        BinaryColumn(name="exang", no="0", yes="1", optional=True),
         # 1 mm of ST depression is a positive exercise test, 2 mm strongly so; less than none is
         # elevation, which the column's definition does not mean.
-        Numeric(name="oldpeak", low=0, high=4, optional=True),
-        Categorical(name="slope", levels=("1", "2", "3"), optional=True),
+        NumericColumn(name="oldpeak", low=0, high=4, optional=True),
+        CategoricalColumn(name="slope", levels=("1", "2", "3"), optional=True),
         # Three major coronary vessels, by definition.
-        Numeric(name="ca", low=0, high=3, optional=True),
-        Categorical(name="thal", levels=("3", "6", "7"), optional=True),
+        NumericColumn(name="ca", low=0, high=3, optional=True),
+        CategoricalColumn(name="thal", levels=("3", "6", "7"), optional=True),
     ),
     # UCI: 0 is no vessel narrowed by more than half, 1 to 4 are disease.
     target=Target(name="num", groups=(("0",), ("1", "2", "3", "4"))),

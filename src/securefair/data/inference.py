@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.config.columns import (
+    BinaryColumn,
+    CategoricalColumn,
+    ColumnRule,
+    NumericColumn,
+    code,
+)
 from securefair.data.proposal import ColumnProposal, Proposal, check_classes, number
 from securefair.data.shape import MAX_LEVELS
-from securefair.data.table import Binary, Categorical, Numeric, Rule, TableSpec, Target, code
+from securefair.data.table import TableSpec, Target
 from securefair.data.unlike import check_shared, mixed
 from securefair.errors import ConfigError, DataError
 
@@ -27,7 +34,7 @@ class InferredTable:
 
 
 def infer_table(
-    proposals: Mapping[str, Proposal], *, joined: bool = False, given: Sequence[Rule] = ()
+    proposals: Mapping[str, Proposal], *, joined: bool = False, given: Sequence[ColumnRule] = ()
 ) -> InferredTable:
     """Rules for everyone, of what everyone proposes.
 
@@ -48,7 +55,7 @@ def infer_table(
     """
     label = _label(proposals)
     common, unused = _common(proposals)
-    columns: list[Rule] = []
+    columns: list[ColumnRule] = []
     for parts in common:
         name = parts[0].name
         if name == label or name in {rule.name for rule in given}:
@@ -109,7 +116,7 @@ def infer_classes(
 
 def rule_of(
     parts: Sequence[ColumnProposal], sites: Sequence[str], *, joined: bool = False
-) -> Numeric | Binary | Categorical | str:
+) -> NumericColumn | BinaryColumn | CategoricalColumn | str:
     """The rule that covers what each participant says of a column, or why there is none.
 
     Args:
@@ -171,7 +178,7 @@ def _common(
 
 def _column(
     parts: Sequence[ColumnProposal], filled: Sequence[ColumnProposal], *, joined: bool
-) -> Numeric | Binary | Categorical | str:
+) -> NumericColumn | BinaryColumn | CategoricalColumn | str:
     name, optional = parts[0].name, any(part.optional for part in parts)
     missing = tuple(sorted({one for part in parts for one in part.missing}))
     apart = {part.tells_rows_apart for part in filled} - {None} == {True}
@@ -183,13 +190,15 @@ def _column(
         rare = any(part.rare for part in parts)
         return "only one value is shared by enough patients" if rare else "always the same"
     if len(levels) == 2 and not measured:
-        return Binary(name=name, no=levels[0], yes=levels[1], optional=optional, missing=missing)
+        return BinaryColumn(
+            name=name, no=levels[0], yes=levels[1], optional=optional, missing=missing
+        )
     if len(lows) == len(filled):
         if apart:
             return "whole numbers that never repeat, as identifiers do"
         if min(lows) == max(highs):
             return "always the same"
-        return Numeric(
+        return NumericColumn(
             name=name, low=min(lows), high=max(highs), optional=optional, missing=missing
         )
     if any(part.measured and (part.rare or not part.levels) for part in filled):
@@ -198,7 +207,7 @@ def _column(
         return f"more than {MAX_LEVELS} different texts"
     if apart:
         return "texts that hardly repeat, as names do"
-    return Categorical(name=name, levels=tuple(levels), optional=optional, missing=missing)
+    return CategoricalColumn(name=name, levels=tuple(levels), optional=optional, missing=missing)
 
 
 def _names_sites(parts: Sequence[ColumnProposal]) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from securefair.config import defaults
+from securefair.config.columns import code
 from securefair.data.cells import Column, Row, table_of
 from securefair.data.identifying import (
     are_dates,
@@ -24,7 +25,6 @@ from securefair.data.identifying import (
     tell_texts_apart,
 )
 from securefair.data.shape import MAX_LEVELS, Shape, shape_of
-from securefair.data.table import code
 from securefair.errors import ConfigError, DataError
 
 AT_LEAST = 5

@@ -5,7 +5,7 @@ Everything here is computed from one table alone. `between` compares what severa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config.columns import code
 from securefair.data.cells import Column, Note, Table
 from securefair.data.identifying import are_dates, are_persons, heading_identifies
 from securefair.data.shape import MAX_LEVELS, Shape
-from securefair.data.table import code
 from securefair.errors import SecureFairError
 
 Array = NDArray[np.float64]
@@ -43,6 +43,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         message: what was found, and what was made of it.
         remedy: what to do.
         severity: "warning", or "refusal" where a run would not start.
+        values: texts of the table that it is about, as they stand there.
     """
 
     site: str
@@ -52,6 +53,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     remedy: str
     severity: Literal["warning", "refusal"] = "warning"
+    values: tuple[str, ...] = ()
 
 
 def site_findings(
@@ -107,9 +109,18 @@ def _of_column(
 ) -> Iterator[Finding]:
     """Sentinels, outliers, limits, stray texts, dates, identifiers, constants."""
 
-    def finding(kind: str, message: str, remedy: str, row: int | None = None) -> Finding:
-        line = None if row is None else table.line_of(row)
-        return Finding(site=site, column=name, line=line, kind=kind, message=message, remedy=remedy)
+    def finding(
+        kind: str, message: str, remedy: str, row: int | None = None, values: Sequence[str] = ()
+    ) -> Finding:
+        return Finding(
+            site=site,
+            column=name,
+            line=None if row is None else table.line_of(row),
+            kind=kind,
+            message=message,
+            remedy=remedy,
+            values=tuple(values),
+        )
 
     if not shape.present:
         yield finding("empty_column", "there is no value", "Leave the column out")
@@ -127,6 +138,7 @@ def _of_column(
             "date",
             f'the values are dates, such as "{texts[0]}"; the column is no feature',
             "Give a time span instead, such as an age or days since admission",
+            values=texts[:1],
         )
         return
     if are_persons(texts):
@@ -141,6 +153,7 @@ def _of_column(
             "constant_column",
             f'every patient has the same value, "{texts[0]}"',
             "It tells nothing here; keep it only if it differs elsewhere",
+            values=texts[:1],
         )
     for value, count in shape.sentinels.items():
         at = column.texts.index(value)
@@ -150,6 +163,7 @@ def _of_column(
             "for a missing value",
             f'Say missing = ["{value}"] for this column, or correct the table',
             column.first(np.arange(column.different) == at),
+            [value],
         )
     for at in shape.outliers[:3]:
         yield finding(
@@ -158,22 +172,27 @@ def _of_column(
             "a range that is inferred does not follow it, and the value is clipped",
             "Correct it if it is a slip, or write the range yourself",
             column.first(np.arange(column.different) == at),
+            [column.texts[at]],
         )
     if shape.limits.any():
         row = column.first(shape.limits)
+        text = column.texts[int(column.codes[row])]
         yield finding(
             "censored",
-            f'"{column.texts[int(column.codes[row])]}" is a limit; it counts as the limit itself',
+            f'"{text}" is a limit; it counts as the limit itself',
             "Nothing to do, or write what your laboratory recommends instead",
             row,
+            [text],
         )
     if shape.stray.any():
         row = column.first(shape.stray)
+        text = column.texts[int(column.codes[row])]
         yield finding(
             "not_a_number",
-            f'"{column.texts[int(column.codes[row])]}" stands among numbers',
+            f'"{text}" stands among numbers',
             "Correct it, or add it to the codes of missing values",
             row,
+            [text],
         )
 
 

@@ -8,118 +8,28 @@ enter, so nobody's data leak through the preprocessing and all participants get 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-import msgspec
+from pydantic import Field, model_validator
 
 from securefair.config import defaults
+from securefair.config.base import Section
+from securefair.config.columns import CategoricalColumn, ColumnRule, ImageColumn, code
 from securefair.errors import ConfigError
 
-"""The codes of a missing value where nobody says otherwise."""
+Codes = Annotated[tuple[str, ...], Field(strict=False)]
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all columns have in common.
-
-    Args:
-        name: of the column in the table.
-        optional: missing values are allowed; adds a feature `name?` that is 1 where the value is
-            missing and 0 elsewhere. Without it a missing value is an error.
-        missing: codes of a missing value in this column only, such as "-999".
-    """
-
-    name: str
-    optional: bool = False
-    missing: tuple[str, ...] = ()
-
-
-class Numeric(Column, frozen=True, kw_only=True, tag_field="kind", tag="numeric"):
-    """A measurement: [low, high] becomes [-1, 1], values beyond are clipped; missing is 0.
-
-    A value below or above a limit, such as "<5", counts as the limit.
-
-    Args:
-        low, high: fixed range in the column's unit, from general knowledge of the quantity.
-    """
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ConfigError(
-                "not a range",
-                where=f"column {self.name}",
-                found=f"{self.low} to {self.high}",
-                expected="finite low < high",
-            )
-
-
-class Binary(Column, frozen=True, kw_only=True, tag_field="kind", tag="binary"):
-    """Yes or no in a single feature: `no` becomes -1, `yes` 1; missing is 0."""
-
-    no: str = defaults.NO
-    yes: str = defaults.YES
-
-    def __post_init__(self) -> None:
-        _check_codes((self.no, self.yes), self.name)
-
-
-class Categorical(Column, frozen=True, kw_only=True, tag_field="kind", tag="categorical"):
-    """One feature `name=level` for each level: 1 for the patient's, 0 for others and missing."""
-
-    levels: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        _check_codes(self.levels, self.name)
-
-
-class Image(Column, frozen=True, kw_only=True, tag_field="kind", tag="image"):
-    """Paths of image files, relative to the table's folder: the features of a frozen network.
-
-    Everything that decides them is here, and the weights by their hash: who has other weights has
-    other rules. A missing image is an error in training.
-
-    Args:
-        architecture: a classifier of torchvision, such as "resnet18", without its last layer.
-        sha256: of the file of its weights, 64 hexadecimal digits.
-        features: how many, d: as many as the network has, or fewer, the directions in which its
-            own last layer weighs them most.
-        side: pixels a side that the middle square of an image is scaled to.
-        mean, deviation: of the colours, with which the network was trained.
-        limit: becomes 1; features beyond it are cut off.
-    """
-
-    architecture: str
-    sha256: str
-    features: int
-    side: int = defaults.IMAGE_SIDE
-    mean: tuple[float, float, float] = defaults.IMAGE_MEAN
-    deviation: tuple[float, float, float] = defaults.IMAGE_DEVIATION
-    limit: float = defaults.IMAGE_LIMIT
-
-    def __post_init__(self) -> None:
-        fine = self.features > 0 and self.side >= 16 and 0 < self.limit < math.inf
-        if self.optional or not fine or min(self.deviation) <= 0:
-            raise ConfigError(
-                "no rules for images",
-                where=f"column {self.name}",
-                found=f"features {self.features}, side {self.side}, limit {self.limit}, "
-                f"deviation {self.deviation}",
-                expected="features, limit and deviation above 0, a side of 16 or more, and an "
-                "image of every patient",
-            )
-
-
-class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Target(Section):
     """The column to predict: the i-th group of codes is class i."""
 
     name: str
-    groups: tuple[tuple[str, ...], ...]
+    groups: Annotated[tuple[Codes, ...], Field(strict=False)]
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
+        """Refuse codes that are not there or do not differ."""
+        del context
         _check_codes([code for group in self.groups for code in group], self.name)
         if len(self.groups) < 2 or not all(self.groups):
             raise ConfigError(
@@ -129,11 +39,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
 
 
-Rule = Numeric | Binary | Categorical | Image
-"""How one column becomes features."""
-
-
-class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TableSpec(Section):
     """The public rules that turn a table into features and labels.
 
     Every feature lies in [-1, 1]. Features come in the order of the columns, a column's
@@ -149,12 +55,24 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ConfigError: no columns, two of one name, or the target among them.
     """
 
-    columns: tuple[Rule, ...]
+    columns: Annotated[
+        tuple[Annotated[ColumnRule, Field(discriminator="kind")], ...], Field(strict=False)
+    ]
     target: Target
-    missing: tuple[str, ...] = defaults.MISSING
+    missing: Codes = defaults.MISSING
     spellings: Literal["exact", "joined"] = defaults.SPELLINGS
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="before")
+    @classmethod
+    def _earlier(cls, table: object) -> object:
+        """Records of earlier versions say of images, too, that none may be missing."""
+        if not isinstance(table, dict) or not isinstance(table.get("columns"), list):
+            return table
+        return table | {"columns": [_of_image(one) for one in table["columns"]]}
+
+    def model_post_init(self, context: object, /) -> None:
+        """Refuse columns that are not there, or not once, or the target."""
+        del context
         names = [column.name for column in self.columns]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if not names or repeated or self.target.name in names:
@@ -165,9 +83,9 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             )
 
     @property
-    def images(self) -> tuple[Image, ...]:
+    def images(self) -> tuple[ImageColumn, ...]:
         """The columns that name images."""
-        return tuple(column for column in self.columns if isinstance(column, Image))
+        return tuple(column for column in self.columns if isinstance(column, ImageColumn))
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -175,12 +93,12 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return tuple(name for column in self.columns for name in feature_names(column))
 
 
-def feature_names(column: Rule) -> list[str]:
+def feature_names(column: ColumnRule) -> list[str]:
     """The features that one column becomes, in order."""
     match column:
-        case Categorical():
+        case CategoricalColumn():
             names = [f"{column.name}={level}" for level in column.levels]
-        case Image():
+        case ImageColumn():
             names = [f"{column.name}#{at}" for at in range(1, column.features + 1)]
         case _:
             names = [column.name]
@@ -194,21 +112,10 @@ def class_names(spec: TableSpec | None, classes: int) -> list[str]:
     return [" or ".join(codes) for codes in spec.target.groups]
 
 
-def code(text: str, *, joined: bool = False) -> str:
-    """One spelling for a code: "3", "3.0" and "03" are the same, "0.5" and ".50" as well; what is
-    no finite number is left alone.
-
-    Args:
-        text: as it stands in a table.
-        joined: take "Yes", "YES" and " yes " for one as well.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        return " ".join(text.casefold().split()) if joined else text
-    if not math.isfinite(value):
-        return " ".join(text.casefold().split()) if joined else text
-    return str(int(value)) if value.is_integer() else repr(value)
+def _of_image(column: object) -> object:
+    if isinstance(column, dict) and column.get("kind") == "image":
+        return {key: value for key, value in column.items() if key not in ("optional", "missing")}
+    return column
 
 
 def _check_codes(codes: Sequence[str], name: str) -> None:

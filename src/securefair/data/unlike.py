@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from securefair.config.columns import code
 from securefair.data.proposal import ColumnProposal, number
-from securefair.data.table import code
 from securefair.errors import DataError
 
 

@@ -9,3 +9,15 @@
 
 The participants of a collaboration use the same two classes, message by message.
 """
+
+from typing import TYPE_CHECKING
+
+from securefair.errors import on_first_use
+
+if TYPE_CHECKING:
+    from securefair.exchange.compile import CompiledNetwork as CompiledNetwork
+    from securefair.exchange.compile import bounded_logits as bounded_logits
+    from securefair.exchange.compile import bounds_for as bounds_for
+    from securefair.exchange.compile import compiled_network as compiled_network
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

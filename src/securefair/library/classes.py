@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from securefair.config.columns import code
 from securefair.data import ParticipantData, Samples, arrays_of
 from securefair.data.class_names import named_classes
-from securefair.data.table import code
 from securefair.errors import ConfigError
 from securefair.user.data_sets import are_two_data_sets
 

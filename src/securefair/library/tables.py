@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from securefair.config import RunConfig
 from securefair.data import (
     ParticipantData,
     Table,
     TableSpec,
+    Target,
     encode,
     hold_out,
     infer_table,
@@ -71,8 +70,8 @@ def participants_of_tables(
         known = {one.column for one in found}
         found += [_unused(name, why) for name, why in inferred.unused.items() if name not in known]
     groups = spec.target.groups
-    target = replace(spec.target, groups=tuple(groups[at] for at in order_with(positive, groups)))
-    spec = replace(spec, target=target)
+    ordered = tuple(groups[at] for at in order_with(positive, groups))
+    spec = spec.model_copy(update={"target": Target(name=spec.target.name, groups=ordered)})
     everyone = []
     for name, tables in parts.items():
         with about(name):

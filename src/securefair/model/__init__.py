@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
+    from securefair.model.architectures import architecture as architecture
+    from securefair.model.balance import balanced_by_weights as balanced_by_weights
+    from securefair.model.batches import Batches as Batches
+    from securefair.model.batches import StackedSamples as StackedSamples
+    from securefair.model.batches import draw_batches as draw_batches
+    from securefair.model.extractor import efficientnet_lite0 as efficientnet_lite0
     from securefair.model.folded import (
         FoldedNetwork as FoldedNetwork,
     )
@@ -37,6 +43,11 @@ if TYPE_CHECKING:
         build_head as build_head,
     )
     from securefair.model.linear_maps import DenseMap as DenseMap
+    from securefair.model.linear_maps import Shape as Shape
+    from securefair.model.losses import approximate_kl as approximate_kl
+    from securefair.model.plausibility import Clip as Clip
+    from securefair.model.prevalence import Prevalence as Prevalence
+    from securefair.model.prevalence import own_prevalence as own_prevalence
     from securefair.model.projection import (
         block_signs as block_signs,
     )
@@ -49,6 +60,7 @@ if TYPE_CHECKING:
     from securefair.model.projection import (
         student_basis as student_basis,
     )
+    from securefair.model.quadratic import Quadratic as Quadratic
     from securefair.model.quantize import (
         LayerNorms as LayerNorms,
     )
@@ -58,6 +70,7 @@ if TYPE_CHECKING:
     from securefair.model.quantize import (
         QuantizedNetwork as QuantizedNetwork,
     )
+    from securefair.model.quantize import quantize_at as quantize_at
     from securefair.model.quantize import (
         rounding_report as rounding_report,
     )
@@ -71,6 +84,18 @@ if TYPE_CHECKING:
         reconstruct as reconstruct,
     )
     from securefair.model.seeds import derived_seed as derived_seed
+    from securefair.model.stacked import Slot as Slot
+    from securefair.model.stacked import Stacked as Stacked
+    from securefair.model.stacked_training import Distillation as Distillation
+    from securefair.model.stacked_training import Proximal as Proximal
+    from securefair.model.stacked_training import TrainStates as TrainStates
+    from securefair.model.stacked_training import all_logits as all_logits
+    from securefair.model.stacked_training import loss_gradients as loss_gradients
+    from securefair.model.stacked_training import mean_losses as mean_losses
+    from securefair.model.stacked_training import sgd_step as sgd_step
+    from securefair.model.stacked_training import train as train
+    from securefair.model.stored import Function as Function
+    from securefair.model.stored import NamedNetwork as NamedNetwork
     from securefair.model.training import (
         Evaluation as Evaluation,
     )
@@ -95,6 +120,8 @@ if TYPE_CHECKING:
     from securefair.model.training import (
         train_epochs as train_epochs,
     )
+    from securefair.model.training import training_loss as training_loss
+    from securefair.model.training import weighed_cross_entropy as weighed_cross_entropy
 
 
 # Only training needs torch.

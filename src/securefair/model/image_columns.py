@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -22,10 +21,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from torch import Tensor, nn
 
+from securefair.config.columns import ImageColumn
 from securefair.data.cache import cached_array, content_key
 from securefair.data.dataset import Features
 from securefair.data.images.files import check_image, read_image
-from securefair.data.table import Image
 from securefair.data.torchvision_import import import_torchvision
 from securefair.errors import DataError, ModelError
 from securefair.model.extractor import FrozenExtractor, efficientnet_lite0, leading_directions
@@ -38,7 +37,7 @@ BATCH = 32
 LITE0 = "efficientnet_lite0"
 """The one architecture that is not torchvision's; its weights come with the extra `vision`."""
 
-_LAST: dict[Image, FrozenExtractor] = {}
+_LAST: dict[ImageColumn, FrozenExtractor] = {}
 """The one that was built last: it takes seconds, and all tables of a run share one."""
 
 
@@ -55,7 +54,7 @@ class ImageColumns:
     weights: Mapping[str, Path]
     cache: Path | None = None
 
-    def __call__(self, rule: Image, images: Sequence[tuple[Path, str]]) -> Features:
+    def __call__(self, rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> Features:
         """Features (K, d) in [-1, 1] of image files, each with its place for messages.
 
         Raises:
@@ -70,7 +69,7 @@ class ImageColumns:
         ]
         return np.concatenate([np.zeros((0, rule.features)), *blocks])
 
-    def extractor(self, rule: Image) -> FrozenExtractor:
+    def extractor(self, rule: ImageColumn) -> FrozenExtractor:
         """The network of a rule, with its weights.
 
         Raises:
@@ -88,7 +87,7 @@ class ImageColumns:
         return _LAST[rule]
 
     def _block(
-        self, extractor: FrozenExtractor, rule: Image, images: Sequence[tuple[Path, str]]
+        self, extractor: FrozenExtractor, rule: ImageColumn, images: Sequence[tuple[Path, str]]
     ) -> Features:
         def compute() -> NDArray[np.float64]:
             batches = [images[at : at + BATCH] for at in range(0, len(images), BATCH)]
@@ -111,7 +110,7 @@ class ImageColumns:
         return cached_array(self.cache, extractor.name, key, compute)
 
 
-def headers_only(rule: Image, images: Sequence[tuple[Path, str]]) -> Features:
+def headers_only(rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> Features:
     """Zeros (K, d) in the place of features: sees that every image is there, and is one.
 
     Raises:
@@ -132,7 +131,7 @@ def weights_digest(path: Path) -> str:
     return hashlib.sha256(_content(path)).hexdigest()
 
 
-def torchvision_extractor(rule: Image, weights: bytes) -> FrozenExtractor:
+def torchvision_extractor(rule: ImageColumn, weights: bytes) -> FrozenExtractor:
     """A classifier of torchvision without its last layer.
 
     Args:
@@ -172,7 +171,7 @@ def torchvision_extractor(rule: Image, weights: bytes) -> FrozenExtractor:
                 + most.format(0 if classifier is None else min(classifier.shape)),
             )
         directions = leading_directions(classifier, rule.features)
-    facts = msgspec.json.encode(msgspec.structs.replace(rule, name="", missing=())).decode()
+    facts = rule.model_dump_json(exclude={"name", "weights"})
     body = _Normalised(network, rule, directions).requires_grad_(False).eval()
     return FrozenExtractor(
         name=f"{rule.architecture}-{rule.features}",
@@ -186,7 +185,7 @@ def torchvision_extractor(rule: Image, weights: bytes) -> FrozenExtractor:
 class _Normalised(nn.Module):
     """Bytes -> normalised colours -> features, scaled to [-1, 1] or nearly."""
 
-    def __init__(self, network: nn.Module, rule: Image, directions: Tensor | None) -> None:
+    def __init__(self, network: nn.Module, rule: ImageColumn, directions: Tensor | None) -> None:
         super().__init__()
         self.network, self.directions, self.limit = network, directions, rule.limit
         self.mean = torch.tensor(rule.mean)[:, None, None]
@@ -219,7 +218,7 @@ def _last_layer(network: nn.Module, architecture: str) -> str:
     return names[-1]
 
 
-def _load(network: nn.Module, state: dict[str, Tensor], rule: Image) -> None:
+def _load(network: nn.Module, state: dict[str, Tensor], rule: ImageColumn) -> None:
     wrong = [name for name, values in state.items() if not torch.isfinite(values).all()]
     expected = network.state_dict()
     odd = sorted(set(expected) ^ set(state))
@@ -240,7 +239,7 @@ def _load(network: nn.Module, state: dict[str, Tensor], rule: Image) -> None:
     network.load_state_dict(floats, assign=True)
 
 
-def _checked_weights(rule: Image, path: Path | None) -> bytes:
+def _checked_weights(rule: ImageColumn, path: Path | None) -> bytes:
     """The file of the weights that everybody agreed on, and no other."""
     if path is None:
         raise ModelError(

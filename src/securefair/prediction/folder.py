@@ -20,7 +20,7 @@ from securefair.errors import DataError, SecureFairError
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.hospital_model import HospitalModel
-from securefair.prediction.record import FORMAT, ModelRecord
+from securefair.prediction.record import FORMAT, ModelRecord, plain_section, read_section
 from securefair.storage.files import PRIVATE_FOLDER, write_private
 
 T = TypeVar("T")
@@ -144,7 +144,7 @@ def _read(path: Path) -> bytes:
 
 def _decoded(data: bytes, kind: type[T], path: Path) -> T:
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=kind, dec_hook=read_section)
     except (msgspec.MsgspecError, SecureFairError) as error:
         raise DataError(
             "this is not the record it should be", where=str(path), found=str(error)
@@ -152,7 +152,8 @@ def _decoded(data: bytes, kind: type[T], path: Path) -> T:
 
 
 def _json(record: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+    plain = msgspec.json.encode(record, enc_hook=plain_section)
+    return msgspec.json.format(plain, indent=2) + b"\n"
 
 
 def _digest(data: bytes) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config.columns import ImageColumn
 from securefair.data import Row, Table, encode_new, feature_names, read_rows, samples_of
 from securefair.data.arrays import array_of
 from securefair.data.arrow_tables import is_frame, read_frame
@@ -20,7 +21,6 @@ from securefair.data.cells import table_of
 from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
 from securefair.data.images.files import image_files
-from securefair.data.table import Image
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, inputs_of, logits_of, probabilities_of
 from securefair.prediction.pictures import folder_table, strange_images
@@ -296,7 +296,7 @@ class HospitalModel:
         found, at = [], 0
         for column in () if self.record.table is None else self.record.table.columns:
             width = len(feature_names(column))
-            if isinstance(column, Image):
+            if isinstance(column, ImageColumn):
                 found.append(slice(at, at + width))
             at += width
         return found

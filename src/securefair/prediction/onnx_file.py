@@ -22,6 +22,7 @@ from securefair.model.linear_maps import ConvMap, DenseMap
 from securefair.model.stored import Function, inputs_of
 from securefair.model.transfer.polynomial import Polynomial
 from securefair.prediction.hospital_model import HospitalModel
+from securefair.prediction.record import plain_section
 
 OPSET = 17
 IR_VERSION = 8
@@ -75,7 +76,7 @@ def onnx_bytes(model: HospitalModel) -> bytes:
             "hospital": record.hospital,
             "classes": msgspec.json.encode(record.classes).decode(),
             "features": msgspec.json.encode(names).decode(),
-            "table": msgspec.json.encode(record.table).decode(),
+            "table": msgspec.json.encode(record.table, enc_hook=plain_section).decode(),
             "use": "A result of research, no medical device. It tells of the patients that it was "
             "trained on.",
         },

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from securefair.config.base import Section
 from securefair.data import Samples, TableSpec
 from securefair.errors import DataError
 
@@ -85,3 +86,17 @@ def training_facts(train: Samples) -> TrainingFacts:
     flat = train.features.reshape(len(train), -1)
     usual = flat.mean(axis=0, dtype=np.float64)
     return TrainingFacts(flat.min(axis=0).tolist(), flat.max(axis=0).tolist(), usual.tolist())
+
+
+def plain_section(rules: Section) -> object:
+    """The rules of a table as a record has them: an `enc_hook` of msgspec."""
+    return rules.model_dump(mode="json", exclude_none=True)
+
+
+def read_section(kind: type[Section], value: object) -> Section:
+    """The same back: a `dec_hook` of msgspec.
+
+    Raises:
+        ValueError: they are no such rules.
+    """
+    return kind.model_validate_json(msgspec.json.encode(value))

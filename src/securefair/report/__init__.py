@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from securefair.report.html import write_report as write_report
     from securefair.report.progress import Progress as Progress
     from securefair.report.progress import show_progress as show_progress
+    from securefair.report.screen import Screen as Screen
+    from securefair.report.telling import say as say
+    from securefair.report.telling import say_json as say_json
     from securefair.report.terminal import summary as summary
+    from securefair.report.wording import count as count
+    from securefair.report.wording import data_size as data_size
+    from securefair.report.wording import percent as percent
+    from securefair.report.wording import plural as plural
 
 
 # Printing a line needs no engine of reports.

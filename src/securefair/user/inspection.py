@@ -123,8 +123,7 @@ def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[s
     if one.column not in used:
         return False
     if one.kind == "sentinel" and one.column in handled:
-        found = column_of(one.message.split('"')[1:2])
-        return not found.among(handled[one.column]).any()
+        return not column_of(list(one.values)).among(handled[one.column]).any()
     return True
 
 

@@ -9,19 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from securefair.config import (
-    BinaryColumn,
-    CategoricalColumn,
+    IgnoredColumn,
     ImageColumn,
-    NumericColumn,
     ParticipantSection,
     RunConfig,
     TableSection,
     override,
 )
+from securefair.config.columns import ColumnRule
 from securefair.data import (
-    Binary,
-    Categorical,
-    Numeric,
     Table,
     TableSpec,
     Target,
@@ -31,7 +27,6 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.cells import stacked
-from securefair.data.table import Image, Rule
 from securefair.errors import ConfigError, DataError
 
 
@@ -112,9 +107,7 @@ def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = N
     if table.columns:
         classes = [list(codes) for codes in infer_classes(proposals, joined=joined)]
         return Resolved(override(config, {"table.classes": classes}, source="the tables"))
-    inferred = infer_table(
-        proposals, joined=joined, given=() if image is None else (image_rule(image),)
-    )
+    inferred = infer_table(proposals, joined=joined, given=() if image is None else (_rule(image),))
     settings = table_settings(inferred.spec) | {"origin": "participants"}
     if table.positive is not None:
         settings["positive"] = table.positive
@@ -136,58 +129,21 @@ def table_spec(table: TableSection) -> TableSpec:
             where="table.classes",
             expected="the codes of each class, such as [[0], [1, 2]]",
         )
-    columns: list[Rule] = []
-    for one in table.columns:
-        name = one.name
-        match one:
-            case NumericColumn():
-                columns.append(
-                    Numeric(
-                        name=name,
-                        low=one.low,
-                        high=one.high,
-                        optional=one.optional,
-                        missing=one.missing,
-                    )
-                )
-            case BinaryColumn():
-                columns.append(
-                    Binary(
-                        name=name,
-                        no=one.no,
-                        yes=one.yes,
-                        optional=one.optional,
-                        missing=one.missing,
-                    )
-                )
-            case CategoricalColumn():
-                columns.append(
-                    Categorical(
-                        name=name, levels=one.levels, optional=one.optional, missing=one.missing
-                    )
-                )
-            case ImageColumn():
-                columns.append(image_rule(one))
     return TableSpec(
-        columns=tuple(columns),
+        columns=tuple(
+            _rule(column) for column in table.columns if not isinstance(column, IgnoredColumn)
+        ),
         target=Target(name=table.label, groups=table.groups),
         missing=table.missing,
         spellings=table.spellings,
     )
 
 
-def image_rule(column: ImageColumn) -> Image:
-    """The rule of a column of images: all but where the weights lie."""
-    return Image(
-        name=column.name,
-        architecture=column.architecture,
-        sha256=column.sha256,
-        features=column.features,
-        side=column.side,
-        mean=column.mean,
-        deviation=column.deviation,
-        limit=column.limit,
-    )
+def _rule(column: ColumnRule) -> ColumnRule:
+    """A column's rule: all but where weights lie."""
+    if isinstance(column, ImageColumn):
+        return column.model_copy(update={"weights": None})
+    return column
 
 
 def extractor_files(table: TableSection | None, folder: Path) -> dict[str, Path]:
@@ -217,24 +173,16 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
 
     Images are left out: a rule does not say where its weights lie.
     """
-    columns: list[dict[str, object]] = []
-    for column in spec.columns:
-        common: dict[str, object] = {"name": column.name, "optional": column.optional}
-        if column.missing:
-            common["missing"] = list(column.missing)
-        match column:
-            case Numeric():
-                columns.append(common | {"kind": "numeric", "low": column.low, "high": column.high})
-            case Binary():
-                columns.append(common | {"kind": "binary", "no": column.no, "yes": column.yes})
-            case Categorical():
-                columns.append(common | {"kind": "categorical", "levels": list(column.levels)})
     return {
         "label": spec.target.name,
         "classes": [list(codes) for codes in spec.target.groups],
         "missing": list(spec.missing),
         "spellings": spec.spellings,
-        "columns": columns,
+        "columns": [
+            column.model_dump(mode="json")
+            for column in spec.columns
+            if not isinstance(column, ImageColumn)
+        ],
     }
 
 

@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from securefair.worth.gain import mva as mva
     from securefair.worth.gain import no_gain_bound as no_gain_bound
     from securefair.worth.heads import HeadLearners as HeadLearners
+    from securefair.worth.heads import Heads as Heads
     from securefair.worth.interval import Interval as Interval
     from securefair.worth.interval import counted as counted
     from securefair.worth.interval import wilson as wilson
     from securefair.worth.learners import LearningState as LearningState
     from securefair.worth.learners import SelfTaught as SelfTaught
+    from securefair.worth.learners import TrainStates as TrainStates
+    from securefair.worth.membership import check_participants as check_participants
     from securefair.worth.mixing import TOPOLOGIES as TOPOLOGIES
     from securefair.worth.mixing import WEIGHTINGS as WEIGHTINGS
     from securefair.worth.mixing import Graph as Graph

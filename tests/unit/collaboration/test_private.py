@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.private import (
-    PrivacyTerms,
     default_delta,
     private_teachers,
     stated_guarantee,
 )
+from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, LedgerError, StorageError
 from securefair.privacy import Patients, PrivacyTarget, SeededNoise, private_fit
 from securefair.storage import Store
 
-TERMS = PrivacyTerms(epsilon=2.0)
+TERMS = PrivacySection(epsilon=2.0)
 
 
 def hospital(name="north", n=60, d=4, classes=2, seed=0):
@@ -74,7 +74,7 @@ def test_equal_seeds_repeat_a_simulation():
 
 def test_more_budget_is_another_fit():
     x = hospital().test.features
-    more = teacher(terms=PrivacyTerms(epsilon=4.0))
+    more = teacher(terms=PrivacySection(epsilon=4.0))
     assert not np.allclose(more.model.logits(x), teacher().model.logits(x))
 
 
@@ -95,20 +95,22 @@ def test_default_delta_is_a_power_of_ten_below_a_tenth_of_one_over_the_patients(
 
 def test_delta_above_one_over_the_patients_names_the_hospital():
     with pytest.raises(ConfigError, match=r"north, privacy\.delta"):
-        teacher(terms=PrivacyTerms(epsilon=1.0, delta=0.02))
+        teacher(terms=PrivacySection(epsilon=1.0, delta=0.02))
 
 
 def test_the_delta_of_all_runs_is_at_most_one_over_the_patients_too(tmp_path):
-    terms = PrivacyTerms(epsilon=1.0, store=tmp_path / "store", total_epsilon=2.0, total_delta=0.5)
+    terms = PrivacySection(
+        epsilon=1.0, store=tmp_path / "store", total_epsilon=2.0, total_delta=0.5
+    )
     with pytest.raises(ConfigError, match=r"north, privacy\.total_delta") as error:
         teacher(terms=terms)
     assert "60 patients" in str(error.value)
 
 
 def test_the_delta_of_fits_and_alignments_together_is_too():
-    teacher(terms=PrivacyTerms(epsilon=1.0, delta=1 / 60))
+    teacher(terms=PrivacySection(epsilon=1.0, delta=1 / 60))
     with pytest.raises(ConfigError, match=r"north, privacy\.delta"):
-        teacher(terms=PrivacyTerms(epsilon=1.0, delta=1 / 60, asked_epsilon=1.0))
+        teacher(terms=PrivacySection(epsilon=1.0, delta=1 / 60, asked_epsilon=1.0))
 
 
 def test_rows_of_a_patient_count_once():
@@ -119,7 +121,7 @@ def test_rows_of_a_patient_count_once():
 
 def test_patients_that_should_be_named_and_are_not():
     with pytest.raises(DataError, match="which patient"):
-        teacher(terms=PrivacyTerms(epsilon=1.0, by_column=True))
+        teacher(terms=PrivacySection(epsilon=1.0, patient_column="who"))
 
 
 def test_a_private_fit_is_a_drop_in_for_the_teachers_own():
@@ -137,7 +139,7 @@ def test_a_private_fit_is_a_drop_in_for_the_teachers_own():
 
 class TestStore:
     def test_a_later_run_answers_from_the_same_fit_without_another_charge(self, tmp_path):
-        terms = replace(TERMS, store=tmp_path / "store")
+        terms = TERMS.model_copy(update={"store": tmp_path / "store"})
         x = hospital().test.features
         first, second = teacher(terms=terms), teacher(terms=terms)
         np.testing.assert_array_equal(first.model.logits(x), second.model.logits(x))
@@ -148,20 +150,22 @@ class TestStore:
     def test_its_noise_is_not_that_of_the_seed(self, tmp_path):
         x = hospital().test.features
         one, two = (
-            teacher(terms=replace(TERMS, store=tmp_path / name)).model.logits(x)
+            teacher(terms=TERMS.model_copy(update={"store": tmp_path / name})).model.logits(x)
             for name in ("a", "b")
         )
         assert not np.allclose(one, two)
 
     def test_new_data_after_the_budget_is_spent_is_refused(self, tmp_path):
-        terms = replace(TERMS, store=tmp_path / "store")
+        terms = TERMS.model_copy(update={"store": tmp_path / "store"})
         teacher(terms=terms)
         with pytest.raises(LedgerError, match="does not suffice"):
             teacher(hospital(seed=1), terms=terms)
         assert teacher(hospital("south", seed=1), terms=terms).spent.epsilon == 2.0
 
     def test_totals_allow_several_fits_and_no_more(self, tmp_path):
-        terms = replace(TERMS, store=tmp_path / "store", total_epsilon=4.0, total_delta=2e-3)
+        terms = TERMS.model_copy(
+            update={"store": tmp_path / "store", "total_epsilon": 4.0, "total_delta": 2e-3}
+        )
         assert teacher(terms=terms).spent.epsilon == 2.0
         second = teacher(hospital(seed=1), terms=terms)
         assert second.spent.epsilon == 4.0
@@ -173,6 +177,6 @@ class TestStore:
             teacher(hospital(seed=2), terms=terms)
 
     def test_a_store_that_is_open_elsewhere_is_refused(self, tmp_path):
-        terms = replace(TERMS, store=tmp_path / "store")
+        terms = TERMS.model_copy(update={"store": tmp_path / "store"})
         with Store.open(tmp_path / "store"), pytest.raises(StorageError):
             teacher(terms=terms)

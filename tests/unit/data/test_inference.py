@@ -4,17 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.data import (
-    Binary,
-    Categorical,
-    ColumnProposal,
-    Numeric,
-    Proposal,
-    encode,
-    infer_classes,
-    infer_table,
-    propose,
-)
+from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import ColumnProposal, Proposal, encode, infer_classes, infer_table, propose
 from securefair.data.rows import parse_rows
 from securefair.errors import ConfigError, DataError
 
@@ -38,10 +29,10 @@ def inferred(**changes):
 def test_every_kind_is_recognised_over_all_participants():
     found = inferred()
     assert found.spec.columns == (
-        Numeric(name="age", low=30, high=90, optional=True),
-        Binary(name="sex", no="f", yes="m"),
-        Categorical(name="pain", levels=("a", "b", "c", "d")),
-        Numeric(name="bp", low=90, high=150, optional=True),
+        NumericColumn(name="age", low=30, high=90, optional=True),
+        BinaryColumn(name="sex", no="f", yes="m"),
+        CategoricalColumn(name="pain", levels=("a", "b", "c", "d")),
+        NumericColumn(name="bp", low=90, high=150, optional=True),
     )
     assert found.spec.target.groups == (("0",), ("1",), ("2",))
     assert found.unused == {
@@ -274,21 +265,21 @@ def said(**facts):
 
 def test_a_range_covers_everyones_and_no_other_number():
     column = only(said(low=30, high=70), said(low=10, high=60, optional=True))
-    assert column == Numeric(name="x", low=10, high=70, optional=True)
+    assert column == NumericColumn(name="x", low=10, high=70, optional=True)
     assert only(said(low=0, high=4), said(low=0, high=1, levels=("0", "1"))).high == 4
 
 
 def test_levels_of_all_are_taken():
     column = only(said(levels=("a", "b")), said(levels=("b", "c"), missing=("-9",)))
-    assert column == Categorical(name="x", levels=("a", "b", "c"), missing=("-9",))
+    assert column == CategoricalColumn(name="x", levels=("a", "b", "c"), missing=("-9",))
     both = said(low=0, high=1, levels=("0", "1"))
-    assert only(both, said(low=0, high=0, levels=("0",), rare=1)) == Binary(name="x")
+    assert only(both, said(low=0, high=0, levels=("0",), rare=1)) == BinaryColumn(name="x")
 
 
 def test_a_column_that_never_varies_at_one_site_is_a_feature():
     constant = said(low=50, high=60, levels=("54",))
-    assert only(constant, said(low=30, high=70)) == Numeric(name="x", low=30, high=70)
-    assert only(said(), said(levels=("a", "b"))) == Binary(name="x", no="a", yes="b")
+    assert only(constant, said(low=30, high=70)) == NumericColumn(name="x", low=30, high=70)
+    assert only(said(), said(levels=("a", "b"))) == BinaryColumn(name="x", no="a", yes="b")
 
 
 @pytest.mark.parametrize(

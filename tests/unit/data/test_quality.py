@@ -67,6 +67,8 @@ def test_one_finding_of_its_kind(columns, kind, column, line):
     assert (one.site, one.column, one.line, one.kind) == ("north", column, line, kind)
     assert one.message
     assert one.remedy
+    assert all(f'"{value}"' in one.message for value in one.values)
+    assert bool(one.values) == ('"' in one.message and column != "ill")
 
 
 def test_a_column_that_gives_the_outcome_away():

@@ -3,23 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.data import (
-    Binary,
-    Categorical,
-    Numeric,
-    Row,
-    TableSpec,
-    Target,
-    encode,
-)
+from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import Row, TableSpec, Target, encode
 from securefair.errors import ConfigError, DataError
 
 SPEC = TableSpec(
     columns=(
-        Numeric(name="age", low=20, high=100),
-        Binary(name="sex", no="f", yes="m", optional=True),
-        Categorical(name="pain", levels=("1", "2", "4"), optional=True),
-        Numeric(name="chol", low=100, high=300, optional=True),
+        NumericColumn(name="age", low=20, high=100),
+        BinaryColumn(name="sex", no="f", yes="m", optional=True),
+        CategoricalColumn(name="pain", levels=("1", "2", "4"), optional=True),
+        NumericColumn(name="chol", low=100, high=300, optional=True),
     ),
     target=Target(name="ill", groups=(("0",), ("1", "2"))),
 )
@@ -48,7 +41,7 @@ def test_by_hand():
 
 
 def test_a_code_of_a_missing_measurement_is_a_number_however_it_is_written():
-    coded = Numeric(name="age", low=20, high=100, optional=True, missing=("-999.0",))
+    coded = NumericColumn(name="age", low=20, high=100, optional=True, missing=("-999.0",))
     spec = TableSpec(columns=(coded,), target=SPEC.target)
     texts = ("-999", "-999.0", "-9.99e2", "-99")
     found = encode(rows(*(f"{text},m,1,100,0," for text in texts)), spec).features
@@ -56,7 +49,7 @@ def test_a_code_of_a_missing_measurement_is_a_number_however_it_is_written():
 
 
 def test_a_code_of_a_missing_level_is_a_text():
-    wards = Categorical(name="pain", levels=("09", "10"), optional=True, missing=("9",))
+    wards = CategoricalColumn(name="pain", levels=("09", "10"), optional=True, missing=("9",))
     spec = TableSpec(columns=(wards,), target=SPEC.target)
     found = encode(rows("60,m,09,100,0,", "60,m,9,100,0,"), spec).features
     assert found.tolist() == [[1, 0, 0], [0, 0, 1]]
@@ -109,18 +102,18 @@ def test_no_rows():
 @pytest.mark.parametrize(
     ("build", "named"),
     [
-        (lambda: Numeric(name="age", low=1, high=1), "age"),
-        (lambda: Numeric(name="age", low=0, high=float("inf")), "age"),
-        (lambda: Binary(name="sex", no="1", yes="1.0"), "sex"),
-        (lambda: Categorical(name="pain", levels=()), "pain"),
-        (lambda: Categorical(name="pain", levels=("3", "03")), "pain"),
+        (lambda: NumericColumn(name="age", low=1, high=1), "age"),
+        (lambda: NumericColumn(name="age", low=0, high=float("inf")), "age"),
+        (lambda: BinaryColumn(name="sex", no="1", yes="1.0"), "sex"),
+        (lambda: CategoricalColumn(name="pain", levels=()), "pain"),
+        (lambda: CategoricalColumn(name="pain", levels=("3", "03")), "pain"),
         (lambda: Target(name="ill", groups=(("0",),)), "ill"),
         (lambda: Target(name="ill", groups=(("0",), ())), "ill"),
         (lambda: Target(name="ill", groups=(("0",), ("0",))), "ill"),
         (lambda: TableSpec(columns=(), target=SPEC.target), "columns"),
         (lambda: TableSpec(columns=SPEC.columns[:1] * 2, target=SPEC.target), "age"),
         (
-            lambda: TableSpec(columns=(Binary(name="ill"),), target=SPEC.target),
+            lambda: TableSpec(columns=(BinaryColumn(name="ill"),), target=SPEC.target),
             "ill",
         ),
     ],

@@ -5,7 +5,8 @@ import pytest
 from torch import nn
 
 import securefair as sf
-from securefair.data import Binary, Numeric, TableSpec, Target
+from securefair.config import BinaryColumn, NumericColumn
+from securefair.data import TableSpec, Target
 from securefair.errors import ConfigError, DataError, ModelError, SecureFairError
 
 pytestmark = pytest.mark.slow
@@ -91,7 +92,10 @@ def test_a_column_that_is_no_feature_is_told_with_the_reason(frame):
 
 def test_rules_that_are_known_beforehand_are_kept(frame):
     rules = TableSpec(
-        columns=(Numeric(name="age", low=0, high=100), Binary(name="smoker", no="no", yes="yes")),
+        columns=(
+            NumericColumn(name="age", low=0, high=100),
+            BinaryColumn(name="smoker", no="no", yes="yes"),
+        ),
         target=Target(name="outcome", groups=(("well",), ("ill",))),
     )
     hospitals = {name: frame(rows(40, seed)) for seed, name in enumerate(("north", "south"))}
@@ -149,7 +153,7 @@ def test_the_class_that_must_not_be_missed_is_named(make_arrays, frame, shape):
         label = "outcome"
         if shape == "rules":
             label = TableSpec(
-                columns=(Numeric(name="age", low=0, high=100),),
+                columns=(NumericColumn(name="age", low=0, high=100),),
                 target=Target(name="outcome", groups=(("ill",), ("well",))),
             )
     last, first, same = (

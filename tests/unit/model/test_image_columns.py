@@ -9,7 +9,6 @@ from safetensors.torch import save_file
 from torch import nn
 
 from securefair.config import ImageColumn
-from securefair.data.table import Image
 from securefair.errors import DataError, ModelError
 from securefair.model import image_columns
 from securefair.model.image_columns import (
@@ -28,7 +27,9 @@ def rule(tmp_path, monkeypatch):
     image_columns._LAST.clear()
     write_weights(tmp_path / "w.safetensors")
     digest = weights_digest(tmp_path / "w.safetensors")
-    yield Image(name="p", architecture="resnet18", sha256=digest, features=6, side=32, limit=0.5)
+    yield ImageColumn(
+        name="p", architecture="resnet18", sha256=digest, features=6, side=32, limit=0.5
+    )
     image_columns._LAST.clear()
 
 
@@ -61,9 +62,9 @@ def test_features_are_those_of_the_network_without_its_last_layer(tmp_path, rule
 
 
 def test_fewer_features_are_the_directions_of_the_last_layer(tmp_path, rule, images):
-    wide = Image(name="p", architecture="resnet18", sha256=rule.sha256, features=6, side=32,
+    wide = ImageColumn(name="p", architecture="resnet18", sha256=rule.sha256, features=6, side=32,
                  limit=1e9)  # fmt: skip
-    few = Image(name="p", architecture="resnet18", sha256=rule.sha256, features=2, side=32,
+    few = ImageColumn(name="p", architecture="resnet18", sha256=rule.sha256, features=2, side=32,
                 limit=1e9)  # fmt: skip
     whole, found = (columns(tmp_path, rule)(one, images) * 1e9 for one in (wide, few))
     classifier = write_weights(tmp_path / "again.safetensors")[4][1].weight.detach().double()
@@ -107,7 +108,9 @@ def test_what_is_no_safetensors_file_is_refused(rule):
 
 @pytest.mark.parametrize("features", [7, 100])
 def test_more_features_than_there_are_are_refused(features, tmp_path, rule, images):
-    more = Image(name="p", architecture="resnet18", sha256=rule.sha256, features=features, side=32)
+    more = ImageColumn(
+        name="p", architecture="resnet18", sha256=rule.sha256, features=features, side=32
+    )
     with pytest.raises(ModelError, match="not so many features") as refused:
         columns(tmp_path, rule)(more, images)
     assert refused.value.expected == "6, or fewer by these weights: 1 to 5"
@@ -165,7 +168,7 @@ def test_a_network_of_torchvision_looks_at_pictures(tmp_path, images):
     whole = import_torchvision().models.shufflenet_v2_x1_0(weights=None)
     save_file(whole.state_dict(), tmp_path / "w.safetensors")
     digest = weights_digest(tmp_path / "w.safetensors")
-    rule = Image(
+    rule = ImageColumn(
         name="p", architecture="shufflenet_v2_x1_0", sha256=digest, features=8, side=32, limit=1.0
     )
     found = columns(tmp_path, rule)(rule, images)

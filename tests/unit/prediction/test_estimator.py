@@ -37,13 +37,13 @@ def test_alone_it_is_the_tuned_control(patients):
 
 def test_good_peers_help_and_random_ones_are_left_out(patients):
     x, y = patients
-    few, rest = (x[:24], y[:24]), (x[60:], y[60:])
+    few, rest = (x[:30], y[:30]), (x[60:], y[60:])
     teacher = TransferClassifier().fit(x[160:], y[160:])
     answers = {"south": teacher.decision_function(few[0])}
     helped = TransferClassifier(answers).fit(*few)
     assert helped.trust_.in_peers > 0.5
     assert helped.score(*rest) >= TransferClassifier().fit(*few).score(*rest)
-    noise = np.random.default_rng(0).normal(size=24) * 3
+    noise = np.random.default_rng(0).normal(size=30) * 3
     assert TransferClassifier({"x": noise}).fit(*few).trust_.left_out == ("x",)
     mean = TransferClassifier(answers["south"]).fit(*few)
     samples = Samples(few[0], (few[1] == "well").astype(np.int64), 2)
@@ -74,3 +74,9 @@ def test_calibration_only_scales_logits(patients):
     held_out = cross_val_score(TransferClassifier(), x, y, scoring="neg_log_loss", cv=5).mean()
     warmer = TransferClassifier(calibrate=True)
     assert cross_val_score(warmer, x, y, scoring="neg_log_loss", cv=5).mean() > held_out - 0.05
+
+
+@pytest.mark.parametrize(("name", "value"), [("degree", 3), ("folds", 1), ("folds", -3)])
+def test_what_no_fit_has_is_refused(patients, name, value):
+    with pytest.raises(ConfigError, match=name):
+        TransferClassifier(**{name: value}).fit(*patients)

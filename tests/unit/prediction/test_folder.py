@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from securefair import load_model
-from securefair.data import Binary, Categorical, Numeric, Samples, TableSpec, Target
+from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import Samples, TableSpec, Target
 from securefair.errors import DataError, ModelError
 from securefair.model.transfer import Polynomial
 from securefair.prediction import (
@@ -25,9 +26,9 @@ from securefair.prediction.writing import predictions_csv
 
 SPEC = TableSpec(
     columns=(
-        Numeric(name="age", low=20.0, high=80.0),
-        Binary(name="smoker", no="no", yes="yes", optional=True),
-        Categorical(name="ward", levels=("A", "B")),
+        NumericColumn(name="age", low=20.0, high=80.0),
+        BinaryColumn(name="smoker", no="no", yes="yes", optional=True),
+        CategoricalColumn(name="ward", levels=("A", "B")),
     ),
     target=Target(name="ill", groups=(("0",), ("1", "2"))),
 )

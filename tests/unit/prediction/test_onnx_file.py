@@ -8,7 +8,8 @@ import torch
 from msgspec import structs
 from torch import nn
 
-from securefair.data import Binary, Numeric, Samples, TableSpec, Target
+from securefair.config import BinaryColumn, NumericColumn
+from securefair.data import Samples, TableSpec, Target
 from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import build_head
 from securefair.model.networks.builder import he_network
@@ -21,7 +22,7 @@ from securefair.prediction import Calibration, HospitalModel, ModelRecord, onnx_
 onnx = pytest.importorskip("onnx")
 RNG = np.random.default_rng(0)
 SPEC = TableSpec(
-    columns=(Numeric(name="age", low=20.0, high=80.0), Binary(name="smoker")),
+    columns=(NumericColumn(name="age", low=20.0, high=80.0), BinaryColumn(name="smoker")),
     target=Target(name="ill", groups=(("no",), ("yes",))),
 )
 

@@ -97,13 +97,12 @@ def test_the_models_that_answer_are_private_ones():
             "distillation.prevalence": "teacher",
         }
     )
-    from securefair.collaboration.privacy import privacy_of
     from securefair.user.participants import load_participants
 
     data = load_participants(config, 0)
     run = simulated(VPDL, config, VPDL.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
     teachers = private_teachers(
-        data, ["linear"] * 4, privacy_of(config), seed=0, hidden=config.model.hidden
+        data, ["linear"] * 4, config.privacy, seed=0, hidden=config.model.hidden
     )
     for record in run.rounds(2):
         for own in run.hosts.values():

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.worth.mixing import Matrix
+from securefair.worth import Matrix
 
 
 def shares_of(sizes: Tensor) -> Tensor:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from securefair.records import RoundRecord
 from securefair.worth import (
     ReputationRule,
+    TrainStates,
     coin,
     distillation_weights,
     is_forced,
     peers_to_ask,
     shares,
 )
-from securefair.worth.learners import TrainStates
 from securefair_lab.algorithms.distillation import (
     Answers,
     DistillationState,

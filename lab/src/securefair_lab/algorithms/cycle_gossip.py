@@ -16,15 +16,16 @@ import torch
 from torch import Tensor
 
 from securefair.errors import ConfigError, ModelError
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates
 from securefair.records import RoundRecord
-from securefair.worth import LearningState, is_forced
-from securefair.worth.mixing import (
+from securefair.worth import (
     TOPOLOGIES,
     WEIGHTINGS,
     Graph,
+    LearningState,
     Matrix,
     attractions,
+    is_forced,
     link_coins,
     links,
     mix,

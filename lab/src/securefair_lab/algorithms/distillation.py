@@ -17,8 +17,7 @@ from types import MappingProxyType
 from typing import Never, Protocol, TypeVar
 
 from securefair.records import RoundRecord
-from securefair.worth import LearningState, SelfTaught
-from securefair.worth.learners import TrainStates
+from securefair.worth import LearningState, SelfTaught, TrainStates
 
 PeerNumbers = Mapping[str, Mapping[str, float]]
 Peers = Mapping[str, list[str]]

@@ -16,11 +16,9 @@ import torch
 from torch import Tensor
 
 from securefair.errors import ConfigError
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates, derived_seed
 from securefair.records import RoundRecord
-from securefair.worth import LearningState
-from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, Matrix, graph_of_edges
+from securefair.worth import TOPOLOGIES, WEIGHTINGS, Graph, LearningState, Matrix, graph_of_edges
 from securefair_lab.algorithms.averaging import mixed
 from securefair_lab.algorithms.schedule import StepDecay, at_round
 from securefair_lab.algorithms.settings import check_settings

@@ -16,10 +16,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from securefair.data.dataset import ParticipantData
-from securefair.model.losses import approximate_kl
-from securefair.model.stacked_training import Distillation, TrainStates, all_logits, loss_gradients
-from securefair.model.stored import Function, NamedNetwork
+from securefair.data import ParticipantData
+from securefair.model import (
+    Distillation,
+    Function,
+    NamedNetwork,
+    TrainStates,
+    all_logits,
+    approximate_kl,
+    loss_gradients,
+)
 from securefair.records import RoundRecord
 from securefair.worth import LearningState, cosine
 from securefair_lab.algorithms.distillation import NOTHING, PeerNumbers, Peers

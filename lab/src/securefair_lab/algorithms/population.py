@@ -17,22 +17,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import kl_div, log_softmax
 
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
-from securefair.model.gradients import flat_gradient
-from securefair.model.heads import Head
-from securefair.model.plausibility import Clip
-from securefair.model.prevalence import Prevalence, own_prevalence
-from securefair.model.reconstruction import Reconstructor
-from securefair.model.training import (
+from securefair.model import (
+    Clip,
+    Head,
+    Prevalence,
+    Reconstructor,
     TrainState,
     descend,
+    flat_gradient,
+    own_prevalence,
     training_loss,
     weighed_cross_entropy,
 )
 from securefair.records import Matrix, RoundRecord
-from securefair.worth import HeadLearners, LearningState, cosine
-from securefair.worth.heads import Heads
+from securefair.worth import HeadLearners, Heads, LearningState, cosine
 from securefair_lab.algorithms.distillation import NOTHING, PeerNumbers, Peers
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 

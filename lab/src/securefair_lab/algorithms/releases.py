@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config import defaults
-from securefair.data.dataset import Samples
+from securefair.data import Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.model.balance import balanced_by_weights
-from securefair.model.heads import Head
+from securefair.model import (
+    Head,
+    balanced_by_weights,
+    block_signs,
+    public_indices,
+    public_rows,
+    quantize_at,
+    student_basis,
+)
 from securefair.model.networks import NetworkHead
-from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
-from securefair.model.quantize import quantize_at
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from securefair.model.training import OptimizerConfig
+from securefair.model import OptimizerConfig
 from securefair_lab.algorithms.settings import check_settings
 
 

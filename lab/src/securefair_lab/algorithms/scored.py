@@ -14,14 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
-from securefair.model.architectures import architecture
-from securefair.model.batches import StackedSamples
-from securefair.model.stacked import Stacked
-from securefair.model.stacked_training import all_logits
+from securefair.model import Stacked, StackedSamples, all_logits, architecture
 from securefair.records import Matrix, RoundRecord
-from securefair.worth.membership import check_participants
+from securefair.worth import check_participants
 
 Part = Literal["train", "validation", "test"]
 

@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from securefair.errors import ConfigError
-from securefair.model.batches import Batches, draw_batches
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import (
+from securefair.model import (
+    Batches,
     Distillation,
+    OptimizerConfig,
     Proximal,
     TrainStates,
     all_logits,
-    gradients,
+    derived_seed,
+    draw_batches,
     train,
 )
-from securefair.model.training import OptimizerConfig
+from securefair.model.stacked_training import gradients
 from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.scored import ScoredParticipants
 

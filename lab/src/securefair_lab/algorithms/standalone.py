@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from securefair.records import RoundRecord
-from securefair.worth import LearningState, SelfTaught
-from securefair.worth.learners import TrainStates
+from securefair.worth import LearningState, SelfTaught, TrainStates
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,26 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config import defaults
-from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.balance import balanced_by_weights
-from securefair.model.quantize import quantize_at
+from securefair.data import ParticipantData, Samples
+from securefair.model import balanced_by_weights, quantize_at
 from securefair.model.transfer import (
+    FEWEST_SUMMED,
     Degree,
+    Opened,
     OwnFit,
     Polynomial,
     Transferred,
-    transfer,
-    transfer_each,
-)
-from securefair.model.transfer.answers import (
     asked_about,
+    asked_peers,
     label_free_reconstructor,
     numbers_a_logit,
     rows_by_patient,
+    transfer,
+    transfer_each,
 )
-from securefair.model.transfer.peers import FEWEST_SUMMED, Opened, asked_peers
-from securefair.worth import own_fits
-from securefair.worth.membership import check_participants
+from securefair.worth import check_participants, own_fits
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair_lab.algorithms.settings import check_settings
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from securefair.records import RoundRecord
-from securefair.worth import distillation_weights
-from securefair.worth.learners import TrainStates
+from securefair.worth import TrainStates, distillation_weights
 from securefair_lab.algorithms.distillation import Answers, DistillationState, Distilling
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from securefair.data.encoding import encode
-from securefair.data.heart import HEART_SPEC, heart_rows
+from securefair.data import HEART_SPEC, encode, heart_rows
 from securefair.errors import ConfigError
 from securefair_lab.data.folder import DataFile, data_folder
 from securefair_lab.data.images.cifar import (

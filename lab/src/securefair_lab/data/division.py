@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from securefair.data.dataset import ParticipantData, Samples
-from securefair.data.split import participant_rng, stratified_rows
+from securefair.data import ParticipantData, Samples, participant_rng, stratified_rows
 from securefair.errors import ConfigError, DataError
 from securefair_lab.data.partition import NaturalIdPartitioner, Partitioner
 from securefair_lab.data.partition.following import follow

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.cache import cached_array, content_key
-from securefair.data.dataset import Samples
+from securefair.data import Samples, cached_array, content_key
 from securefair.errors import ConfigError, DataError
 from securefair_lab.data.images.dataset import Images, ImageSet
 from securefair_lab.data.pool import DataSet, Pool, Rows

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
+from securefair.data import Samples
 from securefair.errors import ConfigError
 
 

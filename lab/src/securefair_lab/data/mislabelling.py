@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from securefair.data.dataset import ParticipantData
+from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair_lab.data.labels import check_permutation, flip_labels, permute_labels
 

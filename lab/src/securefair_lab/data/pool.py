@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
+from securefair.data import Samples
 from securefair.errors import DataError
 from securefair_lab.data.partition.interface import apportion, samples_by_class
 

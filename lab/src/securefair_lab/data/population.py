@@ -10,12 +10,17 @@ from typing import Literal
 
 import numpy as np
 
-from securefair.config import defaults
-from securefair.config.partition import Partition
-from securefair.data.dataset import ParticipantData, Samples
-from securefair.data.encoding import encode
-from securefair.data.heart import HEART_SPEC, heart_rows, load_heart
-from securefair.data.split import hold_out, stratified_rows
+from securefair.config import Partition, defaults
+from securefair.data import (
+    HEART_SPEC,
+    ParticipantData,
+    Samples,
+    encode,
+    heart_rows,
+    hold_out,
+    load_heart,
+    stratified_rows,
+)
 from securefair.errors import ConfigError
 from securefair_lab.data.partition import PARTITIONERS, Partitioner
 from securefair_lab.data.sklearn_sets import breast_cancer, digits

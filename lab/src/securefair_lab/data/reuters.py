@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
+from securefair.data import Samples
 from securefair.errors import ConfigError, DataError
 from securefair_lab.data.folder import DataFile, read_arrays
 from securefair_lab.data.pool import DataSet, Pool, Rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from securefair.data.dataset import Samples
+from securefair.data import Samples
 
 # Lowest and highest value of each feature as published with the data set: the "Summary
 # Statistics" of scikit-learn's description of it. Public constants, the same for everyone,

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from securefair.errors import ConfigError
-from securefair.model.linear_maps import Shape
-from securefair.model.networks.builder import EncryptableNetwork, he_network
-from securefair.model.quadratic import Quadratic
+from securefair.model import Quadratic, Shape
+from securefair.model.networks import EncryptableNetwork, he_network
 from securefair_lab.networks.cosines import CHANNELS, CLIP, cosine_responses
 from securefair_lab.networks.larger import RECIPE as LARGER_RECIPE
 from securefair_lab.networks.training import TrainingRecipe

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from securefair.errors import DataError, ModelError
-from securefair.model.networks.builder import EncryptableNetwork
+from securefair.model.networks import EncryptableNetwork
 from securefair_lab.networks.reference import ReferenceName, reference_network
 
 

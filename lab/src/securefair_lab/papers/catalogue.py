@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from securefair.errors import ConfigError
+from securefair_lab.papers.capride_code import CAPRIDE_CODE
 from securefair_lab.papers.cffl_tables import CFFL_TABLES
 from securefair_lab.papers.controls import CONTROLS
 from securefair_lab.papers.cycle_figures import CYCLE_FIGURES
@@ -16,6 +17,7 @@ from securefair_lab.papers.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
 from securefair_lab.papers.cycle_rates import CYCLE_RATES
 from securefair_lab.papers.cycle_tables import CYCLE_TABLES
 from securefair_lab.papers.dpfl_figures import DPFL_FIGURES
+from securefair_lab.papers.dpfl_synergy import DPFL_SYNERGY
 from securefair_lab.papers.dpfl_tables import DPFL_TABLES
 from securefair_lab.papers.experiment import Experiment
 from securefair_lab.papers.fairsl_tables import FAIRSL_TABLES
@@ -43,9 +45,11 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
                 CYCLE_LAMBDA,
                 CYCLE_BASELINES,
                 CYCLE_RATES,
+                CAPRIDE_CODE,
                 *MEAN_ESTIMATION,
                 *DPFL_TABLES,
                 *DPFL_FIGURES,
+                DPFL_SYNERGY,
                 *CFFL_TABLES,
                 *FAIRSL_TABLES,
                 *CONTROLS,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from securefair.model.training import OptimizerConfig
+from securefair.model import OptimizerConfig
 from securefair.worth import Algorithm
 from securefair_lab.algorithms import NetworkPopulation, Standalone
 from securefair_lab.algorithms.free_riding import FreeRide

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.report.telling import say
+from securefair.report import say
 
 
 def reproduce(

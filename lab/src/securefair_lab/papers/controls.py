@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data import ParticipantData, Samples
 from securefair.model.transfer import Polynomial
 from securefair.worth import cgs, mcc, mcg, mva
 from securefair.worth.tuned import accuracy

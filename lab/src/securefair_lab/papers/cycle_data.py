@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from securefair.errors import ConfigError
-from securefair.model.extractor import efficientnet_lite0
+from securefair.model import efficientnet_lite0
 from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.feature_view import Extractor
 from securefair_lab.data.partition import (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS
+from securefair.worth import TOPOLOGIES, WEIGHTINGS
 from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.division import divide
 from securefair_lab.papers import figures, measures

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from securefair.model.training import OptimizerConfig
+from securefair.model import OptimizerConfig
 from securefair_lab.algorithms import NetworkPopulation, StepDecay
 from securefair_lab.algorithms.schedule import EXPONENTIAL
 from securefair_lab.data.division import divide

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from securefair.errors import ConfigError
-from securefair.model.seeds import derived_seed
-from securefair.model.training import OptimizerConfig
+from securefair.model import OptimizerConfig, derived_seed
 from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.division import divide

@@ -7,9 +7,7 @@ from pathlib import Path
 import typer
 
 from securefair.errors import ConfigError, DataError
-from securefair.report.screen import Screen
-from securefair.report.telling import say
-from securefair.report.wording import plural
+from securefair.report import Screen, plural, say
 from securefair_lab.data.folder import data_folder
 from securefair_lab.papers.catalogue import EXPERIMENTS, experiment_named
 from securefair_lab.papers.device import chosen_device

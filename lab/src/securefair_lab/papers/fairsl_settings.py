@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from securefair.errors import ConfigError
-from securefair.model.training import OptimizerConfig
+from securefair.model import OptimizerConfig
 from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.algorithms.schedule import StepFactors
 from securefair_lab.data.catalogue import load_data_set

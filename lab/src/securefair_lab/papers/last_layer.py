@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from securefair.errors import ModelError
-from securefair.model.stacked import Stacked
+from securefair.model import Stacked
 
 
 def head_mask(stacked: Stacked) -> Tensor:

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from securefair.report import read_json
-from securefair.report.screen import Screen
-from securefair.report.telling import say_json
+from securefair.report import Screen, read_json, say_json
 from securefair_lab.papers.stored import stored_seeds
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 import torch
 
 from securefair import __version__
-from securefair.profiling.head import describe_machine
+from securefair.profiling import describe_machine
 from securefair_lab.papers.code import libraries
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from securefair.errors import ConfigError
-from securefair.report import read_json, show_progress
-from securefair.report.screen import Screen
-from securefair.report.telling import say_json
+from securefair.report import Screen, read_json, say_json, show_progress
 from securefair_lab.data.folder import data_folder
 from securefair_lab.papers.catalogue import experiment_named
 from securefair_lab.papers.comparison import (

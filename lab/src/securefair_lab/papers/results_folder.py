@@ -15,7 +15,7 @@ import msgspec
 
 from securefair.errors import ConfigError, DataError
 from securefair.report import read_json, write_json
-from securefair.run.entry import Entry
+from securefair.run import Entry
 from securefair_lab.papers.experiment import Contender, Experiment, Size
 from securefair_lab.papers.origin import Origin
 

@@ -15,8 +15,7 @@ import msgspec
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress
-from securefair.run.resumable import ReferenceRun
-from securefair.run.rounds import run_rounds
+from securefair.run import ReferenceRun, run_rounds
 from securefair_lab.algorithms.network_population import NetworkPopulation
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import (

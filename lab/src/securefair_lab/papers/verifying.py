@@ -14,9 +14,7 @@ from pathlib import Path
 import msgspec
 from rich.table import Table
 
-from securefair.report import read_json
-from securefair.report.screen import Screen
-from securefair.report.telling import say_json
+from securefair.report import Screen, read_json, say_json
 from securefair_lab.papers.catalogue import experiment_named
 from securefair_lab.papers.comparison import Comparison, compare, judged, rows_of
 from securefair_lab.papers.experiment import Row

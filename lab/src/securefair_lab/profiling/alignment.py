@@ -12,8 +12,8 @@ from securefair.collaboration.gossip import (
     plan_alignment,
 )
 from securefair.config import defaults
-from securefair.profiling.measure import Stopwatch, medians
-from securefair.worth.alignment import cosine
+from securefair.profiling import Stopwatch, medians
+from securefair.worth import cosine
 
 ROTATION = 0.5
 """How much of the first synthetic gradient is in the second."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from securefair.report.wording import count, data_size, plural
+from securefair.report import count, data_size, plural
 from securefair_lab.profiling.averaging import AveragingProfile
 
 

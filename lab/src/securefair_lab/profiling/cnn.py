@@ -20,21 +20,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.bands import BandedMap
-from securefair.circuit.network import Chunk, planned_peak
-from securefair.circuit.planner import ExchangePlan
+from securefair.circuit import BandedMap, Chunk, ExchangePlan, Inputs, planned_peak
+from securefair.circuit.answer import answer
+from securefair.ckks import CipherTensor, Evaluator, Released, StudentKeys, cores, set_threads
 from securefair.ckks.backends import get_backend
-from securefair.ckks.evaluator import Evaluator, Released
-from securefair.ckks.keys import StudentKeys
-from securefair.ckks.tensor import CipherTensor
-from securefair.ckks.threads import cores, set_threads
 from securefair.config import defaults
-from securefair.exchange import steps
-from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
-from securefair.profiling.head import describe_machine
-from securefair.profiling.head_record import Machine
-from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
+from securefair.exchange import CompiledNetwork, bounded_logits, compiled_network, steps
+from securefair.profiling import (
+    Machine,
+    Stopwatch,
+    describe_machine,
+    peak_memory,
+    reset_peak_memory,
+)
 from securefair.worth import accuracy
 from securefair_lab.profiling.cnn_task import CnnTask
 

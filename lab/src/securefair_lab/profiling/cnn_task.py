@@ -10,12 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.circuit import ExchangePlan, ExchangeSpec, HeadBounds, plan_exchange
 from securefair.config import defaults
 from securefair.errors import ConfigError
-from securefair.exchange.compile import bounds_for
-from securefair.model.folded import FoldedNetwork
+from securefair.exchange import bounds_for
+from securefair.model import FoldedNetwork
 from securefair.model.networks import balanced_by_values, fold
 from securefair_lab.data.folder import data_folder
 from securefair_lab.data.images import ImageSet, load_cifar10, load_ham10000, load_mnist

@@ -17,7 +17,7 @@ from securefair.profiling.options import (
     ThreadsOption,
     WarmOption,
 )
-from securefair.report.telling import say_json
+from securefair.report import say_json
 
 
 def sharing(
@@ -67,11 +67,10 @@ def sharing(
     """
     from rich.progress import Progress
 
-    from securefair.ckks.threads import set_threads
+    from securefair.ckks import set_threads
     from securefair.config import load_config, override
-    from securefair.report import check_writable
-    from securefair.report.screen import Screen
-    from securefair.user.participants import load_participants
+    from securefair.report import Screen, check_writable
+    from securefair.user import load_participants
     from securefair_lab.profiling.sharing import enough_rounds, profile_sharing
     from securefair_lab.profiling.sharing_files import write_sharing
     from securefair_lab.profiling.sharing_table import sharing_table
@@ -128,9 +127,9 @@ def alignment(
 
     Example: securefair profile alignment --dimension 1000000 --json
     """
-    from securefair.ckks.threads import cores, set_threads
+    from securefair.ckks import cores, set_threads
     from securefair.collaboration.gossip import AlignmentSpec
-    from securefair.report.screen import Screen
+    from securefair.report import Screen
     from securefair_lab.profiling.alignment import profile_alignment
     from securefair_lab.profiling.alignment_table import alignment_table
 
@@ -168,8 +167,8 @@ def averaging(
     Example: securefair profile averaging --parameters 1000000 --averaging ckks --json
     """
     from securefair.averaging import SumSpec
-    from securefair.ckks.threads import cores, set_threads
-    from securefair.report.screen import Screen
+    from securefair.ckks import cores, set_threads
+    from securefair.report import Screen
     from securefair_lab.profiling.averaging import profile_averaging
     from securefair_lab.profiling.averaging_table import averaging_table
 
@@ -215,8 +214,8 @@ def cnn(
     """
     from typing import cast
 
-    from securefair.ckks.threads import cores, set_threads
-    from securefair.report.screen import Screen
+    from securefair.ckks import cores, set_threads
+    from securefair.report import Screen
     from securefair_lab.networks import ReferenceName
     from securefair_lab.profiling.cnn import profile_cnn
     from securefair_lab.profiling.cnn_table import cnn_table

@@ -18,13 +18,11 @@ from itertools import product
 import msgspec
 import numpy as np
 
-from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit import ExchangePlan, ExchangeSpec, plan_exchange
+from securefair.ckks import set_threads
 from securefair.ckks.backends import get_backend
-from securefair.ckks.threads import set_threads
-from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
+from securefair.collaboration.distillation import DistillationAgreement, ModelConfig
 from securefair.config import (
     DistillationSection,
     EncryptionSection,
@@ -33,12 +31,22 @@ from securefair.config import (
     TrainingSection,
     defaults,
 )
-from securefair.data.dataset import ParticipantData
-from securefair.profiling.cost_model import CostModel, fit_model
-from securefair.profiling.dry_exchange import ANSWER, IMPORT, RECEIVE, dry_exchange, synthetic
-from securefair.profiling.estimate import Estimate, estimate
-from securefair.profiling.head import describe_machine
-from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
+from securefair.data import ParticipantData
+from securefair.profiling import (
+    ANSWER,
+    IMPORT,
+    RECEIVE,
+    CostModel,
+    Estimate,
+    Stopwatch,
+    describe_machine,
+    fit_model,
+    peak_memory,
+    reset_peak_memory,
+    synthetic,
+)
+from securefair.profiling.dry_exchange import dry_exchange
+from securefair.profiling.estimate import estimate
 from securefair_lab.profiling.watched import start_watched
 
 SAMPLES = (500, 2000, 5000, 9000)
@@ -245,8 +253,8 @@ def _collaborate(plan: ExchangePlan, participants: int, backend: str) -> tuple[f
             weight_bits=spec.weight_bits,
         ),
         training=TrainingSection(local_epochs=0, local_steps=1),
-        distillation=DistillationSection(
-            release=spec.release, basis=spec.basis, q=spec.q, lambda_0=0.0
+        distillation=DistillationSection.model_validate(
+            {"release": spec.release, "basis": spec.basis, "q": spec.q, "lambda_0": 0.0}
         ),
         fairness=FairnessSection(),
         encryption=EncryptionSection(flooding_bits=spec.flooding_bits, precision=spec.precision),

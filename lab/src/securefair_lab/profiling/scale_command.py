@@ -20,12 +20,11 @@ from securefair.profiling.options import (
     PrecisionOption,
     ReleaseOption,
 )
-from securefair.report.telling import say_json
+from securefair.report import say_json
 
 if TYPE_CHECKING:
-    from securefair.circuit.spec import ExchangeSpec
-    from securefair.profiling.cost_model import CostModel
-    from securefair.profiling.transfer_prices import TransferProfile
+    from securefair.circuit import ExchangeSpec
+    from securefair.profiling import CostModel, TransferProfile
     from securefair_lab.profiling.scale import ScaleProfile
 
 ROUNDS, TRANSFER = "rounds", "transfer"
@@ -101,9 +100,8 @@ def scale(
     from rich.progress import Progress
 
     from securefair.errors import ConfigError
-    from securefair.profiling.transfer_prices import TransferProfile
-    from securefair.report import check_writable, write_json
-    from securefair.report.screen import Screen
+    from securefair.profiling import TransferProfile
+    from securefair.report import Screen, check_writable, write_json
     from securefair_lab.profiling.scale_table import scale_table, transfer_table
 
     if of not in SIZES:

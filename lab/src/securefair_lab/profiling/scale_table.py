@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.profiling.transfer_prices import TransferProfile
-from securefair.report.wording import count, data_size, percent
+from securefair.profiling import TransferProfile
+from securefair.report import count, data_size, percent
 from securefair_lab.profiling.scale import TEACHER, ScaleProfile
 
 MEGA = 1e6

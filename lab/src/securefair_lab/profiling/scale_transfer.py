@@ -18,19 +18,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from securefair.ckks.threads import set_threads
-from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.host import TransferHost
-from securefair.collaboration.transfer.observer import TransferObserver
-from securefair.config import EncryptionSection, ModelSection, TransferSection, defaults
-from securefair.config.loading import checked_section
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.ckks import set_threads
+from securefair.collaboration import PublicFacts
+from securefair.collaboration.transfer import TransferAgreement, TransferHost, TransferObserver
+from securefair.config import (
+    EncryptionSection,
+    ModelSection,
+    TransferSection,
+    checked_section,
+    defaults,
+)
+from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError, EncryptionError
-from securefair.profiling.head import describe_machine
-from securefair.profiling.transfer_prices import TransferPoint, TransferProfile
-from securefair.sites.simulation.run import SimulatedRun
-from securefair.sites.simulation.town import Town
+from securefair.profiling import TransferPoint, TransferProfile, describe_machine
+from securefair.sites.simulation import SimulatedRun, Town
 
 PARTICIPANTS = (4, 6, 8, 10)
 HELD_OUT = 12

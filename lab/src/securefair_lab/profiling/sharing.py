@@ -17,19 +17,17 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
-from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.training import optimizer_of
+from securefair.collaboration import PublicFacts, optimizer_of
+from securefair.collaboration.distillation import DistillationAgreement, ModelConfig
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.profiling.dry_exchange import dry_exchange, synthetic
-from securefair.profiling.measure import Stopwatch
+from securefair.profiling import Stopwatch, synthetic
+from securefair.profiling.dry_exchange import dry_exchange
 from securefair.records import RoundRecord
-from securefair.sites.simulation.run import SimulatedRun
+from securefair.sites.simulation import SimulatedRun
 from securefair_lab.profiling.fit import linear_fit
 from securefair_lab.profiling.sharing_records import (
     CycleCost,
@@ -42,7 +40,7 @@ from securefair_lab.profiling.sharing_records import (
 from securefair_lab.profiling.watched import WatchedParticipant, start_watched
 
 ALWAYS, CYCLE = "always", "cycle"
-FROM_STUDENT = ("hello", "keys", "features", "query")
+FROM_STUDENT = ("hello", "keys", "features", "ask")
 FROM_TEACHER = ("answer", "decline")
 
 UNSPENT = 1e9
@@ -83,9 +81,9 @@ def profile_sharing(
     reputations |= {_name(r): r for r in probabilities}
 
     _warm_up(plan, config.encryption.backend)
-    finished: dict[str, _Finished] = {}
+    finished: dict[str, FinishedSharing] = {}
     for names in _batches(list(reputations), plan, len(data)):
-        runs = {name: _start(config, data, name, reputations[name], seed) for name in names}
+        runs = {name: start_sharing(config, data, name, reputations[name], seed) for name in names}
         rounds = [run.rounds(config.training.rounds, on_round) for run in runs.values()]
         for _ in zip(*rounds, strict=True):
             pass  # every run has advanced by one round
@@ -119,7 +117,7 @@ def enough_rounds(participants: int, forced_every: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Finished:
+class FinishedSharing:
     """What is left of a run: keys and uploads are gone."""
 
     cost: SharingCost
@@ -127,20 +125,22 @@ class _Finished:
 
 
 @dataclass(eq=False)
-class _Run:
-    """A run under way."""
+class SharingRun:
+    """A run under way, and what it has cost so far."""
 
     run: SimulatedRun
     participants: list[WatchedParticipant]
     records: list[RoundRecord] = field(default_factory=list)
 
-    def rounds(self, count: int, on_round: Callable[[], object]) -> Iterator[None]:
+    def rounds(self, count: int, on_round: Callable[[], object] = lambda: None) -> Iterator[None]:
+        """So many rounds, one after the other."""
         for record in self.run.rounds(count):
             self.records.append(record)
             on_round()
             yield
 
-    def finished(self) -> _Finished:
+    def finished(self) -> FinishedSharing:
+        """Its cost and its records."""
         sizes: dict[str, int] = {}
         for row in self.run.traffic:
             sizes[row.message] = sizes.get(row.message, 0) + row.bytes
@@ -156,16 +156,29 @@ class _Run:
             bytes_by_message=sizes,
             accuracy=fmean(self.records[-1].accuracy),
         )
-        return _Finished(cost, self.records)
+        return FinishedSharing(cost, self.records)
 
 
-def _start(
+def start_sharing(
     config: RunConfig,
     data: Sequence[ParticipantData],
     name: str,
     reputation: float | None,
     seed: int,
-) -> _Run:
+) -> SharingRun:
+    """A run in which everyone shares by a given probability.
+
+    Args:
+        config: model, training, release and encryption.
+        data: of everyone.
+        name: that records carry; `ALWAYS` for no coins at all.
+        reputation: everybody's of everybody; None for what alignments say.
+        seed: of models, batches and coins.
+
+    Raises:
+        ConfigError: a release that tells no reputation.
+        PlanError: the exchange is impossible.
+    """
     agreed = _agreed(config, data, seed, always_share=name == ALWAYS)
     if reputation is not None:
         # Coins of a fixed probability tell nothing of an opened value: no key is spent.
@@ -186,7 +199,7 @@ def _start(
         reputation=reputation,
         clock=time.process_time,
     )
-    return _Run(run, participants)
+    return SharingRun(run, participants)
 
 
 def _agreed(

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.report.wording import data_size, percent
+from securefair.report import data_size, percent
 from securefair_lab.profiling.sharing_records import SharingCost, SharingProfile
 
 HEADINGS = ("Answers", "Declines", "Bytes", "saved", "Time", "saved", "Accuracy")

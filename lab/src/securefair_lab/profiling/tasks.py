@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration import kinds_of
 from securefair.config import RunConfig, defaults, demo_config, override
 from securefair.data import HOSPITALS, ParticipantData, Samples
 from securefair.errors import ConfigError

@@ -5,30 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.host import DistillingHost
-from securefair.collaboration.distillation.observer import DistillationObserver
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.data.dataset import ParticipantData
-from securefair.profiling.measure import Clock
+from securefair.collaboration.distillation import (
+    DistillationAgreement,
+    DistillationObserver,
+    DistillingHost,
+    ModelConfig,
+)
+from securefair.config import DisclosureSection
+from securefair.data import ParticipantData
+from securefair.profiling import Clock
 from securefair.protocol.jobs import (
-    AnswerQuery,
+    AnswerAsk,
     ImportPeer,
     Job,
     OpenAnswer,
     Opened,
+    PrepareAsk,
     PrepareKeysAndFeatures,
-    PrepareQuery,
     Result,
 )
-from securefair.sites.simulation.run import SimulatedRun
-from securefair.sites.simulation.town import Town
+from securefair.sites.simulation import SimulatedRun, Town
 
-AS_TEACHER = (ImportPeer, AnswerQuery)
-AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
+AS_TEACHER = (ImportPeer, AnswerAsk)
+AS_STUDENT = (PrepareKeysAndFeatures, PrepareAsk, OpenAnswer)
 
-UNLIMITED = DisclosureLimits(fraction=None)
+UNLIMITED = DisclosureSection(fraction=None)
 """A profile asks what answers cost: the ledger counts them and refuses none."""
 
 

@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.telling import Limit
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
+from securefair.releases import TRAINING, release_of
 
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.observer import DistillationObserver
     from securefair.collaboration.distillation.participant import ModelConfig
     from securefair.collaboration.forecast import Forecast
-    from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
+    from securefair.collaboration.private import PrivateTeacher
+    from securefair.config.privacy import PrivacySection
     from securefair.model.heads import Head
     from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
-
-TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +73,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
         release = config.distillation.release
-        if self.name in config.run.algorithms and release not in TRAINING_RELEASES:
+        if self.name in config.run.algorithms and release not in TRAINING:
             raise ConfigError(
                 f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
                 "must train",
@@ -89,7 +87,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             and not self.always_share
             and config.privacy is not None
             and config.privacy.asked_epsilon is not None
-            and release != "logits"
+            and not release_of(release).whole
         ):
             raise ConfigError(
                 f"a {release} mixes all patients into every logit: an alignment of it cannot count "
@@ -152,7 +150,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     ) -> DistillingHost:
         """See `Kind`."""
         self.check_role(role)
-        terms, budget = privacy_of(config), None if stored is None else stored.budget
+        terms, budget = config.privacy, None if stored is None else stored.budget
         teachers, alignments = self._private(
             config, agreement, [own], terms, seed=seed, budget=budget
         )
@@ -162,10 +160,10 @@ class DistillationKind(Kind["DistillationAgreement"]):
             model_of(config),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
-            required=None if terms is None else terms.require,
+            required=None if terms is None else terms.required,
             given=given,
             stored=stored,
         )
@@ -184,7 +182,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         config: RunConfig,
         agreement: DistillationAgreement,
         data: Sequence[ParticipantData],
-        terms: PrivacyTerms | None,
+        terms: PrivacySection | None,
         *,
         seed: int,
         budget: Store | None = None,

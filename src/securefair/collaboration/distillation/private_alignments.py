@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
+from securefair.collaboration.private import PrivateTeacher, limit_of, target_of
+from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.seeds import derived_seed
@@ -28,7 +29,7 @@ from securefair.storage import Guarantee, Store
 def private_alignments(
     data: Sequence[ParticipantData],
     teachers: Mapping[str, PrivateTeacher],
-    terms: PrivacyTerms,
+    terms: PrivacySection,
     *,
     temperature: float,
     seed: int,
@@ -59,7 +60,7 @@ def private_alignments(
     names = [own.name for own in data] if participants is None else participants
     for own in data:
         patients = Patients.of(own.train)
-        fit = terms.target(patients.count)
+        fit = target_of(terms, patients.count)
         target = PrivacyTarget(
             epsilon=terms.asked_epsilon,
             delta=fit.delta,
@@ -78,7 +79,9 @@ def private_alignments(
             peers = [name for name in names if name != own.name]
             what = _about(peers, teachers[own.name].model, temperature)
             reference = reference_of(own.train, patients, target, what)
-            alignments.others = _charged(store, own.name, reference, alignments, terms.limit(fit))
+            alignments.others = _charged(
+                store, own.name, reference, alignments, limit_of(terms, fit)
+            )
             alignments.once = _once(store, own.name, reference)
         found[own.name] = alignments
     return found

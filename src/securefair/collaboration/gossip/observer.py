@@ -11,7 +11,6 @@ from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.observer import Asked, Ends, Observer, RoundEnd
-from securefair.protocol.ledger import Release
 from securefair.records import AveragingResult, Matrix, RoundRecord
 
 CLEAR = "clear"
@@ -89,7 +88,7 @@ class GossipObserver(Observer[GossipHost]):
                 ring_degree=inner.params.ring_degree,
                 log_qp=inner.params.log_qp,
                 security_bits=inner.security_bits,
-                release=Release.ALIGNMENT.value,
+                release="alignment",
                 flooding_bits=inner.spec.flooding_bits,
                 max_abs_error=self.max_sum_error,
                 error_over_range=self.max_sum_error / agreement.gossip.bound,

@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.transfer import ROUNDS, telling
+from securefair.collaboration.transfer import telling
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
@@ -105,7 +103,7 @@ class TransferKind(Kind["TransferAgreement"]):
 
     def rounds(self, config: RunConfig) -> int:
         """One exchange, and one for every participant whose patients change."""
-        return ROUNDS + len(config.renewals)
+        return telling.ROUNDS + len(config.renewals)
 
     def check_role(self, role: Role) -> None:
         """See `Kind`: a student answers nobody, a teacher asks nobody."""
@@ -133,7 +131,7 @@ class TransferKind(Kind["TransferAgreement"]):
                 found=self.name,
             )
         own = own.earlier[0] if own.earlier else own
-        terms, teacher = privacy_of(config), None
+        terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
             fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
@@ -143,9 +141,9 @@ class TransferKind(Kind["TransferAgreement"]):
             agreement,
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teacher=teacher,
-            required=None if terms is None else terms.require,
+            required=None if terms is None else terms.required,
             stored=stored,
             role=role,
         )
@@ -191,12 +189,7 @@ TRANSFER = TransferKind(
         "Transfer",
         "peers' mean logit, as far as own patients agree",
         messages={
-            "offer": "Whether a question is answered",
-            "sharerequest": "Questions, with keys and encrypted samples",
-            "share": "Closed shares of answers",
-            "refusal": "Refusals to answer",
-            "sharereveal": "Requests for keys of answers",
-            "sharekey": "Keys of answers",
+            "ask": "Questions, with keys and encrypted samples",
         },
     ),
 )

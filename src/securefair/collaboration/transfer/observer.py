@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.observer import Asked, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
-from securefair.collaboration.transfer import ROUNDS
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both
 from securefair.collaboration.transfer.participant import TransferNotes
+from securefair.collaboration.transfer.telling import ROUNDS
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps
 from securefair.model.quantize import QuantizationReport, rounding_report
@@ -61,7 +61,7 @@ class TransferObserver(Observer[TransferHost]):
 
     def ends(self, round: int, hosts: Hosts, ends: Ends) -> RoundRecord:
         """See `Observer`."""
-        self.lost += sum(len(one.lost) for one in ends.values())
+        self.lost += sum(len({*one.lost, *one.missed}) for one in ends.values())
         for own in (hosts[name] for name in self._asking):
             own.asks = False  # whoever got no answer goes on without
             if not own.notes.senders:

@@ -16,6 +16,9 @@ from securefair.config import RunConfig
 from securefair.model.transfer.peers import Opened, asked_peers, missing_of, opened_of
 from securefair.records import RunResult
 
+ROUNDS = 1
+"""Of a transfer, whatever other algorithms of a run take; a renewal is one more."""
+
 
 def opens(config: RunConfig, names: Sequence[str]) -> Opened:
     """What students of these participants opened, as `TransferAgreement.opens`."""

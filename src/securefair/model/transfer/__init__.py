@@ -16,6 +16,15 @@ from securefair.errors import on_first_use
 if TYPE_CHECKING:
     from securefair.model.transfer.alone import OwnFit as OwnFit
     from securefair.model.transfer.alone import own_fit as own_fit
+    from securefair.model.transfer.answers import asked_about as asked_about
+    from securefair.model.transfer.answers import (
+        label_free_reconstructor as label_free_reconstructor,
+    )
+    from securefair.model.transfer.answers import numbers_a_logit as numbers_a_logit
+    from securefair.model.transfer.answers import rows_by_patient as rows_by_patient
+    from securefair.model.transfer.peers import FEWEST_SUMMED as FEWEST_SUMMED
+    from securefair.model.transfer.peers import Opened as Opened
+    from securefair.model.transfer.peers import asked_peers as asked_peers
     from securefair.model.transfer.polynomial import (
         Degree as Degree,
     )

@@ -17,7 +17,10 @@ from securefair.model.transfer.polynomial import Degree, Polynomial
 Array = NDArray[np.float64]
 
 RIDGE = 1e-3
-LEAST_R2 = 0.25  # below, an answer is no function of the features: the teacher is left out
+LEAST_R2 = 0.1  # below, an answer is no function of the features: the teacher is left out
+FEWEST_JUDGED = 30
+"""Patients from which on that can be told, and at least as many as features: with fewer a linear
+teacher, too, says of held-out patients what the others do not foretell."""
 
 
 def surrogate(features: Array, logits: Array, degree: Degree) -> Polynomial:
@@ -55,6 +58,23 @@ def explained(features: Array, logits: Array, degree: Degree, folds: NDArray[np.
         g = surrogate(features[kept], logits[kept], degree)
         missed += float(((logits[held] - g.logits(features[held])) ** 2).sum())
     return 1.0 - missed / spread
+
+
+def is_function(features: Array, r2: float) -> bool:
+    """Whether an answer that explains itself so well may be a function of the features.
+
+    Of answers of linear and quadratic teachers none of 2,800 was refused, at 8 to 100 patients and
+    11 and 32 features; of random logits 99 % are, from 30 patients on. Few patients are not judged.
+    Nor does it tell anything of logits that were reconstructed from far fewer numbers than there
+    are patients: whatever those were, the reconstruction is smooth. Settings without peers compete
+    with those with them on held-out patients all the same.
+
+    Args:
+        features: (n, d) of the student's patients.
+        r2: `explained` of the answer.
+    """
+    patients, width = features.shape
+    return patients < max(FEWEST_JUDGED, width) or r2 > LEAST_R2
 
 
 def _scale(features: Array) -> float:

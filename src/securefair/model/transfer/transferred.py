@@ -24,7 +24,7 @@ from securefair.model.transfer.averaging import Validated, averaging_weights, va
 from securefair.model.transfer.calibration import temperature
 from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
-from securefair.model.transfer.surrogate import LEAST_R2, explained, surrogate
+from securefair.model.transfer.surrogate import explained, is_function, surrogate
 from securefair.model.transfer.teacher_weights import teacher_weights
 
 Array = NDArray[np.float64]
@@ -90,7 +90,7 @@ def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferre
     if peers is None:
         return _alone(own)
     r2 = explained(own.samples.features, peers, degree, own.folds)
-    if r2 <= LEAST_R2:
+    if not is_function(own.samples.features, r2):
         return _alone(own, left_out=(ALL,))
     return _deployed(own, peers, degree, r2)
 
@@ -106,7 +106,7 @@ def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1)
     r2 = {
         name: explained(own.samples.features, z, degree, own.folds) for name, z in answers.items()
     }
-    kept = {name: z for name, z in answers.items() if r2[name] > LEAST_R2}
+    kept = {name: z for name, z in answers.items() if is_function(own.samples.features, r2[name])}
     left_out = tuple(name for name in answers if name not in kept)
     if not kept:
         return _alone(own, left_out=left_out)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data.inference import rule_of, said_classes
 from securefair.data.proposal import ColumnProposal, Proposal
-from securefair.data.table import Binary, Categorical, Numeric
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ def _said(part: ColumnProposal) -> str:
     return " and ".join(text for text in (named, rare) if text) or "empty"
 
 
-def _covered(rule: Numeric | Binary | Categorical) -> str:
+def _covered(rule: NumericColumn | BinaryColumn | CategoricalColumn) -> str:
     match rule:
-        case Numeric():
+        case NumericColumn():
             return f"{rule.low:g} to {rule.high:g}"
-        case Binary():
+        case BinaryColumn():
             return f"{rule.no} or {rule.yes}"
-        case Categorical():
+        case CategoricalColumn():
             return ", ".join(rule.levels)

@@ -13,12 +13,11 @@ from securefair.collaboration.observer import Observer, Seen
 from securefair.errors import DataError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
+from securefair.protocol.messages import DOWN, UP, name_of
 from securefair.records import ExchangeRecord, LedgerRow, RoundRecord, TrafficRow
 from securefair.sites.simulation.town import Town
 
-UP = frozenset({"query", "sharerequest", "sharereveal"})
-DOWN = frozenset({"answer", "offer", "share", "sharekey", "refusal"})
-"""What a student asks a teacher, or a receiver a sender, and what comes back."""
+_UP, _DOWN = ({name_of(kind) for kind in kinds} for kinds in (UP, DOWN))
 
 
 class SimulatedRun:
@@ -149,8 +148,8 @@ class SimulatedRun:
         found: Counter[tuple[str, str, str]] = Counter()
         for sender, post in self.town.posts.items():
             for (receiver, kind), size in post.bytes.get(number, Counter()).items():
-                if kind in UP:
+                if kind in _UP:
                     found["up", sender, receiver] += size
-                elif kind in DOWN:
+                elif kind in _DOWN:
                     found["down", receiver, sender] += size
         return found

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from securefair.collaboration.interface import Agreement
-from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
 from securefair.errors import StorageError
@@ -59,7 +58,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     if said:
         yield f"scores: {said}"
     yield from _warnings(project, agreement, data)
-    private = privacy_of(project.terms.config)
+    private = project.terms.config.privacy
     if private is not None:
         patients, target = checked_target(data, private)
         yield (

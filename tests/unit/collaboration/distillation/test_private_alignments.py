@@ -1,12 +1,11 @@
 """Private alignments over runs: what is the same alignment, and what is another one and charged."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from securefair.collaboration.distillation.private_alignments import private_alignments
-from securefair.collaboration.private import PrivacyTerms, private_teachers, stated_guarantee
+from securefair.collaboration.private import private_teachers, stated_guarantee
+from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import LedgerError
 
@@ -20,7 +19,7 @@ def hospital(name, seed=0, n=60):
 
 @pytest.fixture
 def terms(tmp_path):
-    return PrivacyTerms(epsilon=2.0, asked_epsilon=1.0, store=tmp_path / "store")
+    return PrivacySection(epsilon=2.0, asked_epsilon=1.0, store=tmp_path / "store")
 
 
 def formed(terms, *peers, temperature=5.0, seed=3):
@@ -50,9 +49,11 @@ def test_other_peers_and_another_temperature_are_other_alignments(terms, peers, 
 
 def test_alignments_by_another_private_model_are_other_alignments(terms):
     data = [hospital("north"), hospital("east", seed=1)]
-    terms = replace(terms, total_epsilon=1.5, total_delta=2e-3)
+    terms = terms.model_copy(update={"total_epsilon": 1.5, "total_delta": 2e-3})
     for at, epsilon in enumerate((2.0, 1.0)):
-        simulated = replace(terms, epsilon=epsilon, store=None)  # only their models differ
+        simulated = terms.model_copy(
+            update={"epsilon": epsilon, "store": None}
+        )  # only their models differ
         teachers = private_teachers(data, ["linear"] * 2, simulated, seed=3)
         if at == 0:
             private_alignments(data, teachers, terms, temperature=5.0, seed=3)
@@ -64,14 +65,14 @@ def test_alignments_by_another_private_model_are_other_alignments(terms):
 
 def test_fits_and_alignments_have_one_limit(terms):
     """One total bounds both: they are about the same patients."""
-    terms = replace(terms, total_epsilon=2.5, total_delta=2e-3)
+    terms = terms.model_copy(update={"total_epsilon": 2.5, "total_delta": 2e-3})
     with pytest.raises(LedgerError, match=r"epsilon 2\.99.*|epsilon 3"):
         formed(terms, "east")
-    assert formed(replace(terms, total_epsilon=3.0), "east")
+    assert formed(terms.model_copy(update={"total_epsilon": 3.0}), "east")
 
 
 def test_a_hello_states_fits_and_alignments_of_all_runs(terms):
-    terms = replace(terms, total_epsilon=4.0, total_delta=4e-3)
+    terms = terms.model_copy(update={"total_epsilon": 4.0, "total_delta": 4e-3})
     promised = []
     for peer in ("east", "west"):
         data = [hospital("north"), hospital(peer, seed=1)]

@@ -3,7 +3,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from securefair.model.transfer.folds import stratified_folds
-from securefair.model.transfer.surrogate import LEAST_R2, explained, surrogate
+from securefair.model.transfer.surrogate import LEAST_R2, explained, is_function, surrogate
 
 
 def patients(count, features=6, seed=0):
@@ -43,3 +43,27 @@ def test_equal_logits_are_a_function_and_one_patient_is_none():
 def test_constant_features():
     g = surrogate(np.zeros((4, 2)), np.array([[1.0], [2.0], [3.0], [4.0]]), 2)
     assert g.logits(np.zeros((1, 2)))[0, 0] == pytest.approx(2.5)
+
+
+def judged(patients, width, degree, draw):
+    """Whether an honest teacher's answer passes, and a random one."""
+    x = draw.uniform(-1, 1, (patients, width))
+    honest = x @ draw.normal(size=(width, 1)) + draw.normal()
+    if degree == 2:
+        units = draw.normal(size=(width, 16)) / np.sqrt(width)
+        honest += 0.3 * (x @ units) ** 2 @ draw.normal(size=(16, 1))
+    folds = stratified_folds(draw.integers(0, 2, patients), draw)
+    for logits in (honest, draw.normal(size=(patients, 1))):
+        yield is_function(x, explained(x, logits, degree, folds))
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("width", [11, 32])
+@pytest.mark.parametrize("patients", [8, 12, 20, 32, 60])
+def test_honest_teachers_pass_at_every_size_and_random_ones_do_not(patients, width, degree):
+    """At 8 patients 45 % and more of honest ones were left out before."""
+    draw = np.random.default_rng(patients)
+    passed = np.array([list(judged(patients, width, degree, draw)) for _ in range(40)])
+    honest, random = passed.mean(axis=0)
+    assert honest == 1
+    assert random <= 0.05 or patients < 30

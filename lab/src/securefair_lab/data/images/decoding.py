@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.cache import cached_array, content_key
+from securefair.data import cached_array, content_key
 from securefair.errors import BackendUnavailableError, DataError
 
 

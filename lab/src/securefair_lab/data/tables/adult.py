@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.cache import cached_array, content_key
-from securefair.data.dataset import Samples
-from securefair.data.encoding import encode
-from securefair.data.rows import read_rows
-from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target
+from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import Samples, TableSpec, Target, cached_array, content_key, encode, read_rows
 from securefair.errors import DataError
 from securefair_lab.data.folder import DataFile
 from securefair_lab.data.pool import DataSet, pool_of
@@ -23,8 +20,8 @@ ADULT_FILE = DataFile(
 
 ADULT_SPEC = TableSpec(
     columns=(
-        Numeric(name="age", low=17, high=90),
-        Categorical(
+        NumericColumn(name="age", low=17, high=90),
+        CategoricalColumn(
             name="workclass",
             levels=(
                 *("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov"),
@@ -33,15 +30,15 @@ ADULT_SPEC = TableSpec(
             optional=True,
         ),
         # `fnlwgt` says how many people a record stands for, `education` the same as this in words.
-        Numeric(name="education-num", low=1, high=16),
-        Categorical(
+        NumericColumn(name="education-num", low=1, high=16),
+        CategoricalColumn(
             name="marital-status",
             levels=(
                 *("Married-civ-spouse", "Divorced", "Never-married", "Separated", "Widowed"),
                 *("Married-spouse-absent", "Married-AF-spouse"),
             ),
         ),
-        Categorical(
+        CategoricalColumn(
             name="occupation",
             levels=(
                 *("Tech-support", "Craft-repair", "Other-service", "Sales", "Exec-managerial"),
@@ -51,20 +48,20 @@ ADULT_SPEC = TableSpec(
             ),
             optional=True,
         ),
-        Categorical(
+        CategoricalColumn(
             name="relationship",
             levels=("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried"),
         ),
-        Categorical(
+        CategoricalColumn(
             name="race",
             levels=("White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"),
         ),
-        Binary(name="sex", no="Female", yes="Male"),
+        BinaryColumn(name="sex", no="Female", yes="Male"),
         # Nine in ten have none; above these few differ in the target.
-        Numeric(name="capital-gain", low=0, high=20_000),
-        Numeric(name="capital-loss", low=0, high=4_000),
-        Numeric(name="hours-per-week", low=0, high=100),
-        Categorical(
+        NumericColumn(name="capital-gain", low=0, high=20_000),
+        NumericColumn(name="capital-loss", low=0, high=4_000),
+        NumericColumn(name="hours-per-week", low=0, high=100),
+        CategoricalColumn(
             name="native-country",
             levels=(
                 *("United-States", "Cambodia", "England", "Puerto-Rico", "Canada", "Germany"),

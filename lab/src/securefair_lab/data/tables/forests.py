@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.data.dataset import Samples
-from securefair.data.table import Numeric, TableSpec, Target
+from securefair.config import NumericColumn
+from securefair.data import Samples, TableSpec, Target
 from securefair_lab.data.folder import DataFile, read_arrays
 from securefair_lab.data.pool import DataSet, pool_of
 from securefair_lab.data.tables.reading import read_samples
@@ -42,7 +42,7 @@ NATICUS_FILE = DataFile(
 def _numbers(ranges: dict[str, Range], target: Target) -> TableSpec:
     return TableSpec(
         columns=tuple(
-            Numeric(name=name, low=low, high=high) for name, (low, high) in ranges.items()
+            NumericColumn(name=name, low=low, high=high) for name, (low, high) in ranges.items()
         ),
         target=target,
     )

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from securefair.data.dataset import Samples
-from securefair.data.encoding import encode
-from securefair.data.rows import read_rows
-from securefair.data.table import TableSpec
+from securefair.data import Samples, TableSpec, encode, read_rows
 
 
 def read_samples(path: Path, spec: TableSpec) -> Samples:

@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates
 from securefair.records import RoundRecord
 from securefair_lab.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair_lab.algorithms.settings import check_settings

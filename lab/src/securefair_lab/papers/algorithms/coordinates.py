@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from securefair.model.stacked import Slot
+from securefair.model import Slot
 
 
 def largest(values: Tensor, count: int) -> Tensor:

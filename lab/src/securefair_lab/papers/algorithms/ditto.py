@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from securefair.model.stacked_training import Proximal, TrainStates
+from securefair.model import Proximal, TrainStates
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import through_server

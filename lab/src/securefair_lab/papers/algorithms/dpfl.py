@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from securefair.errors import ConfigError
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates, derived_seed
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import mixed, weights_of

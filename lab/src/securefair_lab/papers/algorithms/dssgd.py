@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates, derived_seed
 from securefair.records import RoundRecord
 from securefair_lab.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair_lab.algorithms.settings import check_settings

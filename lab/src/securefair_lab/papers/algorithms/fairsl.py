@@ -18,8 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates, derived_seed
 from securefair.records import RoundRecord
 from securefair_lab.algorithms.settings import check_settings
 from securefair_lab.algorithms.stacked_population import StackedPopulation

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.seeds import derived_seed
+from securefair.data import ParticipantData, Samples
+from securefair.model import derived_seed
 from securefair.records import RoundRecord
 from securefair.worth import accuracy, mcc
 from securefair_lab.algorithms.settings import check_settings

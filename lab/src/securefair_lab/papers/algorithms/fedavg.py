@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from securefair.model.stacked_training import Proximal, TrainStates
+from securefair.model import Proximal, TrainStates
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import average, shares_of, through_server

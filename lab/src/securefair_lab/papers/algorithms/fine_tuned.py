@@ -13,7 +13,7 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.settings import check_settings

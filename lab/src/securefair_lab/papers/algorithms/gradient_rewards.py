@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.coordinates import largest_of_each_layer
 

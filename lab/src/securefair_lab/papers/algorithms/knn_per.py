@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, softmax
 
-from securefair.model.stacked_training import all_logits
+from securefair.model import all_logits
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import through_server

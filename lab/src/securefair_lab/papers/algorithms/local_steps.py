@@ -16,10 +16,15 @@ import torch
 from torch import Tensor
 
 from securefair.errors import ModelError
-from securefair.model.batches import Batches, draw_batches
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import TrainStates, mean_losses, sgd_step
-from securefair.model.training import OptimizerConfig
+from securefair.model import (
+    Batches,
+    OptimizerConfig,
+    TrainStates,
+    derived_seed,
+    draw_batches,
+    mean_losses,
+    sgd_step,
+)
 from securefair_lab.algorithms.stacked_population import Precision, StackedPopulation
 
 

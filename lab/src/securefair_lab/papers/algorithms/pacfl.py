@@ -31,11 +31,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
-from securefair.model.stacked_training import TrainStates
+from securefair.data import Samples
+from securefair.model import TrainStates
 from securefair.records import RoundRecord
-from securefair.worth import LearningState
-from securefair.worth.mixing import Matrix
+from securefair.worth import LearningState, Matrix
 from securefair_lab.algorithms.averaging import weights_of
 from securefair_lab.algorithms.schedule import StepDecay, at_round
 from securefair_lab.algorithms.settings import check_settings

@@ -29,7 +29,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import average, shares_of, through_server

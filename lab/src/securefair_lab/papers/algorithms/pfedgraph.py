@@ -31,7 +31,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from securefair.model.stacked_training import TrainStates
+from securefair.model import TrainStates
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import shares_of

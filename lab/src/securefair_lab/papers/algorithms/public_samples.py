@@ -10,10 +10,16 @@ import torch
 from torch import Tensor
 
 from securefair.errors import DataError
-from securefair.model.batches import StackedSamples, draw_batches
-from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Distillation, TrainStates, all_logits, train
-from securefair.model.training import OptimizerConfig
+from securefair.model import (
+    Distillation,
+    OptimizerConfig,
+    StackedSamples,
+    TrainStates,
+    all_logits,
+    derived_seed,
+    draw_batches,
+    train,
+)
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 IGNORED = -100

@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from securefair.model.stacked import Stacked
+from securefair.model import Stacked
 
 
 def update_of(stacked: Stacked, before: Tensor, after: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import pytest
 
 from securefair.errors import DataError
 
-BENCH = Path(__file__).parents[2] / "bench"
+BENCH = Path(__file__).parents[3] / "bench"
 
 
 SCRIPTS = sorted([*BENCH.glob("*.py"), BENCH / "peers" / "head.py"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MANUAL = ROOT / "docs" / "worth.md"
 PAGE = ROOT / "docs" / "notebook" / "worth.md"
 CHANCE = 0.16
