@@ -56,7 +56,7 @@ def test_a_failed_job_is_a_problem_and_told_to_its_machine():
     real = own.run
 
     def failing(job):
-        if type(job).__name__ == "AnswerQuery":
+        if type(job).__name__ == "AnswerAsk":
             raise SecureFairError("no answer today")
         return real(job)
 
@@ -101,7 +101,7 @@ def test_problems_are_kept_in_the_stores(tmp_path):
     own, real = first.hosts["North"], first.hosts["North"].run
 
     def failing(job):
-        if type(job).__name__ == "AnswerQuery":
+        if type(job).__name__ == "AnswerAsk":
             raise SecureFairError("no answer today")
         return real(job)
 
