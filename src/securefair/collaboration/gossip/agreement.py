@@ -28,7 +28,7 @@ from securefair.model.architectures import architecture
 from securefair.model.stacked import Stacked
 from securefair.protocol.codec import Limits
 from securefair.protocol.flows import alignment_bits
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import MachineSettings, SumSettings
 from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
@@ -226,7 +226,7 @@ class GossipAgreement(AgreedSections):
             forced_every=self.fairness.forced_every,
             always_share=False,
             disclosure=DisclosurePolicy(
-                release=Release.ALIGNMENT,
+                release="alignment",
                 classes=self.classes,
                 rows=1,
                 teacher_parameters=self.stacked.trained,

@@ -20,7 +20,7 @@ from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, mi
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import MachineSettings, SumSettings
 
@@ -186,7 +186,7 @@ class TransferAgreement(AgreedSections):
     def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """What a teacher lets out, and how much of it at most."""
         return DisclosurePolicy(
-            release=Release.PROJECTION,
+            release="projection",
             classes=self.outputs,
             rows=self.transfer.q,
             teacher_parameters=self.parameters,

@@ -130,7 +130,7 @@ class TestMachineSettings:
         assert (settings.forced_every, settings.always_share) == (5, False)
         assert (settings.round_seconds, settings.setup_seconds) == (600.0, 3600.0)
         policy = settings.disclosure
-        assert (policy.release.value, policy.classes, policy.rows) == ("projection", 2, 8)
+        assert (policy.release, policy.classes, policy.rows) == ("projection", 2, 8)
         assert policy.teacher_parameters == 10
         assert policy.fraction_per_version == 0.5
         assert (policy.student_total, policy.teacher_total) == (100, 200)
