@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
+from securefair.config import DisclosureSection
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
@@ -18,7 +18,7 @@ from support.agreements import agree
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
 MODEL = ModelConfig(kind="linear", local_epochs=10)
-UNLIMITED = DisclosureLimits(fraction=None)
+UNLIMITED = DisclosureSection(fraction=None)
 
 
 @pytest.fixture

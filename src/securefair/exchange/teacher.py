@@ -252,5 +252,5 @@ class Teacher(Answerer):
             plan,
             self.model.folded().determining,
             self._agreed,
-            monomials=self._backend.packs_coefficients,
+            coefficients=self._backend.packs_coefficients,
         )

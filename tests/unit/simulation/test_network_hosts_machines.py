@@ -33,7 +33,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Result,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
 from securefair.protocol.settings import MachineSettings
@@ -49,7 +49,7 @@ SETTINGS = MachineSettings(
     forced_every=2,
     always_share=False,
     disclosure=DisclosurePolicy(
-        release=Release.PROJECTION,
+        release="projection",
         classes=2,
         rows=8,
         teacher_parameters=64,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from securefair.collaboration import DisclosureLimits, network_between
+from securefair.collaboration import network_between
 from securefair.collaboration.distillation import (
     DistillationAgreement,
     EncryptedRun,
     ModelConfig,
     Participant,
 )
+from securefair.config import DisclosureSection
 from securefair.data import ParticipantData
 from securefair.profiling import Clock
 from securefair.protocol.jobs import (
@@ -29,7 +30,7 @@ from securefair.simulation.engine import Engine
 AS_TEACHER = (ImportPeer, AnswerAsk)
 AS_STUDENT = (PrepareKeysAndFeatures, PrepareAsk, OpenAnswer)
 
-UNLIMITED = DisclosureLimits(fraction=None)
+UNLIMITED = DisclosureSection(fraction=None)
 """A profile asks what answers cost: the ledger counts them and refuses none."""
 
 

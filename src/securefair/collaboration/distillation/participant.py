@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
@@ -130,7 +129,7 @@ class Participant:
         *,
         seed: int | None = None,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
@@ -159,7 +158,7 @@ class Participant:
         self._settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
-            disclosure or DisclosureLimits(),
+            disclosure or DisclosureSection(),
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )
