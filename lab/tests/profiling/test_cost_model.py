@@ -17,12 +17,12 @@ from securefair.profiling.cost_model import (
     CostModel,
     answer_work,
     counts,
-    fit_model,
     load_model,
     upload_residues,
 )
 from securefair.profiling.estimate import estimate
 from securefair.report import write_json
+from securefair_lab.profiling.price_fit import fit_model
 
 pytestmark = pytest.mark.slow
 
@@ -79,8 +79,8 @@ def test_counts_grow_with_what_is_sent() -> None:
     assert answer_work(large).multiply_adds > answer_work(small).multiply_adds
     pairs = plan_of(500, 65)
     assert upload_residues(pairs) == 2 * 33 * pairs.params.limbs * n
-    both = plan_of(8192, 65)
-    assert upload_residues(both) == 2 * 65 * both.params.limbs * n
+    blocks = plan_of(8192, 65)
+    assert upload_residues(blocks) == 2 * 2 * 33 * blocks.params.limbs * n
     assert counts(pairs)["key_seconds"][1] > counts(small)["key_seconds"][1]
     assert set(counts(small)) == set(QUANTITIES)
     assert {name: len(row) for name, row in counts(small).items()} == QUANTITIES
