@@ -32,11 +32,9 @@ LIMITS = Limits(
     evaluation_keys=300,
     features=70_000,
     basis=40,
-    predictions=40,
+    question=40,
     answer=300,
-    sum_request=40,
-    sum_names=200,
-    share=300,
+    names=200,
 )
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=31))
 META = rules.fresh(PARAMS, count=1, limbs=1, log2_scale=20, bound=1.0)

@@ -15,12 +15,12 @@ from securefair.errors import SecureFairError
 from securefair.protocol.effects import Begin, Blame, Done, Expired, Failed, Received, Run, Send
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
+    Answer,
+    Ask,
     Hello,
+    Key,
     Keys,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
 )
 
 
@@ -44,7 +44,8 @@ class Honest:
             for name in self.machine.memory.peers:
                 hello = Hello(PROTOCOL_VERSION, self.machine.settings.collaboration, None)
                 self.tell(name, hello)
-                self.tell(name, Keys(0, self.publics[name], b""))
+                if self.machine.settings.needs_keys:
+                    self.tell(name, Keys(0, self.publics[name], b""))
         while self.machine.memory.state.name != "IDLE":  # nobody answers it
             self._do(self.machine.handle(Expired(round)))
 
@@ -91,18 +92,22 @@ class Together:
     def ask(self, teacher, student, round, attempt, senders, request):
         """Ask for a share of a sum."""
         honest = self.honest[teacher]
-        asked = ShareRequest(round, attempt, senders, request)
+        asked = Ask(round, attempt, request, 0, senders)
         for reply in honest.tell(student, asked):
-            if isinstance(reply, Share):
+            if isinstance(reply, Answer):
                 what = student, round, attempt, senders, request
                 now = teacher, honest.host.version
-                fit = self.fits.setdefault(reply.payload, now)  # equal bytes are of the same fit
-                self.shares[what][teacher] = fit
+                if reply.summed:
+                    fit = self.fits.setdefault(reply.payload, now)  # equal bytes, the same fit
+                    self.shares[what][teacher] = fit
+                elif teacher not in self.shares[what]:
+                    self.shares[what][teacher] = now
+                    self.sums.append([now])
 
     def reveal(self, teacher, student, round, attempt):
         """Ask for the key of the share that was made last; note a sum that this opens."""
-        replies = self.honest[teacher].tell(student, ShareReveal(round, attempt))
-        if not any(isinstance(reply, ShareKey) for reply in replies):
+        replies = self.honest[teacher].tell(student, Reveal(round, attempt))
+        if not any(isinstance(reply, Key) for reply in replies):
             return
         for what, shares in self.shares.items():
             if what[:3] == (student, round, attempt) and teacher in shares:

@@ -11,7 +11,7 @@ from securefair.protocol import admission
 from securefair.protocol.effects import Blame, Run
 from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
 from securefair.protocol.jobs import Answered, Imported, ImportPeer, PrepareKeysAndFeatures
-from securefair.protocol.messages import Features, Hello, Keys, Query
+from securefair.protocol.messages import Ask, Features, Hello, Keys
 from support.stage import HELLO, Stage
 
 ROUND_BITS = QUERY_BITS + REPLY_BITS
@@ -42,7 +42,7 @@ def test_a_round_bounds_the_imports_that_one_peer_can_call_for():
     assert sum(imports for imports, _ in found) == admission.MAX_RENEWALS
     assert all(blamed for _, blamed in found[admission.MAX_RENEWALS :])
     # The last keys that were taken serve on, and another round takes newer ones.
-    assert stage.hear("bea", Query(0, 0, b""))
+    assert stage.hear("bea", Ask(0, 0, b""))
     stage.replied(0, bea=0.5, cem=0.5)
     for job in list(stage.machine.memory.running.values()):
         stage.fail(job)
@@ -63,8 +63,8 @@ def test_newer_keys_do_not_hide_that_an_upload_was_unusable():
 
 def asked_often(stage, charge):
     """A peer repeats its query, asks for rounds that are over, and greets, all in one round."""
-    for number in range(2, 2 + MESSAGES):
-        for message in (Query(1, 1, b""), Query(0, number, b""), HELLO, Hello(9, bytes(32))):
+    for _ in range(MESSAGES):
+        for message in (Ask(1, 0, b""), Ask(0, 0, b""), HELLO, Hello(9, bytes(32))):
             charge(stage.hear("bea", message))
 
 
@@ -76,7 +76,7 @@ def test_no_number_of_messages_makes_a_participant_renew_its_own_keys():
     asked_often(stage, left.extend)
     former = sum(ROUND_BITS for effect in left if type(effect).__name__ == "Send")
     assert former > 3 * ROUND_BITS
-    assert stage.machine.ledger.accounts["bea"].key_bits <= ROUND_BITS
+    assert stage.machine.ledger.accounts["bea"].bits <= ROUND_BITS
     stage.replied(1, bea=0.5, cem=0.5)
     for job in list(stage.machine.memory.running.values()):
         stage.fail(job)
@@ -94,7 +94,7 @@ def test_new_keys_are_worth_no_second_answer_in_a_round():
     stage = Stage().started()
     answers = 0
     for number in range(1, admission.MAX_RENEWALS + 1):
-        effects = stage.hear("bea", Query(0, 0, b""))
+        effects = stage.hear("bea", Ask(0, 0, b""))
         jobs = [e.job for e in effects if isinstance(e, Run)]
         for job in jobs:
             answers += 1
@@ -105,7 +105,7 @@ def test_new_keys_are_worth_no_second_answer_in_a_round():
     former = Stage().started()
     answers = 0
     for number in range(1, admission.MAX_RENEWALS + 1):
-        for effect in former.hear("bea", Query(0, 0, b"")):
+        for effect in former.hear("bea", Ask(0, 0, b"")):
             answers += isinstance(effect, Run)
             former.done(effect.job, Answered(b"numbers"))
         renewed(former, number)

@@ -20,7 +20,7 @@ from securefair.collaboration.transfer.run import start_transfer
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import EncryptionError, LedgerError, RemoteProtocolError
 from securefair.model.transfer import own_fit
-from securefair.protocol.jobs import ImportPeer, MakeShare, ReleaseKey
+from securefair.protocol.jobs import AnswerAsk, ImportPeer, ReleaseKey
 from securefair.protocol.messages import Keys
 from support.agreements import agree
 
@@ -166,13 +166,13 @@ def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
         key = public_bytes(generate_private())
         participant.run(ImportPeer(peer, Keys(0, key, b""), None))
     request = TransferStudent(agreed(), HOSPITALS[0].train, backend="rns").request()
-    participant.run(MakeShare("a", 0, 0, ("b", "c", "d"), request))
-    participant.run(MakeShare("a", 0, 1, ("b", "c"), request))
+    participant.run(AnswerAsk("a", 0, 0, request, ("b", "c", "d")))
+    participant.run(AnswerAsk("a", 0, 1, request, ("b", "c")))
     with pytest.raises(RemoteProtocolError, match="not under way"):
         participant.run(ReleaseKey("a", 0, 0, ("b", "c", "d")))
     participant.run(ReleaseKey("a", 0, 1, ("b", "c")))
     with pytest.raises(RemoteProtocolError, match="after one of this round was opened"):
-        participant.run(MakeShare("a", 0, 2, ("b", "d"), request))
+        participant.run(AnswerAsk("a", 0, 2, request, ("b", "d")))
 
 
 class ForgetfulTeachers(Teachers):
@@ -209,7 +209,7 @@ class OurTeachers:
 
     def give(self, name, round, senders, request):
         own = self.people[name]
-        closed = own.run(MakeShare("a", round, 0, senders, request)).payload
+        closed = own.run(AnswerAsk("a", round, 0, request, senders)).payload
         return crypt(closed, own.run(ReleaseKey("a", round, 0, senders)).key)
 
 
@@ -246,7 +246,7 @@ def test_nor_by_a_key_that_is_asked_for_later(student):
     request = student.request()
     own = OurTeachers(agreed()).people["b"]
     for round, senders in ((0, ("b", "c", "d")), (1, ("b", "c"))):
-        own.run(MakeShare("a", round, 0, senders, request))
+        own.run(AnswerAsk("a", round, 0, request, senders))
     own.run(ReleaseKey("a", 1, 0, ("b", "c")))
     with pytest.raises(LedgerError, match="tell a of a single teacher"):
         own.run(ReleaseKey("a", 0, 0, ("b", "c", "d")))
@@ -259,7 +259,7 @@ def test_nor_by_waiting_until_its_patients_change(student):
     mean_times_senders(teachers, student, 0, everyone, request)
     renewed = teachers.people["d"]
     renewed.begin(0)
-    renewed.run(MakeShare("b", 0, 0, ("c", "d"), request))
+    renewed.run(AnswerAsk("b", 0, 0, request, ("c", "d")))
     renewed.renew(replace(HOSPITALS[3], train=draw(77, 20)))
     with pytest.raises(LedgerError, match="version 1"):
         teachers.give("d", 1, everyone, request)

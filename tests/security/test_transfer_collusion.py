@@ -19,7 +19,7 @@ from securefair.collaboration.transfer.exchange import TransferStudent, answer, 
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.transfer.peers import asked_peers
-from securefair.protocol.messages import Share, ShareKey, ShareRequest, ShareReveal
+from securefair.protocol.messages import Answer, Ask, Key, Reveal
 from security.colluding import Honest
 from support.agreements import agree
 
@@ -92,20 +92,20 @@ class Nine:
         self.honest = {name: Honest(people[name], self.publics) for name in OTHERS}
         for one in self.honest.values():
             settings = one.machine.settings
-            gossip = dataclasses.replace(settings.gossip, **changes)
-            one.machine.settings = dataclasses.replace(settings, gossip=gossip)
+            sums = dataclasses.replace(settings.sums, **changes)
+            one.machine.settings = dataclasses.replace(settings, sums=sums)
             one.begin(0)
 
     def share_of(self, name, senders):
         """What an honest teacher gives the student for a sum over these, and its key."""
         own = self.honest[name]
-        closed = own.tell(STUDENT, ShareRequest(0, 0, senders, self.request))
-        keys = own.tell(STUDENT, ShareReveal(0, 0))
+        closed = own.tell(STUDENT, Ask(0, 0, self.request, 0, senders))
+        keys = own.tell(STUDENT, Reveal(0, 0))
         if not closed or not keys:
             return None
         (share,), (key,) = closed, keys
-        assert isinstance(share, Share)
-        assert isinstance(key, ShareKey)
+        assert isinstance(share, Answer)
+        assert isinstance(key, Key)
         return crypt(share.payload, key.key)
 
     def accomplice_share(self, senders):

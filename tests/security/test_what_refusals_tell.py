@@ -16,7 +16,7 @@ import pytest
 from securefair.errors import RemoteProtocolError
 from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, Prepared, PrepareKeysAndFeatures
-from securefair.protocol.messages import Answer, Features, Keys, Query
+from securefair.protocol.messages import Answer, Ask, Features, Keys
 from securefair.sites.post.envelope import HEADER_BYTES, read_header
 from securefair.sites.post.port import nonce_of
 from securefair.sites.site import site as site_module
@@ -136,15 +136,14 @@ def after_an_aimed_answer(opens, *, former=False):
     while PrepareKeysAndFeatures(1) not in [
         getattr(effect, "job", None) for effect in stage.begin(number)
     ]:
-        stage.hear("bea", Query(number, number, b""))
+        stage.hear("bea", Ask(number, 0, b""))
         for job in list(stage.machine.memory.running.values()):
             stage.fail(job)
         stage.replied(number, bea=0.5, cem=0.5)
         stage.stepped(number)
         number += 1
     stage.done(PrepareKeysAndFeatures(1), RENEWED)
-    exchange = stage.asking("bea").exchange
-    [run] = stage.hear("bea", Answer(number, exchange, b"aimed"))
+    [run] = stage.hear("bea", Answer(number, 0, b"aimed"))
     if opens:
         stage.done(run.job, Opened(None))
     else:
@@ -161,9 +160,9 @@ def after_an_aimed_answer(opens, *, former=False):
 
 
 def test_sending_keys_again_after_a_refusal_tells_it():
-    assert after_an_aimed_answer(True, former=True) == [Query]
-    assert after_an_aimed_answer(False, former=True) == [Keys, Features, Query]
+    assert after_an_aimed_answer(True, former=True) == [Ask]
+    assert after_an_aimed_answer(False, former=True) == [Keys, Features, Ask]
 
 
 def test_what_a_student_sends_is_the_same_whether_or_not_it_could_open_an_answer():
-    assert after_an_aimed_answer(True) == after_an_aimed_answer(False) == [Query]
+    assert after_an_aimed_answer(True) == after_an_aimed_answer(False) == [Ask]

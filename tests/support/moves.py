@@ -7,13 +7,13 @@ from securefair.protocol.effects import Expired, Received
 from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
 from securefair.protocol.messages import (
     Answer,
+    Ask,
     Decline,
     DeclineReason,
     Features,
     Hello,
     Keys,
     Message,
-    Query,
 )
 from support.world import NAMES, World
 
@@ -21,7 +21,8 @@ from support.world import NAMES, World
 def forged(rng: random.Random, world: World, teacher_round: int) -> Message:
     """What a broken or malicious peer might send; often almost right."""
     number = max(0, teacher_round + rng.choice([-2, -1, 0, 0, 0, 1, 1, 2, 3]))
-    exchange = rng.choice([0, number, number, number + 1])
+    attempt = rng.choice([0, 0, 0, 1])
+    summed = rng.random() < 0.2
     payload = rng.choice([b"", b"forged"])
     return rng.choice(
         [
@@ -29,9 +30,9 @@ def forged(rng: random.Random, world: World, teacher_round: int) -> Message:
             Hello(rng.choice([1, 2]), rng.randbytes(32)),
             Keys(0, payload, payload),
             Features(0, 1 + rng.randrange(50), payload, payload),
-            Query(number, exchange, payload),
-            Answer(number, exchange, payload),
-            Decline(number, exchange, rng.choice(list(DeclineReason))),
+            Ask(number, attempt, payload, 0, NAMES[:2] if summed else ()),
+            Answer(number, attempt, payload, summed),
+            Decline(number, attempt, rng.choice(list(DeclineReason)), summed),
         ]
     )
 

@@ -21,7 +21,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Stepped,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
@@ -46,7 +46,7 @@ NOT_SHARING = DeclineReason.NOT_SHARING
 STALE = DeclineReason.STALE
 
 DISCLOSURE = DisclosurePolicy(
-    release=Release.LOGITS, classes=2, rows=1, teacher_parameters=100, fraction_per_version=None
+    release="logits", classes=2, rows=1, teacher_parameters=100, fraction_per_version=None
 )
 SETTINGS = MachineSettings(
     collaboration=bytes(32),
@@ -100,11 +100,10 @@ class Stage:
         """The named peers answer the query of a round (None: decline); the last effects."""
         effects: list[Effect] = []
         for peer, reputation in reputations.items():
-            exchange = self.asking(peer).exchange
             if reputation is None:
-                effects = self.hear(peer, Decline(number, exchange, NOT_SHARING))
+                effects = self.hear(peer, Decline(number, 0, NOT_SHARING))
                 continue
-            [run] = self.hear(peer, Answer(number, exchange, b"numbers"))
+            [run] = self.hear(peer, Answer(number, 0, b"numbers"))
             effects = self.done(run.job, Opened(reputation if run.job.score else None))
         return effects
 
@@ -122,7 +121,7 @@ class Stage:
         return self.machine.memory.peers[peer].asking
 
     def serving(self, peer: str, number: int):
-        return self.machine.memory.peers[peer].serving[number]
+        return self.machine.memory.peers[peer].serving[number, False]
 
     def admission(self, peer: str) -> AdmissionState:
         return self.machine.memory.peers[peer].introduction.state

@@ -310,8 +310,11 @@ def same_as_one_process(town):
             asked = {n for n, yes in zip(town.names, theirs.asked[at], strict=True) if yes}
             opened = {n for n, yes in zip(town.names, theirs.answered[at], strict=True) if yes}
             distils = town.kind.name in ("cycle", "vpdl")
-            assert set(record.asked if distils else record.offered) == asked
-            assert set(record.opened if distils else record.combined) == opened
+            transfers = town.kind.name == "transfer"
+            willing = (*record.asked, *record.offered) if transfers else record.offered
+            there = (*record.opened, *record.combined) if transfers else record.combined
+            assert set(record.asked if distils else willing) == asked
+            assert set(record.opened if distils else there) == opened
             assert record.measured["cross_entropy"] == theirs.cross_entropy[at]
             if town.kind.name in ("cycle", "vpdl", "cycle-gossip"):
                 found = [record.reputations.get(peer) for peer in town.names]

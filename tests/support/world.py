@@ -21,23 +21,23 @@ from securefair.protocol.effects import (
     SetDeadline,
 )
 from securefair.protocol.jobs import (
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Imported,
     ImportPeer,
     Job,
     OpenAnswer,
     Opened,
-    Predictions,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
-    PrepareQuery,
+    Questions,
     Result,
     Step,
     Stepped,
     key_of,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     Answer,
@@ -55,12 +55,10 @@ from securefair.protocol.stored import decode_memory, encode_memory
 NAMES = ("ann", "bea", "cem", "dan")
 ROUNDS = 5
 FORCED_EVERY = 2
-LIMITS = Limits(public_key=64, evaluation_keys=64, features=64, basis=64, predictions=64, answer=64)
+LIMITS = Limits(public_key=64, evaluation_keys=64, features=64, basis=64, question=64, answer=64)
 
 
-def settings(
-    release: Release, always_share: bool, key_bits: float | None = None
-) -> MachineSettings:
+def settings(release: str, always_share: bool, key_bits: float | None = None) -> MachineSettings:
     return MachineSettings(
         collaboration=bytes(32),
         forced_every=FORCED_EVERY,
@@ -84,7 +82,7 @@ class World:
     def __init__(
         self,
         names: tuple[str, ...] = NAMES[:3],
-        release: Release = Release.PROJECTION,
+        release: str = "projection",
         always_share: bool = False,
         restarts: bool = False,
         key_bits: float | None = None,
@@ -162,9 +160,10 @@ class World:
                 )
             case ImportPeer():
                 return Imported()
-            case PrepareQuery():
-                return Predictions(f"{name} {job.round} {self.nonce}".encode())
-            case AnswerQuery():
+            case PrepareAsk():
+                question = f"{name} {job.round} {self.nonce}".encode()
+                return Questions(dict.fromkeys(job.teachers, question))
+            case AnswerAsk():
                 return Answered(f"{name} {job.peer} {job.round} {self.nonce}".encode())
             case OpenAnswer():
                 assert job.payload.startswith(f"{job.peer} {name} {job.round} ".encode())
@@ -198,7 +197,7 @@ class World:
             }, "only an opened answer changes a reputation"
         for effect in effects:
             match effect:
-                case Run(AnswerQuery() as job):
+                case Run(AnswerAsk() as job):
                     self.computed[name, job.peer, job.round] += 1
                     assert self.computed[name, job.peer, job.round] == 1, "computed twice"
                     self.check_decision(name, job.peer, job.round, answered=True)
@@ -249,7 +248,7 @@ class World:
                 groups = (summary.opened, summary.declined, summary.failed, summary.missed)
                 assert Counter(summary.asked) == Counter(p for group in groups for p in group)
             for peer in memory.peers.values():
-                early = [number for number in peer.serving if number > memory.round]
+                early = [number for number, _ in peer.serving if number > memory.round]
                 assert len(early) <= 1, "at most one query is kept ahead"
 
     def drain(self) -> None:

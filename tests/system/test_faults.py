@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
+from securefair.config import DisclosureSection
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
-from securefair.protocol.jobs import Answered, AnswerQuery, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.jobs import AnswerAsk, Answered, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Faults, Link, Network
@@ -18,7 +18,7 @@ from support.agreements import agree
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
 MODEL = ModelConfig(kind="linear", local_epochs=10)
-UNLIMITED = DisclosureLimits(fraction=None)
+UNLIMITED = DisclosureSection(fraction=None)
 
 
 @pytest.fixture
@@ -255,7 +255,7 @@ class TestParticipants:
         class Damaged(Participant):
             def run(self, job):
                 result = super().run(job)
-                return Answered(damage(result.payload)) if isinstance(job, AnswerQuery) else result
+                return Answered(damage(result.payload)) if isinstance(job, AnswerAsk) else result
 
         agreed = collaboration_of(data)
         names = list(agreed.participants)

@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
+from securefair.config import DisclosureSection
 from securefair.model.reconstruction import Reconstructor
 from securefair.worth import run as run_reference
 from securefair.worth.sharing import coin
@@ -40,7 +40,7 @@ from support.agreements import agree
 
 SEED = 3
 EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2
-UNLIMITED = DisclosureLimits(fraction=None)  # so few patients would soon exhaust the default
+UNLIMITED = DisclosureSection(fraction=None)  # so few patients would soon exhaust the default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def release_of(case, collaboration):
     return ProjectionRelease(
         q=case.q,
         basis=case.basis,
-        ring_degree=plan.params.ring_degree,
+        ring_degree=plan.ring_degree,
         public_seed=collaboration.basis_seed,
         noise_std=plan.noise_std,
     )
@@ -198,7 +198,7 @@ def in_monomials(case, data):
     """Whether anybody's samples travel as products of their features."""
     collaboration = collaboration_of(case, data)
     specs = [collaboration.spec_for(len(own.train)) for own in data]
-    return any(plan_exchange(spec).monomials is not None for spec in specs)
+    return any(plan_exchange(spec).schedule.packing == "monomials" for spec in specs)
 
 
 def logit_error(case, data):

@@ -18,7 +18,7 @@ FITS = {1: "linear", 2: "quadratic"}
 def reference(agreement, hospitals):
     plan = agreement.plan
     release = ProjectionRelease(
-        q=agreement.transfer.q, ring_degree=plan.params.ring_degree,
+        q=agreement.transfer.q, ring_degree=plan.ring_degree,
         public_seed=agreement.basis_seed,
         noise_std=plan.noise_std,
     )  # fmt: skip

@@ -28,9 +28,8 @@ class Gathering:
         round: round of the protocol.
         attempt: 0, and one more each time the sum is repeated without a lost sender.
         receiver: who gets the sum.
-        senders: names in ascending order, the receiver not among them.
-        fewest: senders that it must have: two, since a sum over one is that sender's share; one
-            only where every share may be opened by itself.
+        senders: names in ascending order, two at least, the receiver not among them: a sum over one
+            is that sender's share.
 
     Raises:
         LocalProtocolError: any of this does not hold.
@@ -41,7 +40,6 @@ class Gathering:
     attempt: int = 0
     receiver: str
     senders: tuple[str, ...]
-    fewest: int = defaults.MIN_SENDERS
 
     def __post_init__(self) -> None:
         for where, right, found, expected in (
@@ -50,9 +48,9 @@ class Gathering:
             ("attempt", self.attempt >= 0, self.attempt, "0 or more"),
             (
                 "senders",
-                len(self.senders) >= self.fewest,
+                len(self.senders) >= defaults.MIN_SENDERS,
                 ", ".join(self.senders) or "nobody",
-                f"at least {self.fewest}: a sum over one is that sender's model",
+                f"at least {defaults.MIN_SENDERS}: a sum over one is that sender's model",
             ),
             (
                 "senders",
@@ -85,8 +83,6 @@ class Gathering:
         attempt: int,
         receiver: str,
         senders: tuple[str, ...],
-        *,
-        fewest: int = defaults.MIN_SENDERS,
     ) -> Gathering:
         """A gathering as a receiver named it in a message.
 
@@ -100,7 +96,6 @@ class Gathering:
                 attempt=attempt,
                 receiver=receiver,
                 senders=senders,
-                fewest=fewest,
             )
         except LocalProtocolError as fault:
             raise RemoteProtocolError(

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.collaboration.disclosure import DisclosureLimits as DisclosureLimits
     from securefair.collaboration.interface import PublicFacts as PublicFacts
     from securefair.collaboration.kinds import kinds_of as kinds_of
     from securefair.collaboration.simulated import network_between as network_between

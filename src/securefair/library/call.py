@@ -107,6 +107,12 @@ def collaborate(
             diverged.
         PlanError: no parameters satisfy these settings; names the hospital.
     """
+    if resume and checkpoint is None:
+        raise ConfigError(
+            "nothing was kept to go on with",
+            where="resume",
+            expected="the folder of the interrupted call as checkpoint",
+        )
     if algorithm is None:
         algorithm = default_algorithm(modules=gives_modules(model))
     config = checked(settings, algorithm=algorithm, model=kind_of_model(model), seed=seed)

@@ -15,9 +15,9 @@ twice that is a chi-squared number with one degree of freedom for each class but
 over the patients is compared with a bound that draws from the prior exceed once in 1,000 answers;
 trained models, which are smoother than the prior, stay far below it.
 
-What it cannot see: an aimed part that is small beside the whole (size 3 beside logits of about 1.5:
-see docs/threat-model.md). `Clip` bounds what that may do. Few released numbers tell little: below
-some 24 nothing is ever refused.
+What it cannot see: an aimed part that is small beside the whole (`aimed` has figures).
+`Clip` bounds what that may do. Few released numbers tell little: below some 24 nothing is ever
+refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from securefair.config import defaults
 from securefair.data.dataset import Samples
@@ -173,7 +173,7 @@ class _Apart:
         if not seen.any():
             return math.inf
         worst = float(((toward[seen] ** 2).sum(axis=1) / reach[seen]).max())
-        return (float(chi2.isf(APART / seen.sum(), free)) - worst) / 2
+        return (float(chdtri(free, APART / seen.sum())) - worst) / 2
 
 
 @dataclass(frozen=True, kw_only=True)

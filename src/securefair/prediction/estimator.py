@@ -70,9 +70,16 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: (n,) classes.
 
         Raises:
-            ConfigError: answers of peers are not of these patients and classes.
+            ConfigError: answers of peers are not of these patients and classes; a degree or a
+                number of folds that no fit has.
             ValueError: as scikit-learn's estimators.
         """
+        for name, given, fits, expected in (
+            ("degree", self.degree, self.degree in (1, 2), "1 or 2"),
+            ("folds", self.folds, isinstance(self.folds, int) and self.folds >= 2, "2 or more"),
+        ):
+            if not fits:
+                raise ConfigError("out of range", where=name, found=given, expected=expected)
         features, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)

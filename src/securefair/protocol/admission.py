@@ -10,8 +10,9 @@ once a round. Repeated messages are harmless, so nobody needs to know what exact
 
 A participant that lost its keys makes others, of a higher epoch, and so does everybody after
 `MachineSettings.key_rounds`. Its peers then forget the old ones and what came with them, import the
-new ones, and count what they answer anew. A query says under which keys it can be answered. Whoever
-lacks them keeps it and says Hello again. So nobody sends keys again because of what it opened.
+new ones, and count what they answer anew. A question says under which keys it can be answered.
+Whoever lacks them keeps it and says Hello again. So nobody sends keys again because of what it
+opened.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import RemoteProtocolError
-from securefair.protocol import receiving, sending, student, teacher
+from securefair.protocol import linking, student, teacher
 from securefair.protocol.effects import Blame
 from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
@@ -61,22 +62,21 @@ def renew_keys(turn: Turn) -> None:
     turn.memory = replace(
         turn.memory,
         upload=Upload(state, renewal=upload.renewal + 1, since=turn.round),
-        ledger=turn.memory.ledger.with_new_keys(),
     )
     for name, peer in turn.memory.peers.items():
         introduction = replace(peer.introduction, upload_sent=False)
-        turn.set_peer(name, replace(peer, introduction=introduction, opened=0))
+        turn.set_peer(name, replace(peer, introduction=introduction))
 
 
 def begin(turn: Turn) -> None:
     """Greet (in later rounds: remind) every peer whose upload is not there; make the own one."""
     for name, peer in turn.memory.peers.items():
         awaited = _INCOMPLETE if turn.settings.imports_from(name) else (AdmissionState.STRANGER,)
-        if peer.introduction.state in awaited:
+        if not peer.introduction.greeted or peer.introduction.state in awaited:
             turn.greet(name)
         _send_upload(turn, name)
     upload = turn.memory.upload
-    if upload.state is PreparationState.ABSENT:
+    if turn.settings.needs_keys and upload.state is PreparationState.ABSENT:
         state = PREPARATION.next(upload.state, Event.START)
         turn.memory = replace(turn.memory, upload=replace(upload, state=state, since=turn.round))
         turn.run(PrepareKeysAndFeatures(upload.renewal))
@@ -92,7 +92,8 @@ def on_hello(turn: Turn, name: str, message: Hello) -> None:
         return
     difference = _difference(turn, name, message)
     if difference is None:
-        state = ADMISSION.next(introduction.state, Event.HELLO)
+        event = Event.HELLO if turn.settings.needs_keys else Event.HELLO_SUFFICES
+        state = ADMISSION.next(introduction.state, event)
         turn.set_introduction(name, replace(introduction, state=state, hello=message))
         _send_upload(turn, name)
         student.ask_waiting(turn)
@@ -101,12 +102,16 @@ def on_hello(turn: Turn, name: str, message: Hello) -> None:
     turn.set_introduction(name, replace(introduction, state=state, hello=message))
     turn.effects.append(Blame(name, str(difference)))
     student.cannot_ask(turn, name)
+    linking.link(turn)
 
 
 def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
     """Keep one half of a peer's upload; import it when both halves are there."""
-    if isinstance(message, Features) and not turn.settings.needs_features:
-        raise RemoteProtocolError("sent features, which nobody encrypts here", culprit=name)
+    settings = turn.settings
+    if not (settings.needs_features if isinstance(message, Features) else settings.needs_keys):
+        raise RemoteProtocolError(
+            "sent what nobody uploads here", culprit=name, found=name_of(type(message))
+        )
     if isinstance(message, Keys):
         _renew(turn, name, message)
     introduction = turn.peer(name).introduction
@@ -143,15 +148,15 @@ def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
 
 
 def on_imported(turn: Turn, job: ImportPeer) -> None:
-    """The peer's queries can be answered from now on, a waiting one first."""
+    """The peer's questions can be answered from now on, a waiting one first."""
     name = job.peer
     if _renewed_meanwhile(turn, job):
         return
     introduction = turn.peer(name).introduction
     state = ADMISSION.next(introduction.state, Event.IMPORTED)
     turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
-    teacher.serve_kept(turn, name)
-    sending.on_known(turn)
+    teacher.serve_kept(turn)
+    linking.link(turn)
 
 
 def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
@@ -170,7 +175,8 @@ def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
     turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
     teacher.refuse_kept(turn, name)
     student.cannot_ask(turn, name)
-    sending.on_known(turn)
+    teacher.serve_kept(turn)
+    linking.link(turn)
 
 
 def on_prepared(turn: Turn, prepared: Prepared) -> None:
@@ -213,9 +219,11 @@ def _renew(turn: Turn, name: str, message: Keys) -> None:
         fresh = replace(fresh, state=ADMISSION.next(introduction.state, Event.RENEWED))
     # What was decided stays: new keys in the middle of a round are worth no second answer in it.
     decided = {
-        of: serving
-        for of, serving in peer.serving.items()
-        if serving.state is not ServingState.KEPT or serving.query.key_epoch >= message.key_epoch
+        at: serving
+        for at, serving in peer.serving.items()
+        if serving.state is not ServingState.KEPT
+        or serving.asked.summed
+        or serving.asked.key_epoch >= message.key_epoch
     }
     turn.set_peer(name, replace(peer, introduction=fresh, serving=decided))
 
@@ -297,22 +305,20 @@ def _send_upload(turn: Turn, name: str) -> None:
         return
     turn.set_introduction(name, replace(introduction, upload_sent=True))
     _send_prepared(turn, name, prepared)
-    receiving.introduced(turn, name)
+    linking.introduced(turn, name)
 
 
 def _repeat_upload(turn: Turn, name: str) -> None:
     """Answer a repeated Hello: everything again, at most once a round."""
     introduction = turn.peer(name).introduction
     prepared = turn.memory.upload.prepared
-    if (
-        prepared is None
-        or not introduction.upload_sent
-        or introduction.upload_repeated_in == turn.round
-    ):
+    uploaded = prepared is not None and introduction.upload_sent
+    if introduction.upload_repeated_in == turn.round or uploaded != turn.settings.needs_keys:
         return
     turn.set_introduction(name, replace(introduction, upload_repeated_in=turn.round))
     turn.greet(name)
-    _send_prepared(turn, name, prepared)
+    if prepared is not None:
+        _send_prepared(turn, name, prepared)
     student.ask_again(turn, name)
 
 

@@ -24,18 +24,15 @@ from securefair.errors import ConfigError, LocalProtocolError, RemoteProtocolErr
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
+    Ask,
     Decline,
     Features,
     Hello,
+    Key,
     Keys,
     Message,
     Offer,
-    Query,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
     name_of,
 )
 
@@ -45,15 +42,12 @@ TYPE_CODES: Mapping[type[Message], int] = {
     Hello: 1,
     Keys: 2,
     Features: 3,
-    Query: 4,
-    Answer: 5,
-    Decline: 6,
     Offer: 7,
-    ShareRequest: 8,
-    Share: 9,
-    Refusal: 10,
-    ShareReveal: 11,
-    ShareKey: 12,
+    Ask: 13,
+    Answer: 14,
+    Decline: 15,
+    Reveal: 16,
+    Key: 17,
 }
 """The tag of each message type on the wire; a code is never given to another type."""
 
@@ -70,8 +64,8 @@ _encode_body = msgspec.msgpack.Encoder().encode
 class Limits:
     """Most bytes of every opaque field, as the agreed Plan computes them.
 
-    Fields that a collaboration does not use (a basis, predictions) have limit 0. `sum_names` is
-    room for the names of all senders of a sum together.
+    Fields that a collaboration does not use (a basis, a question) have limit 0. `names` is room for
+    the names of all senders of a sum together.
 
     Raises:
         ConfigError: a limit is negative.
@@ -81,11 +75,9 @@ class Limits:
     evaluation_keys: int
     features: int
     basis: int
-    predictions: int
+    question: int
     answer: int
-    sum_request: int = 0
-    sum_names: int = 0
-    share: int = 0
+    names: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -101,17 +93,13 @@ class Limits:
             return {"public_key": self.public_key, "evaluation_keys": self.evaluation_keys}
         if kind is Features:
             return {"payload": self.features, "basis": self.basis}
-        if kind is Query:
-            return {"predictions": self.predictions}
-        if kind is ShareRequest:
-            return {"request": self.sum_request}
-        if kind is Share:
-            return {"payload": self.share}
+        if kind is Ask:
+            return {"payload": self.question}
         return {"payload": self.answer} if kind is Answer else {}
 
     def of_frame(self, kind: type[Message]) -> int:
         """Most bytes of a whole frame of one message type."""
-        names = self.sum_names if kind is ShareRequest else 0
+        names = self.names if kind is Ask else 0
         return FRAMING_BYTES + names + sum(self.of_fields(kind).values())
 
     @property
@@ -190,7 +178,10 @@ def _parse(frame: bytes, limits: Limits) -> Message:
         )
     if frame[1] not in _TYPES:
         raise _FormatError(
-            "unknown message type", where="header", found=frame[1], expected=f"1 to {len(_TYPES)}"
+            "unknown message type",
+            where="header",
+            found=frame[1],
+            expected=f"one of {sorted(_TYPES)}",
         )
     kind = _TYPES[frame[1]]
     word = name_of(kind)

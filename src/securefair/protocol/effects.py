@@ -82,9 +82,9 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     missed: tuple[str, ...]  # not heard of, or not opened, before the deadline
     reputations: Mapping[str, float | None]  # after the round; None: never scored
     step_error: str | None  # why the step failed; the model is then as it was
-    offered: tuple[str, ...] = ()  # gossip: neighbours that shared their model with this one
-    combined: tuple[str, ...] = ()  # those whose models are in the average; none: it kept its own
-    lost: tuple[str, ...] = ()  # those that shared and then sent no share in time
+    offered: tuple[str, ...] = ()  # of a sum: those that were willing, or there, to be in it
+    combined: tuple[str, ...] = ()  # those whose answers or models are in it; none: there is none
+    lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
 
 
 class Send(Value, frozen=True):

@@ -34,19 +34,16 @@ from dataclasses import dataclass
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
+    Ask,
     Decline,
     DeclineReason,
     Features,
     Hello,
+    Key,
     Keys,
     Message,
     Offer,
-    Query,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
     name_of,
 )
 
@@ -103,7 +100,6 @@ def alignment_bits(levels: int) -> float:
 
 
 STUDENT, TEACHER, EVERYBODY = "student", "teacher", "both"
-RECEIVER, SENDER = "receiver", "sender"
 
 
 def _independent(message: type[Message], role: str, *fields: str) -> tuple[Flow, ...]:
@@ -117,14 +113,35 @@ FLOWS: tuple[Flow, ...] = (
     *_independent(Features, STUDENT, "data_epoch", "samples"),
     Flow(Features, "payload", STUDENT, Dependence.ENCRYPTED),
     Flow(Features, "basis", STUDENT, Dependence.ENCRYPTED),
-    *_independent(Query, STUDENT, "exchange", "key_epoch"),
-    # That there is a query tells that the student's reputation of the teacher is not 0.
-    Flow(Query, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", QUERY_BITS),
-    Flow(Query, "predictions", STUDENT, Dependence.ENCRYPTED, "the own model's predictions"),
-    *_independent(Answer, TEACHER, "round", "exchange"),
-    Flow(Answer, "payload", TEACHER, Dependence.LEARNT, "answers to own queries", None),
-    *_independent(Decline, TEACHER, "round", "exchange"),
-    # A model that has learnt may have grown beyond the bounds that were agreed: it then fails.
+    *_independent(Ask, STUDENT, "attempt", "key_epoch"),
+    # That there is a question tells that the student's reputation of the teacher is not 0.
+    Flow(Ask, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", QUERY_BITS),
+    # Who is asked for a sum follows from offers and from who was lost, and where nobody offers from
+    # who is there: nothing that the student opened.
+    Flow(
+        Ask,
+        "senders",
+        STUDENT,
+        Dependence.CONTROL,
+        "offers of the other senders, each a bit of its alignments, charged to the student only",
+        OFFER_BITS,
+    ),
+    Flow(Ask, "payload", STUDENT, Dependence.ENCRYPTED, "the own model's predictions"),
+    Flow(
+        Ask,
+        "payload",
+        STUDENT,
+        Dependence.CONTROL,
+        "in a sum of models, alignment with its recipient; with `gossip.max_share` with every "
+        "sender",
+        None,
+        per_level=True,
+    ),
+    *_independent(Answer, TEACHER, "round", "attempt", "summed"),
+    Flow(Answer, "payload", TEACHER, Dependence.LEARNT, "answers to own questions, sums", None),
+    *_independent(Decline, TEACHER, "round", "attempt", "summed"),
+    # A model that has learnt may have grown beyond the bounds that were agreed: it then fails. For
+    # a sum the reason tells nothing opened: the question cannot be used, or the round is over.
     Flow(
         Decline,
         "reason",
@@ -133,33 +150,10 @@ FLOWS: tuple[Flow, ...] = (
         "reputation of the student, and whether the own model may answer",
         REPLY_BITS,
     ),
-    *_independent(Offer, SENDER, "round"),
-    Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
-    *_independent(ShareRequest, RECEIVER, "round", "attempt"),
-    # Who is asked follows from offers and from who was lost: nothing that the receiver opened.
-    Flow(
-        ShareRequest,
-        "senders",
-        RECEIVER,
-        Dependence.CONTROL,
-        "offers of the other senders, each a bit of its alignments, charged to the receiver only",
-        OFFER_BITS,
-    ),
-    Flow(
-        ShareRequest,
-        "request",
-        RECEIVER,
-        Dependence.CONTROL,
-        "alignment with its recipient; with `gossip.max_share` with every sender",
-        None,
-        per_level=True,
-    ),
-    *_independent(Share, SENDER, "round", "attempt"),
-    Flow(Share, "payload", SENDER, Dependence.LEARNT, "sums of models", None),
-    # A part fails where the request cannot be used, the round is over, or the sums are spent.
-    *_independent(Refusal, SENDER, "round", "attempt", "reason"),
-    *_independent(ShareReveal, RECEIVER, "round", "attempt"),
-    *_independent(ShareKey, SENDER, "round", "attempt", "key"),
+    *_independent(Reveal, STUDENT, "round", "attempt"),
+    *_independent(Key, TEACHER, "round", "attempt", "key"),
+    *_independent(Offer, TEACHER, "round"),
+    Flow(Offer, "shares", TEACHER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
 )
 """Every field of every message, in the order of `MESSAGE_TYPES`."""
 
@@ -167,16 +161,13 @@ MISSING: Mapping[type[Message], str] = {
     Hello: "nothing",
     Keys: "nothing",
     Features: "nothing",
-    Query: "the same bit",
+    Ask: "the same bit",  # of a sum nothing: it follows from offers, and no weight is 0
     Answer: "is a decline",
     Decline: "is an answer",
+    Reveal: "nothing",
+    Key: "is a decline",
     # A step beyond the range is not taken, and the model of before is offered.
     Offer: "nothing",
-    ShareRequest: "nothing",  # it follows from offers, and no weight is 0
-    Share: "is a refusal",
-    Refusal: "is a share",
-    ShareReveal: "nothing",
-    ShareKey: "is a refusal",
 }
 """What it tells of opened values that a message is not sent where one could be."""
 

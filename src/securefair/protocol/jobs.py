@@ -6,20 +6,21 @@ runs it, in whatever thread, process or virtual time, and reports `Done(job, res
 `Failed(job, error)` once. Results are tiny; models, gradients and decrypted logits stay with the
 participant.
 
-    PrepareKeysAndFeatures -> Prepared      as student, once, and again when a key is spent
+    PrepareKeysAndFeatures -> Prepared      as student, once, and again when a key is renewed
     ImportPeer             -> Imported      as teacher, once a student
-    PrepareQuery           -> Predictions   as student, once a round, for loss and class_sums
-    AnswerQuery            -> Answered      as teacher, once a student and round
+    PrepareAsk             -> Questions     as student, once a round, or once an attempt at a sum
+    AnswerAsk              -> Answered      as teacher, once a student and round, or an attempt
     OpenAnswer             -> Opened        as student, once a teacher and round
     Step                   -> Stepped       once a round, at its end
 
-In gossip a query is an encrypted direction, an answer an alignment, and instead of Step:
+Where sums are opened:
+
+    ReleaseKey             -> KeyReleased   as teacher, once a student and round
+    Combine                -> Combined      as student, once a round, instead of OpenAnswer
+
+and where models are averaged, instead of Step:
 
     Adapt                  -> Adapted       own step, own weights, with whom links are likely
-    AskSum                 -> SumAsked      as receiver, once an attempt
-    MakeShare             -> ShareMade   as sender, once a receiver and attempt
-    ReleaseKey             -> KeyReleased   as sender, once a receiver and round
-    Combine                -> Combined      as receiver, once a round
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from securefair.protocol.messages import Features, Keys
+from securefair.protocol.messages import DeclineReason, Features, Keys
 from securefair.protocol.value import Value
 
 
@@ -48,23 +49,30 @@ class ImportPeer(Value, frozen=True, tag="import_peer"):
     features: Features | None
 
 
-class PrepareQuery(Value, frozen=True, tag="prepare_query"):
-    """Encrypt this participant's predictions for the queries of one round."""
+class PrepareAsk(Value, frozen=True, tag="prepare_ask"):
+    """Make the questions to `teachers` in one round.
+
+    With `summed` all of them answer to one sum, and `attempt` says which attempt at it this is.
+    """
 
     round: int
+    attempt: int
+    teachers: tuple[str, ...]
+    summed: bool = False
 
 
-class AnswerQuery(Value, frozen=True, tag="answer_query"):
-    """Evaluate the model of the beginning of `round` on a student's features and sanitise.
+class AnswerAsk(Value, frozen=True, tag="answer_ask"):
+    """Answer a student's question, sanitised; with `senders` masked and closed, as a part of a sum.
 
-    May run while this participant steps, and even after its next round has begun: it always
-    reads the model as it was when `round` began.
+    May run while this participant steps, and even after its next round has begun. An answer reads
+    the model of the beginning of `round`, a part of a sum of models that after Adapt.
     """
 
     peer: str
     round: int
-    exchange: int
-    predictions: bytes
+    attempt: int
+    payload: bytes
+    senders: tuple[str, ...] = ()
 
 
 class OpenAnswer(Value, frozen=True, tag="open_answer"):
@@ -76,7 +84,6 @@ class OpenAnswer(Value, frozen=True, tag="open_answer"):
 
     peer: str
     round: int
-    exchange: int
     payload: bytes
     score: bool
     reputation: float | None
@@ -104,26 +111,8 @@ class Adapt(Value, frozen=True, tag="adapt"):
     reputations: tuple[float | None, ...]
 
 
-class AskSum(Value, frozen=True, tag="ask_sum"):
-    """Make the requests of one attempt at this participant's sum."""
-
-    round: int
-    attempt: int
-    senders: tuple[str, ...]
-
-
-class MakeShare(Value, frozen=True, tag="make_share"):
-    """Make this participant's closed share of a receiver's sum, of its model after Adapt."""
-
-    peer: str
-    round: int
-    attempt: int
-    senders: tuple[str, ...]
-    request: bytes
-
-
 class ReleaseKey(Value, frozen=True, tag="release_key"):
-    """Give away the key of the share that was made for this attempt."""
+    """Give away the key of the answer that was made for this attempt."""
 
     peer: str
     round: int
@@ -144,13 +133,11 @@ class Combine(Value, frozen=True, tag="combine"):
 Job: TypeAlias = (
     ImportPeer
     | PrepareKeysAndFeatures
-    | PrepareQuery
-    | AnswerQuery
+    | PrepareAsk
+    | AnswerAsk
     | OpenAnswer
     | Step
     | Adapt
-    | AskSum
-    | MakeShare
     | ReleaseKey
     | Combine
 )
@@ -167,16 +154,17 @@ class Imported(Value, frozen=True, tag="imported"):
     """The student's upload is usable; its expanded form stays with the participant."""
 
 
-class Predictions(Value, frozen=True, tag="predictions"):
-    """E(p), the same for every teacher of the round."""
+class Questions(Value, frozen=True, tag="questions"):
+    """What each teacher is asked; empty if there is nothing to ask."""
 
-    payload: bytes
+    payloads: Mapping[str, bytes]
 
 
 class Answered(Value, frozen=True, tag="answered"):
-    """The sanitised ciphertexts, ready to be sent."""
+    """The answer, ready to be sent; or why the student gets none."""
 
     payload: bytes
+    declined: DeclineReason | None = None
 
 
 class Opened(Value, frozen=True, tag="opened"):
@@ -203,18 +191,6 @@ class Adapted(Value, frozen=True, tag="adapted"):
     problem: str | None = None
 
 
-class SumAsked(Value, frozen=True, tag="sum_asked"):
-    """What each sender is asked; empty if too few of them have any weight."""
-
-    requests: Mapping[str, bytes]
-
-
-class ShareMade(Value, frozen=True, tag="share_made"):
-    """The closed share."""
-
-    payload: bytes
-
-
 class KeyReleased(Value, frozen=True, tag="key_released"):
     """What opens it."""
 
@@ -226,29 +202,17 @@ class Combined(Value, frozen=True, tag="combined"):
 
 
 Result: TypeAlias = (
-    Prepared
-    | Imported
-    | Predictions
-    | Answered
-    | Opened
-    | Stepped
-    | Adapted
-    | SumAsked
-    | ShareMade
-    | KeyReleased
-    | Combined
+    Prepared | Imported | Questions | Answered | Opened | Stepped | Adapted | KeyReleased | Combined
 )
 
 RESULT_OF: dict[type[Job], type[Result]] = {
     PrepareKeysAndFeatures: Prepared,
     ImportPeer: Imported,
-    PrepareQuery: Predictions,
-    AnswerQuery: Answered,
+    PrepareAsk: Questions,
+    AnswerAsk: Answered,
     OpenAnswer: Opened,
     Step: Stepped,
     Adapt: Adapted,
-    AskSum: SumAsked,
-    MakeShare: ShareMade,
     ReleaseKey: KeyReleased,
     Combine: Combined,
 }
@@ -260,6 +224,9 @@ def key_of(job: Job) -> tuple[str, str, int]:
     A sum may be tried again while the first attempt is still computed.
     """
     kind = type(job).__name__
-    if isinstance(job, AskSum | MakeShare | ReleaseKey):
-        kind += f" {job.attempt}"
+    match job:
+        case PrepareAsk(summed=True) | ReleaseKey():
+            kind += f" of sum {job.attempt}"
+        case AnswerAsk(senders=senders) if senders:
+            kind += f" of sum {job.attempt}"
     return kind, getattr(job, "peer", ""), getattr(job, "round", -1)

@@ -1,24 +1,25 @@
 """One participant's protocol machine: inputs in, effects out, no I/O, clock or randomness.
 
-A round, as student: Begin -> choose whom to ask -> Query -> Answer or Decline -> OpenAnswer ->
-when every exchange is settled or the deadline has passed: Step -> RoundOver. As teacher, all the
-while and until the next Begin: Query -> decide -> AnswerQuery -> Answer. The first round also
-makes and exchanges keys and features.
+A round, as student: Begin -> choose whom to ask -> Ask -> Answer or Decline -> OpenAnswer ->
+when every question is settled or the deadline has passed: Step -> RoundOver. As teacher, all the
+while and until the next Begin: Ask -> decide -> AnswerAsk -> Answer. The first round also makes and
+exchanges keys and features, where questions do not bring them.
 
-Where models are averaged (settings.gossip), queries and answers align gradients, in forced rounds
-only, and Adapt and an average of models take the place of Step: receiving.py and sending.py.
+Where answers are opened only in a sum (settings.sums) they travel closed: Ask -> Answer of every
+sender -> Reveal -> Key -> Combine, instead of a step. Where models are averaged single questions
+align gradients, in forced rounds only, and Adapt and offers come before the sum.
 
 Guarantees, whatever arrives in whatever order:
 
 - a round ends: once its deadline has expired only this participant's own step is waited for;
-- at most one answer is computed for each (peer, round), repeated queries get the same bytes;
+- at most one answer is opened for each (peer, round), repeated questions get the same bytes;
 - an unexpected message changes nothing and blames its sender;
 - in rounds left to chance an answer is decided iff coin <= reputation and the ledger permits;
 - a peer's reputation changes only when its answer is opened in a forced round, in time.
 
 The transitions are in states.py. What they do is in rounds.py, admission.py, student.py and
-teacher.py, for averages in receiving.py and sending.py. Here inputs find their way: messages by
-their type and by what is known of their sender, results of jobs in outcomes.py.
+teacher.py, for sums in linking.py and summing.py. Here inputs find their way: messages by their
+type and by what is known of their sender, results of jobs in outcomes.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
-from securefair.protocol import admission, outcomes, receiving, rounds, sending, student, teacher
+from securefair.protocol import admission, linking, outcomes, rounds, student, summing, teacher
 from securefair.protocol.effects import (
     Begin,
     Blame,
@@ -42,17 +43,14 @@ from securefair.protocol.effects import (
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
     Answer,
+    Ask,
     Decline,
     Features,
     Hello,
+    Key,
     Keys,
     Offer,
-    Query,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
     name_of,
 )
 from securefair.protocol.saved_state import SavedState
@@ -116,7 +114,6 @@ class ParticipantMachine:
             round=memory.round,
             teacher_version=memory.teacher_version,
             reputations=rounds.reputations(memory),
-            exchanges={name: peer.exchanges for name, peer in memory.peers.items()},
             accounts=memory.ledger.accounts,
         )
 
@@ -163,7 +160,7 @@ def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
         )
     return replace(
         memory,
-        ledger=replace(memory.ledger, accounts=saved_state.accounts).with_new_keys(),
+        ledger=replace(memory.ledger, accounts=saved_state.accounts),
         round=saved_state.round,
         teacher_version=saved_state.teacher_version,
         peers={
@@ -172,7 +169,6 @@ def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
                 reputation=saved_state.reputations[name]
                 if saved_state.reputations[name] is not None
                 else peer.reputation,
-                exchanges=saved_state.exchanges[name],
             )
             for name, peer in memory.peers.items()
         },
@@ -225,24 +221,16 @@ def _receive(turn: Turn, event: Received) -> None:
             admission.on_hello(turn, sender, message)
         case Keys() | Features():
             admission.on_upload(turn, sender, message)
-        case Query():
-            teacher.on_query(turn, sender, message)
-        case Answer() | Decline():
+        case Ask():
+            teacher.on_ask(turn, sender, message)
+        case Reveal():
+            teacher.on_reveal(turn, sender, message)
+        case Answer(summed=False) | Decline(summed=False):
             student.on_reply(turn, sender, message)
-        case _ if turn.settings.gossip is None:
-            raise RemoteProtocolError(
-                "sent a message of gossip where models are not averaged",
-                culprit=sender,
-                found=name_of(type(message)),
-            )
+        case Answer() | Decline() | Key():
+            summing.on_reply(turn, sender, message)
         case Offer():
-            receiving.on_offer(turn, sender, message)
-        case Share() | Refusal() | ShareKey():
-            receiving.on_share(turn, sender, message)
-        case ShareRequest():
-            sending.on_share_request(turn, sender, message)
-        case ShareReveal():
-            sending.on_reveal(turn, sender, message)
+            linking.on_offer(turn, sender, message)
 
 
 def _take_note_of(turn: Turn, event: Presence) -> None:
@@ -251,4 +239,4 @@ def _take_note_of(turn: Turn, event: Presence) -> None:
     turn.set_peer(event.peer, replace(turn.peer(event.peer), away=not event.here))
     if not event.here:
         student.give_up(turn, event.peer)
-        receiving.link(turn)
+        linking.link(turn)

@@ -8,16 +8,17 @@ its inside.
                sender promises to the patients behind its answers
     Keys       public key, evaluation keys                    once per key epoch
     Features   number of samples, E(x), and E(Phi) if any     once per data epoch
-    Query      a student's question to a teacher              once per round and teacher
-    Answer     the released ciphertexts     |     Decline     the reason for none
+    Ask        a student's question to a teacher: about its samples (distillation), a direction
+               (gossip), or for a part of a sum over several teachers
+    Answer     what it asked for      |      Decline     the reason for none
+    Reveal     the answers of all teachers of a sum are there: the student asks for the keys
+    Key        what opens one of them
 
-In gossip a query carries E(direction) instead of E(p), and models are averaged besides:
+An answer to a question for a sum is closed under a key of its own until all of them are there. So
+nobody can choose its answer after it saw others, and of two sums that differ by a teacher one stays
+shut. Where everybody is asked only if it shares, it says so before:
 
-    Offer                whether the sender shares its model with the receiver this round
-    ShareRequest         the receiver asks a sender for its share of a sum
-    Share                the share, closed      |     Refusal     the reason for none
-    ShareReveal          everybody's share has arrived: the receiver asks for the key
-    ShareKey             what opens one share
+    Offer      whether the sender shares its model with the receiver this round
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 10
+PROTOCOL_VERSION = 11
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
 
-SHARE_KEY_BYTES = 32
-"""Length of the key under which a share is closed."""
+ANSWER_KEY_BYTES = 32
+"""Length of the key under which an answer is closed."""
 
 MAX_NAME_BYTES = 256
 """Room for one participant's name in a message, its length prefix included."""
 
-_Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1 << 12)]
+_Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=1 << 12)]
 _Counter = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 _Version = Annotated[int, msgspec.Meta(ge=0, le=2**16 - 1)]
@@ -53,7 +54,7 @@ _Digest = Annotated[
 
 
 class DeclineReason(enum.Enum):
-    """Why a teacher does not answer a query."""
+    """Why a teacher does not answer."""
 
     NOT_SHARING = "not_sharing"
     """The sharing decision went against the student this round."""
@@ -62,7 +63,7 @@ class DeclineReason(enum.Enum):
     STALE = "stale"
     """The teacher has begun a later round; its model of the asked round is gone."""
     FAILED = "failed"
-    """The teacher could not import the student's upload or compute the answer."""
+    """The teacher could not import the student's upload, compute the answer or find its key."""
 
 
 class Hello(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -93,34 +94,60 @@ class Features(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     basis: bytes
 
 
-class Query(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A student asks a teacher for its released numbers.
+class Ask(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A student asks a teacher.
 
-    `exchange` counts the queries of this student to this teacher, from 0. `predictions` is E(p)
-    for the releases `loss` and `class_sums`, the encrypted direction for `alignment`, empty for
-    all others. `key_epoch` is that of the keys under which the student can open an answer.
+    `senders` are all teachers of the sum that the answer is to be a part of; none where it is
+    opened by itself. `attempt` grows each time a sum is asked for again without a lost sender.
+    `payload` is E(p) for the releases `loss` and `class_sums`, the encrypted direction for
+    `alignment`, patients, keys and E(x) of a transfer, the weight in a sum of models, and empty
+    where the features that were uploaded say it all. `key_epoch` is that of the uploaded keys under
+    which the student can open an answer.
     """
 
     round: _Counter
-    exchange: _Counter
-    predictions: bytes
+    attempt: _Counter
+    payload: bytes
     key_epoch: _Counter = 0
+    senders: _Names = ()
+
+    @property
+    def summed(self) -> bool:
+        """Whether the answer is to be a part of a sum."""
+        return bool(self.senders)
 
 
 class Answer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The teacher's sanitised ciphertexts for one query."""
+    """The teacher's sanitised ciphertexts for one question; `summed`: closed, a part of a sum."""
 
     round: _Counter
-    exchange: _Counter
+    attempt: _Counter
     payload: bytes
+    summed: bool = False
 
 
 class Decline(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The teacher will not answer this query, and has computed nothing."""
+    """There is no answer to this question, or no key of it any more."""
 
     round: _Counter
-    exchange: _Counter
+    attempt: _Counter
     reason: DeclineReason
+    summed: bool = False
+
+
+class Reveal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """All answers of an attempt have arrived: the student asks for the keys."""
+
+    round: _Counter
+    attempt: _Counter
+
+
+class Key(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The key of one answer; a teacher gives away one a student and round."""
+
+    round: _Counter
+    attempt: _Counter
+    key: Annotated[bytes, msgspec.Meta(min_length=ANSWER_KEY_BYTES, max_length=ANSWER_KEY_BYTES)]
 
 
 class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -130,80 +157,24 @@ class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     shares: bool
 
 
-class ShareRequest(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A receiver asks a sender for its share of the weighted sum over `senders`.
-
-    `attempt` grows each time the sum is repeated without a lost sender. `request` holds the weight,
-    in the form of the agreed averaging.
-    """
-
-    round: _Counter
-    attempt: _Counter
-    senders: _Names
-    request: bytes
-
-
-class Share(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A sender's share of a sum, closed under a key of its own."""
-
-    round: _Counter
-    attempt: _Counter
-    payload: bytes
-
-
-class Refusal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The sender has no share for this attempt, or has lost its key."""
-
-    round: _Counter
-    attempt: _Counter
-    reason: DeclineReason
-
-
-class ShareReveal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """All shares of an attempt have arrived: the receiver asks for the keys."""
-
-    round: _Counter
-    attempt: _Counter
-
-
-class ShareKey(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The key of one share; a sender gives away one a receiver and round."""
-
-    round: _Counter
-    attempt: _Counter
-    key: Annotated[bytes, msgspec.Meta(min_length=SHARE_KEY_BYTES, max_length=SHARE_KEY_BYTES)]
-
-
-Message: TypeAlias = (
-    Hello
-    | Keys
-    | Features
-    | Query
-    | Answer
-    | Decline
-    | Offer
-    | ShareRequest
-    | Share
-    | Refusal
-    | ShareReveal
-    | ShareKey
-)
+Message: TypeAlias = Hello | Keys | Features | Ask | Answer | Decline | Reveal | Key | Offer
 """The tagged union; the tag is the second byte of a frame (codec.TYPE_CODES)."""
 
 MESSAGE_TYPES: tuple[type[Message], ...] = (
     Hello,
     Keys,
     Features,
-    Query,
+    Ask,
     Answer,
     Decline,
+    Reveal,
+    Key,
     Offer,
-    ShareRequest,
-    Share,
-    Refusal,
-    ShareReveal,
-    ShareKey,
 )
+
+UP: tuple[type[Message], ...] = (Ask, Reveal)
+DOWN: tuple[type[Message], ...] = (Answer, Key, Offer)
+"""What a student asks a teacher, and what comes back."""
 
 
 def name_of(message_type: type[Message]) -> str:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from securefair.protocol import admission, receiving, rounds, sending, student, teacher
+from securefair.protocol import admission, linking, rounds, student, summing, teacher
 from securefair.protocol.effects import Blame, Done, Failed
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
+    AnswerAsk,
     Answered,
-    AnswerQuery,
-    AskSum,
     Combine,
     Combined,
     ImportPeer,
     KeyReleased,
-    MakeShare,
     OpenAnswer,
     Opened,
-    Predictions,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
-    PrepareQuery,
+    Questions,
     ReleaseKey,
-    ShareMade,
     Step,
-    SumAsked,
 )
 from securefair.protocol.states import Event
 from securefair.protocol.turn import Turn
@@ -38,24 +34,22 @@ def done(turn: Turn, event: Done) -> None:
             admission.on_prepared(turn, prepared)
         case ImportPeer() as job, _:
             admission.on_imported(turn, job)
-        case PrepareQuery() as job, Predictions(payload=payload):
-            student.on_predictions(turn, job, payload)
-        case AnswerQuery() as job, Answered(payload=payload):
-            teacher.on_answered(turn, job, payload)
+        case PrepareAsk(summed=True) as job, Questions() as questions:
+            summing.on_prepared(turn, job, questions)
+        case PrepareAsk() as job, Questions() as questions:
+            student.on_prepared(turn, job, questions)
+        case AnswerAsk() as job, Answered() as answered:
+            teacher.on_answered(turn, job, answered)
         case OpenAnswer() as job, Opened() as opened:
             student.on_opened(turn, job, opened)
         case Step(), _:
             rounds.end(turn, Event.STEPPED, None)
         case Adapt() as job, Adapted() as adapted:
-            sending.on_adapted(turn, job, adapted)
-        case AskSum() as job, SumAsked() as asked:
-            receiving.on_asked(turn, job, asked)
-        case MakeShare() as job, ShareMade(payload=payload):
-            sending.on_share_made(turn, job, payload)
+            linking.on_adapted(turn, job, adapted)
         case ReleaseKey() as job, KeyReleased(key=key):
-            sending.on_key_released(turn, job, key)
+            teacher.on_key_released(turn, job, key)
         case Combine() as job, Combined():
-            receiving.on_combined(turn, job)
+            summing.on_combined(turn, job)
 
 
 def failed(turn: Turn, event: Failed) -> None:
@@ -66,20 +60,18 @@ def failed(turn: Turn, event: Failed) -> None:
             admission.on_preparation_failed(turn)
         case ImportPeer() as job:
             admission.on_import_failed(turn, job, event.error)
-        case PrepareQuery() as job:
-            student.on_predictions_failed(turn, job)
-        case AnswerQuery() as job:
+        case PrepareAsk(summed=True) as job:
+            summing.on_preparation_failed(turn, job, event.error)
+        case PrepareAsk() as job:
+            student.on_preparation_failed(turn, job)
+        case AnswerAsk() as job:
             teacher.on_answer_failed(turn, job)
         case OpenAnswer() as job:
             student.on_open_failed(turn, job, event.error)
         case Step() | Adapt():
             rounds.end(turn, Event.STEP_FAILED, event.error)
-        case AskSum() as job:
-            receiving.on_ask_failed(turn, job, event.error)
-        case MakeShare() as job:
-            sending.on_share_failed(turn, job)
         case ReleaseKey() as job:
-            sending.on_release_failed(turn, job)
+            teacher.on_release_failed(turn, job)
         case Combine():
             rounds.end(turn, Event.COMBINE_FAILED, None)
     culprit = event.culprit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError
-from securefair.protocol import admission, receiving, sending, student, teacher
+from securefair.protocol import admission, linking, student, summing, teacher
 from securefair.protocol.effects import Begin, Expired, RoundOver, RoundSummary, SetDeadline
 from securefair.protocol.jobs import Step
 from securefair.protocol.messages import Decline
@@ -16,6 +16,7 @@ from securefair.protocol.turn import Memory, Turn
 def begin(turn: Turn, event: Begin) -> None:
     """Begin a round, as student and as teacher."""
     _check_begin(turn, event)
+    before = turn.round
     turn.memory = replace(
         turn.memory,
         round=event.round,
@@ -24,11 +25,12 @@ def begin(turn: Turn, event: Begin) -> None:
         teacher_version=event.teacher_version,
     )
     admission.renew_keys(turn)
-    first = turn.memory.upload.state is PreparationState.ABSENT
+    keyless = turn.settings.needs_keys and turn.memory.upload.state is PreparationState.ABSENT
+    first = keyless or before < 0
     seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)
     turn.effects.append(SetDeadline(event.round, seconds))
     admission.begin(turn)
-    receiving.begin(turn)
+    linking.begin(turn)
     student.begin(turn)
     teacher.begin(turn)
 
@@ -50,7 +52,7 @@ def _check_begin(turn: Turn, event: Begin) -> None:
             expected=f">= {memory.teacher_version}",
         )
     free = settings.forced(event.round) or settings.always_share
-    if free and settings.gossip is None:  # links are left to chance in every round
+    if free and settings.sums is None:  # links are left to chance in every round
         return
     for peer in memory.peers:
         coin = event.coins.get(peer)
@@ -74,8 +76,11 @@ def expire(turn: Turn, event: Expired) -> None:
         )
     if event.round < turn.round:
         return
-    if turn.memory.state in (RoundState.LINKING, RoundState.RECEIVING):
-        receiving.expire(turn)
+    if turn.memory.state is RoundState.LINKING:
+        linking.link(turn, late=True)
+        return
+    if turn.memory.state is RoundState.SUMMING:
+        summing.expire(turn)
         return
     exchanging = turn.memory.state is RoundState.EXCHANGING
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.EXPIRED))
@@ -95,8 +100,8 @@ def settle(turn: Turn) -> None:
 
 
 def _step(turn: Turn) -> None:
-    if turn.settings.gossip is not None:
-        sending.adapt(turn)
+    if turn.settings.sums is not None:
+        linking.adapt(turn, turn.settings.sums)
         return
     peers = turn.memory.peers
     opened = _in_state(turn, AskingState.OPENED)

@@ -20,12 +20,10 @@ class SavedState:
         round: the last that was finished.
         teacher_version: of that round.
         reputations: reputation of each peer; None before its first scored answer.
-        exchanges: queries sent to each peer so far.
         accounts: of the disclosure ledger, by student.
     """
 
     round: int
     teacher_version: int
     reputations: Mapping[str, float | None]
-    exchanges: Mapping[str, int]
     accounts: Mapping[str, Account] = field(default_factory=dict)

@@ -20,8 +20,8 @@ EVER = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class GossipSettings:
-    """What a machine needs to average models with its neighbours.
+class SumSettings:
+    """What a machine needs to ask for sums, and to answer who asks for them.
 
     Args:
         name: of this participant, as it stands in lists of senders.
@@ -32,7 +32,8 @@ class GossipSettings:
         min_senders: fewest senders of a sum that it asks for, or has a share in; 1 only where
             every sender's share may be opened by itself.
         missing: agreed senders that a sum may be without; None: any, as long as enough are left.
-        aligns: whether gradients are compared at all.
+        averages: models are averaged: neighbours compare gradients, take their own step, and offer
+            their models before a sum is asked for. Without, everybody is asked at once.
         alignment_bits: of opened values, that an opened alignment may tell (`flows`).
         told_to_all: weights that follow from an alignment are shown to all neighbours, and not
             only to the one that it is with.
@@ -47,7 +48,7 @@ class GossipSettings:
     senders: Mapping[str, tuple[str, ...]]
     min_senders: int = defaults.MIN_SENDERS
     missing: int | None = None
-    aligns: bool = True
+    averages: bool = True
     alignment_bits: float = 0.0
     told_to_all: bool = False
     max_sums: int | None = None
@@ -105,7 +106,9 @@ class MachineSettings:
         disclosure: what this participant releases as teacher, and how much of it at most.
         round_seconds: deadline of a round, from its beginning to the step.
         setup_seconds: added to the deadline of the first round, which starts with the keys.
-        gossip: of averaging models; None: this collaboration distils.
+        sums: of answers that are opened only in a sum; None: each is opened by itself.
+        needs_keys: whether peers need each other's keys before anybody is asked. Without, a
+            question brings all that its answer needs, and the host counts what that discloses.
         guarantee: to the patients behind its own answers, told to every peer; None: none.
         required: the least that a peer must promise to take part; None: nothing.
         asked: peers that this participant asks, where it distils; None: all.
@@ -132,7 +135,8 @@ class MachineSettings:
     asked: tuple[str, ...] | None = None
     answered: tuple[str, ...] | None = None
     keep_rounds: int = 1
-    gossip: GossipSettings | None = None
+    sums: SumSettings | None = None
+    needs_keys: bool = True
     key_bits: float | None = None
     key_openings: int | None = None
 
@@ -186,14 +190,14 @@ class MachineSettings:
 
         Replies count in every round: in a forced one an answer may fail, and say so.
         """
-        gossip = self.gossip
+        sums = self.sums
         forced = math.ceil(rounds / self.forced_every)
-        if gossip is None:
+        if sums is None:
             periods = 1 + math.ceil((rounds - 1) / self.forced_every)
             return REPLY_BITS * rounds + (0 if self.always_share else QUERY_BITS * periods)
-        alignments = len(gossip.neighbours) if gossip.told_to_all else 1
-        compared = forced * (REPLY_BITS + alignments * gossip.alignment_bits)
-        return OFFER_BITS * rounds + (compared if gossip.aligns else 0)
+        alignments = len(sums.neighbours) if sums.told_to_all else 1
+        compared = forced * (REPLY_BITS + alignments * sums.alignment_bits)
+        return OFFER_BITS * rounds + (compared if sums.averages else 0)
 
     @cached_property
     def key_rounds(self) -> int | None:
@@ -221,15 +225,15 @@ class MachineSettings:
         return self.forced(round_number) and not self.always_share
 
     def asks(self, peer: str, round_number: int) -> bool:
-        """Whether this peer may be asked in this round at all: in gossip only to align."""
-        if self.gossip is None:
+        """Whether this peer may be asked for an answer by itself: of neighbours only to align."""
+        if self.sums is None:
             return self.asked is None or peer in self.asked
-        due = self.gossip.aligns and self.forced(round_number)
-        return due and peer in self.gossip.neighbours
+        due = self.sums.averages and self.forced(round_number)
+        return due and peer in self.sums.neighbours
 
     def answers(self, peer: str, round_number: int) -> bool:
-        """Whether this peer may ask in this round at all."""
-        if self.gossip is None:
+        """Whether this peer may ask for an answer by itself in this round at all."""
+        if self.sums is None:
             return self.answered is None or peer in self.answered
         return self.asks(peer, round_number)
 
@@ -244,9 +248,9 @@ class MachineSettings:
     @property
     def needs_features(self) -> bool:
         """Whether a peer must upload features before it can be answered."""
-        return self.gossip is None
+        return self.sums is None and self.needs_keys
 
     @property
-    def needs_predictions(self) -> bool:
-        """Whether queries carry the student's encrypted predictions."""
-        return self.disclosure.release.needs_predictions
+    def needs_question(self) -> bool:
+        """Whether questions for single answers say anything, so that they must be prepared."""
+        return self.disclosure.kind.predictions or not self.needs_keys

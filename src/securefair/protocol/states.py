@@ -9,19 +9,16 @@ Five small machines run side by side. One per participant:
 
     ROUND          the round it is in
     PREPARATION    something of its own that must be computed before it can be sent (its keys and
-                   features, once a key; its encrypted predictions, once a round if the release
-                   asks)
+                   features, once a key; its questions, once a round if they say anything)
 
 and three per peer:
 
     ADMISSION      what the peer has sent to introduce itself
-    ASKING         this participant as student: its exchange of this round with that teacher
-    SERVING        this participant as teacher: that student's exchange of one round
+    ASKING         this participant as student: its question of this round to that teacher
+    SERVING        this participant as teacher: that student's question of one round
 
-Where sums are opened (gossip, transfer), two more per peer:
-
-    RECEIVING      this participant as receiver: that sender's share of the sum of this round
-    SENDING        this participant as sender: its share of that receiver's sum of one round
+Questions whose answers are opened by themselves and questions for a sum go through the same two.
+Where models are averaged there may be one of each to the same teacher in a round.
 """
 
 from __future__ import annotations
@@ -49,6 +46,7 @@ class Event(enum.Enum):
     FAILED = "job failed"
 
     HELLO = "Hello agrees"
+    HELLO_SUFFICES = "Hello agrees, and nobody uploads anything"
     HELLO_DIFFERS = "Hello differs"
     UPLOADED = "Keys and Features are both there"
     IMPORTED = "import done"
@@ -56,34 +54,31 @@ class Event(enum.Enum):
     RENEWED = "Keys of a higher epoch"
 
     CHOSEN = "to be asked this round"
-    QUERY_SENT = "Query sent"
+    NOTHING = "nothing to ask"
+    ASK_SENT = "Ask sent"
     CANNOT_ASK = "own preparation failed or peer refused"
-    ANSWERED = "Answer"
+    ANSWERED = "Answer, to be opened by itself"
+    ANSWERED_CLOSED = "Answer, closed"
+    REVEAL_SENT = "Reveal sent"
+    KEY = "Key"
     DECLINED = "Decline"
     ANSWER_OPENED = "opened"
     OPEN_FAILED = "could not be opened"
 
-    KEEP = "Query too early or upload not imported yet"
-    SHARE = "Query, and the decision is to answer"
-    REFUSE = "Query, and the decision is to decline"
+    KEEP = "Ask, of a later round or without all keys"
+    SHARE = "Ask, and the decision is to answer"
+    REFUSE = "Ask, and the decision is to decline"
     COMPUTED = "answer computed"
-    COMPUTE_FAILED = "answer failed"
+    COMPUTE_FAILED = "no answer"
+    REVEALED = "Reveal"
 
     ADAPTED = "own step done, links decided"
     LINKED = "enough senders"
     ALONE = "too few senders"
     LOST = "a sender is lost, enough are left"
-    SHARES_OPEN = "all shares and keys are there"
+    ALL_OPEN = "all answers and keys are there"
     COMBINED = "combined"
     COMBINE_FAILED = "could not be combined"
-
-    SHARE_REQUEST = "ShareRequest"
-    SHARE_REQUEST_EARLY = "ShareRequest, a sender unknown"
-    SHARE_GIVEN = "Share"
-    KEY_ASKED = "ShareReveal"
-    KEY = "ShareKey"
-    SHARE_REFUSED = "Refusal"
-    SHARE_FAILED = "share failed"
 
 
 class RoundState(enum.Enum):
@@ -92,8 +87,8 @@ class RoundState(enum.Enum):
     IDLE = "between rounds"
     EXCHANGING = "exchanging"
     STEPPING = "stepping"
-    LINKING = "waiting for offers"
-    RECEIVING = "receiving shares"
+    LINKING = "waiting for offers or introductions"
+    SUMMING = "asking for a sum"
     COMBINING = "combining"
 
 
@@ -116,11 +111,13 @@ class AdmissionState(enum.Enum):
 
 
 class AskingState(enum.Enum):
-    """This participant's exchange of the current round with one teacher."""
+    """This participant's question of the current round to one teacher."""
 
     NOT_ASKED = "not asked"
     WAITING = "waiting to ask"
     ASKED = "asked"
+    CLOSED = "closed answer there"
+    REVEALING = "asked for the key"
     OPENING = "opening"
     OPENED = "opened"
     DECLINED = "declined"
@@ -129,35 +126,14 @@ class AskingState(enum.Enum):
 
 
 class ServingState(enum.Enum):
-    """One student's exchange of one round with this participant as its teacher."""
+    """One student's question of one round to this participant as its teacher."""
 
-    NOT_QUERIED = "not queried"
+    NOT_ASKED = "not asked"
     KEPT = "kept"
     COMPUTING = "computing"
     ANSWERED = "answered"
-    DECLINED = "declined"
-
-
-class ReceivingState(enum.Enum):
-    """One sender's share of this participant's sum of the current round."""
-
-    UNLINKED = "not asked"
-    ASKED = "asked"
-    CLOSED = "closed share there"
-    REVEALING = "asked for the key"
-    OPEN = "key there"
-    LOST = "lost"
-
-
-class SendingState(enum.Enum):
-    """This participant's share of one receiver's sum of one round."""
-
-    NOT_ASKED = "not asked"
-    WAITING = "waiting for keys"
-    MAKING = "making the share"
-    SENT = "closed share sent"
     REVEALED = "key given away"
-    REFUSED = "refused"
+    DECLINED = "declined"
 
 
 S = TypeVar("S", bound=enum.Enum)
@@ -214,12 +190,12 @@ ROUND = Table(
         },
         # What is not there at a deadline decides between these, so that it is no event of its own.
         RoundState.LINKING: {
-            Event.LINKED: RoundState.RECEIVING,
+            Event.LINKED: RoundState.SUMMING,
             Event.ALONE: RoundState.IDLE,
         },
-        RoundState.RECEIVING: {
-            Event.LOST: RoundState.RECEIVING,
-            Event.SHARES_OPEN: RoundState.COMBINING,
+        RoundState.SUMMING: {
+            Event.LOST: RoundState.SUMMING,
+            Event.ALL_OPEN: RoundState.COMBINING,
             Event.ALONE: RoundState.IDLE,
         },
         RoundState.COMBINING: {
@@ -249,6 +225,7 @@ ADMISSION = Table(
     {
         AdmissionState.STRANGER: {
             Event.HELLO: AdmissionState.GREETED,
+            Event.HELLO_SUFFICES: AdmissionState.ADMITTED,
             Event.HELLO_DIFFERS: AdmissionState.REFUSED,
         },
         AdmissionState.GREETED: {
@@ -270,14 +247,23 @@ ASKING = Table(
     {
         AskingState.NOT_ASKED: {Event.CHOSEN: AskingState.WAITING},
         AskingState.WAITING: {
-            Event.QUERY_SENT: AskingState.ASKED,
+            Event.NOTHING: AskingState.NOT_ASKED,
+            Event.ASK_SENT: AskingState.ASKED,
             Event.CANNOT_ASK: AskingState.FAILED,
             Event.EXPIRED: AskingState.MISSED,
         },
         AskingState.ASKED: {
             Event.ANSWERED: AskingState.OPENING,
+            Event.ANSWERED_CLOSED: AskingState.CLOSED,
             Event.DECLINED: AskingState.DECLINED,
             Event.CANNOT_ASK: AskingState.FAILED,
+            Event.EXPIRED: AskingState.MISSED,
+        },
+        # Only of a sum, once all answers are closed: nobody then chooses its own after others'.
+        AskingState.CLOSED: {Event.REVEAL_SENT: AskingState.REVEALING},
+        AskingState.REVEALING: {
+            Event.KEY: AskingState.OPENING,
+            Event.DECLINED: AskingState.DECLINED,
             Event.EXPIRED: AskingState.MISSED,
         },
         AskingState.OPENING: {
@@ -290,71 +276,33 @@ ASKING = Table(
 
 SERVING = Table(
     "serving",
-    ServingState.NOT_QUERIED,
+    ServingState.NOT_ASKED,
     {
-        ServingState.NOT_QUERIED: {
+        ServingState.NOT_ASKED: {
             Event.KEEP: ServingState.KEPT,
             Event.SHARE: ServingState.COMPUTING,
             Event.REFUSE: ServingState.DECLINED,
         },
+        # A sum may be asked for again with fewer senders until its key was given away.
         ServingState.KEPT: {
+            Event.KEEP: ServingState.KEPT,
             Event.SHARE: ServingState.COMPUTING,
             Event.REFUSE: ServingState.DECLINED,
         },
         ServingState.COMPUTING: {
+            Event.KEEP: ServingState.KEPT,
+            Event.SHARE: ServingState.COMPUTING,
             Event.COMPUTED: ServingState.ANSWERED,
             Event.COMPUTE_FAILED: ServingState.DECLINED,
         },
-    },
-)
-
-
-RECEIVING = Table(
-    "receiving",
-    ReceivingState.UNLINKED,
-    {
-        ReceivingState.UNLINKED: {Event.SHARE_REQUEST: ReceivingState.ASKED},
-        ReceivingState.ASKED: {
-            Event.SHARE_GIVEN: ReceivingState.CLOSED,
-            Event.SHARE_REFUSED: ReceivingState.LOST,
-            Event.EXPIRED: ReceivingState.LOST,
+        ServingState.ANSWERED: {
+            Event.KEEP: ServingState.KEPT,
+            Event.SHARE: ServingState.COMPUTING,
+            Event.REVEALED: ServingState.REVEALED,
         },
-        ReceivingState.CLOSED: {Event.KEY_ASKED: ReceivingState.REVEALING},
-        ReceivingState.REVEALING: {
-            Event.KEY: ReceivingState.OPEN,
-            Event.SHARE_REFUSED: ReceivingState.LOST,
-            Event.EXPIRED: ReceivingState.LOST,
-        },
-    },
-)
-
-SENDING = Table(
-    "sending",
-    SendingState.NOT_ASKED,
-    {
-        SendingState.NOT_ASKED: {
-            Event.SHARE_REQUEST: SendingState.MAKING,
-            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
-        },
-        SendingState.WAITING: {
-            Event.IMPORTED: SendingState.MAKING,
-            Event.SHARE_REQUEST: SendingState.MAKING,  # a later attempt with fewer senders
-            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
-        },
-        SendingState.MAKING: {
-            Event.SHARE_GIVEN: SendingState.SENT,
-            Event.SHARE_FAILED: SendingState.REFUSED,
-            Event.SHARE_REQUEST: SendingState.MAKING,
-            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
-        },
-        SendingState.SENT: {
-            Event.SHARE_REQUEST: SendingState.MAKING,
-            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
-            Event.KEY_ASKED: SendingState.REVEALED,
-        },
-        SendingState.REFUSED: {
-            Event.SHARE_REQUEST: SendingState.MAKING,
-            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
+        ServingState.DECLINED: {
+            Event.KEEP: ServingState.KEPT,
+            Event.SHARE: ServingState.COMPUTING,
         },
     },
 )

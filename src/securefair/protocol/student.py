@@ -1,8 +1,9 @@
 """This participant as student: whom it asks, what it makes of the replies.
 
-One exchange per teacher and round. A round is settled when no exchange is waiting, asked or
-opening any more; what has not been opened by the deadline is missed, and its result, should it
-still come, is dropped: reputations change only by answers opened in time.
+One question per teacher and round, whose answer is opened by itself; those for a sum are in
+`summing`. A round is settled when no question is waiting, asked or opening any more; what has not
+been opened by the deadline is missed, and its result, should it still come, is dropped: reputations
+change only by answers opened in time.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import replace
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.effects import Blame
 from securefair.protocol.flows import QUERY_BITS
-from securefair.protocol.jobs import OpenAnswer, Opened, PrepareQuery
-from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
+from securefair.protocol.jobs import OpenAnswer, Opened, PrepareAsk, Questions
+from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason, name_of
 from securefair.protocol.states import (
     ASKING,
     PREPARATION,
@@ -22,7 +23,7 @@ from securefair.protocol.states import (
     Event,
     PreparationState,
 )
-from securefair.protocol.turn import Asking, OwnPredictions, Peer, Turn
+from securefair.protocol.turn import Asking, OwnQuestions, Peer, Turn
 
 UNSETTLED = (AskingState.WAITING, AskingState.ASKED, AskingState.OPENING)
 
@@ -40,11 +41,11 @@ def begin(turn: Turn) -> None:
         if may_ask and not turn.settings.free(turn.round):
             turn.tell_choice(name, QUERY_BITS)
         turn.set_asking(name, asking)
-    turn.memory = replace(turn.memory, predictions=OwnPredictions())
-    if turn.settings.needs_predictions and unsettled(turn):
-        state = PREPARATION.next(turn.memory.predictions.state, Event.START)
-        turn.memory = replace(turn.memory, predictions=OwnPredictions(state))
-        turn.run(PrepareQuery(turn.round))
+    turn.memory = replace(turn.memory, questions=OwnQuestions())
+    if turn.settings.needs_question and unsettled(turn):
+        state = PREPARATION.next(turn.memory.questions.state, Event.START)
+        turn.memory = replace(turn.memory, questions=OwnQuestions(state))
+        turn.run(PrepareAsk(turn.round, 0, unsettled(turn)))
     ask_waiting(turn)
 
 
@@ -54,16 +55,13 @@ def unsettled(turn: Turn) -> tuple[str, ...]:
 
 
 def ask_waiting(turn: Turn) -> None:
-    """Send the query to every chosen teacher that has what it needs to answer it."""
-    predictions = turn.memory.predictions
-    if turn.settings.needs_predictions and predictions.state is not PreparationState.READY:
+    """Ask every chosen teacher that has what it needs to answer."""
+    if turn.settings.needs_question and turn.memory.questions.state is not PreparationState.READY:
         return
     for name, peer in turn.memory.peers.items():
-        if peer.asking.state is AskingState.WAITING and peer.introduction.upload_sent:
-            state = ASKING.next(peer.asking.state, Event.QUERY_SENT)
-            asking = Asking(state, exchange=peer.exchanges)
-            turn.set_peer(name, replace(peer, asking=asking, exchanges=peer.exchanges + 1))
-            turn.send(name, _query(turn, peer.exchanges))
+        if peer.asking.state is AskingState.WAITING and _introduced_to(turn, name):
+            turn.set_asking(name, Asking(ASKING.next(peer.asking.state, Event.ASK_SENT)))
+            turn.send(name, _question(turn, name))
 
 
 def cannot_ask(turn: Turn, name: str) -> None:
@@ -80,21 +78,24 @@ def cannot_ask_anyone(turn: Turn) -> None:
             cannot_ask(turn, name)
 
 
-def on_predictions(turn: Turn, job: PrepareQuery, payload: bytes) -> None:
-    """E(p) is made: ask. Dropped if its round is over."""
+def on_prepared(turn: Turn, job: PrepareAsk, questions: Questions) -> None:
+    """The questions are made: ask. Dropped if their round is over."""
     if job.round != turn.round:
         return
-    state = PREPARATION.next(turn.memory.predictions.state, Event.DONE)
-    turn.memory = replace(turn.memory, predictions=OwnPredictions(state, payload))
+    state = PREPARATION.next(turn.memory.questions.state, Event.DONE)
+    turn.memory = replace(turn.memory, questions=OwnQuestions(state, questions.payloads))
+    for name, peer in turn.memory.peers.items():
+        if peer.asking.state is AskingState.WAITING and name not in questions.payloads:
+            turn.set_asking(name, Asking(ASKING.next(peer.asking.state, Event.NOTHING)))
     ask_waiting(turn)
 
 
-def on_predictions_failed(turn: Turn, job: PrepareQuery) -> None:
-    """Without E(p) nobody can be asked this round."""
+def on_preparation_failed(turn: Turn, job: PrepareAsk) -> None:
+    """Without its questions nobody can be asked this round."""
     if job.round != turn.round:
         return
-    state = PREPARATION.next(turn.memory.predictions.state, Event.FAILED)
-    turn.memory = replace(turn.memory, predictions=OwnPredictions(state))
+    state = PREPARATION.next(turn.memory.questions.state, Event.FAILED)
+    turn.memory = replace(turn.memory, questions=OwnQuestions(state))
     cannot_ask_anyone(turn)
 
 
@@ -102,8 +103,9 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
     """Take the reply that was asked for; let late and repeated ones pass; blame all others."""
     peer = turn.peer(name)
     asking = peer.asking
-    if _is_late(turn, name, message):
+    if message.round < turn.round:  # late
         return
+    _check_asked(turn, name, message)
     if asking.state is not AskingState.ASKED:
         _check_repeat(name, asking, message)
         return
@@ -113,21 +115,12 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
         return
     state = ASKING.next(asking.state, Event.ANSWERED)
     turn.set_asking(name, replace(asking, state=state, reply=message))
-    gossip = turn.settings.gossip
-    if gossip is not None:
-        for told in gossip.neighbours if gossip.told_to_all else (name,):
-            turn.tell(told, gossip.alignment_bits)
-    turn.set_peer(name, replace(turn.peer(name), opened=peer.opened + 1))
-    turn.run(
-        OpenAnswer(
-            name,
-            message.round,
-            message.exchange,
-            message.payload,
-            score=turn.settings.scored(turn.round),
-            reputation=peer.reputation,
-        )
-    )
+    sums = turn.settings.sums
+    if sums is not None:
+        for told in sums.neighbours if sums.told_to_all else (name,):
+            turn.tell(told, sums.alignment_bits)
+    score = turn.settings.scored(turn.round)
+    turn.run(OpenAnswer(name, message.round, message.payload, score, peer.reputation))
 
 
 def on_opened(turn: Turn, job: OpenAnswer, result: Opened) -> None:
@@ -174,16 +167,23 @@ def give_up(turn: Turn, name: str) -> None:
 
 
 def ask_again(turn: Turn, name: str) -> None:
-    """Repeat the query to a teacher that may have lost it."""
-    asking = turn.peer(name).asking
-    if asking.state is AskingState.ASKED and asking.exchange is not None:
-        turn.send(name, _query(turn, asking.exchange))
+    """Repeat the question to a teacher that may have lost it."""
+    if turn.peer(name).asking.state is AskingState.ASKED:
+        turn.send(name, _question(turn, name))
 
 
-def _query(turn: Turn, exchange: int) -> Query:
+def _introduced_to(turn: Turn, name: str) -> bool:
+    """Whether a teacher has been sent all that it needs before it is asked."""
+    introduction = turn.peer(name).introduction
+    if turn.settings.needs_keys:
+        return introduction.upload_sent
+    return introduction.state is AdmissionState.ADMITTED
+
+
+def _question(turn: Turn, name: str) -> Ask:
     prepared = turn.memory.upload.prepared
     key_epoch = 0 if prepared is None else prepared.keys.key_epoch
-    return Query(turn.round, exchange, turn.memory.predictions.payload, key_epoch)
+    return Ask(turn.round, 0, turn.memory.questions.payloads.get(name, b""), key_epoch)
 
 
 def _miss(turn: Turn, name: str) -> None:
@@ -197,36 +197,24 @@ def _wanted(peer: Peer, forced: bool) -> bool:
     return forced or (peer.reputation is not None and peer.reputation > 0)
 
 
-def _is_late(turn: Turn, name: str, message: Answer | Decline) -> bool:
-    """Whether the reply is to a query of an earlier round; raises if it is to none at all.
-
-    Exchanges are numbered in the order of rounds, so the number alone tells that a reply was
-    never asked for, without remembering the queries of all rounds.
-    """
-    peer = turn.peer(name)
-    this_round = peer.exchanges if peer.asking.exchange is None else peer.asking.exchange
-    if message.round < turn.round and message.exchange < this_round:
-        return True
-    if message.round == turn.round and message.exchange == peer.asking.exchange:
-        return False
-    if peer.asking.exchange is None:
-        expected = "no reply: it was not asked this round"
-    else:
-        expected = f"round {turn.round}, exchange {peer.asking.exchange}"
-    raise RemoteProtocolError(
-        "replied to a query that was never sent",
-        culprit=name,
-        where=type(message).__name__.lower(),
-        found=f"round {message.round}, exchange {message.exchange}",
-        expected=expected,
-    )
+def _check_asked(turn: Turn, name: str, message: Answer | Decline) -> None:
+    """Raise for a reply to a question that was not asked in this round."""
+    asked = turn.peer(name).asking.state not in (AskingState.NOT_ASKED, AskingState.WAITING)
+    if not asked or (message.round, message.attempt) != (turn.round, 0):
+        raise RemoteProtocolError(
+            "replied to a question that was never asked",
+            culprit=name,
+            where=name_of(type(message)),
+            found=f"round {message.round}, attempt {message.attempt}",
+            expected=f"round {turn.round}, attempt 0" if asked else "no reply: it was not asked",
+        )
 
 
 def _check_repeat(name: str, asking: Asking, message: Answer | Decline) -> None:
     """Let pass what an honest teacher may send once its reply is in; raise for anything else.
 
     That is: its reply again, a reply after the deadline, and, from a teacher that has gone on to
-    later rounds, "stale" for a repeated query whose answer is on the way or was here before.
+    later rounds, "stale" for a repeated question whose answer is on the way or was here before.
     """
     reply = asking.reply
     if reply is None or reply == message:
@@ -234,9 +222,9 @@ def _check_repeat(name: str, asking: Asking, message: Answer | Decline) -> None:
     if any(isinstance(m, Decline) and m.reason is DeclineReason.STALE for m in (message, reply)):
         return
     raise RemoteProtocolError(
-        "sent two different replies to one query",
+        "sent two different replies to one question",
         culprit=name,
-        where=f"round {message.round}, exchange {message.exchange}",
+        where=f"round {message.round}",
         found=type(message).__name__.lower(),
         expected=f"the {type(reply).__name__.lower()} it sent before, or nothing",
     )

@@ -1,7 +1,12 @@
-"""This participant as teacher: which queries it answers, and with what.
+"""This participant as teacher: which questions it answers, and with what.
 
-One exchange per student and round. The decision is taken once, on the first query; a repeated
-query gets the same reply, byte for byte, without computing it again.
+One exchange per student and round, and where models are averaged one more for a sum. The decision
+is taken once, on the first question; a repeated question gets the same reply, byte for byte,
+without computing it again.
+
+Sums that differ by one teacher would show that teacher's answer. So who is in a sum was agreed on
+(`SumSettings.senders`). A later attempt at a sum must lose senders, never gain any, and none
+follows once a key was given away.
 """
 
 from __future__ import annotations
@@ -10,157 +15,272 @@ from dataclasses import replace
 
 from securefair.errors import LedgerError, RemoteProtocolError
 from securefair.protocol.flows import REPLY_BITS
-from securefair.protocol.jobs import AnswerQuery
-from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
+from securefair.protocol.jobs import AnswerAsk, Answered, ReleaseKey
+from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason, Key, Reveal
 from securefair.protocol.states import SERVING, AdmissionState, Event, ServingState
 from securefair.protocol.turn import Serving, Turn
 
+_DECIDED = (AdmissionState.ADMITTED, AdmissionState.REFUSED)
+
 
 def begin(turn: Turn) -> None:
-    """Turn to the round just begun: forget old replies, answer the queries that came early."""
+    """Turn to the round just begun: forget old replies, answer the questions that came early."""
     for name in turn.memory.peers:
         _decline_overtaken(turn, name)
         peer = turn.peer(name)
         oldest = turn.round - turn.settings.keep_rounds
         serving = {
-            of: exchange
-            for of, exchange in peer.serving.items()
-            if of >= oldest or exchange.state is ServingState.COMPUTING
+            (of, summed): exchange
+            for (of, summed), exchange in peer.serving.items()
+            if of >= oldest or (exchange.state is ServingState.COMPUTING and not summed)
         }
         turn.set_peer(name, replace(peer, serving=serving))
-        serve_kept(turn, name)
+    serve_kept(turn)
 
 
-def on_query(turn: Turn, name: str, query: Query) -> None:
+def on_ask(turn: Turn, name: str, ask: Ask) -> None:
     """Repeat, decline, keep or decide."""
-    peer = turn.peer(name)
-    if not turn.settings.answers(name, query.round):
-        gossip = turn.settings.gossip is not None
-        raise RemoteProtocolError(
-            "asks for an alignment where none is due" if gossip else "asks who does not teach it",
-            culprit=name,
-            where="query.round",
-            found=query.round,
-            expected="a neighbour, in a round that weighs neighbours anew"
-            if gossip
-            else "questions to those who only teach",
-        )
-    _check_predictions(turn, name, query)
-    known = peer.serving.get(query.round)
-    if known is not None:
-        _repeat(turn, name, known, query)
-    elif query.round < turn.round:
-        turn.send(name, Decline(query.round, query.exchange, DeclineReason.STALE))
-    elif query.round > turn.round:
-        _keep_ahead(turn, name, query)
-    elif _servable(turn, name, query):
-        _decide(turn, name, Serving(query))
-    else:
-        turn.set_serving(name, query.round, _kept(query))
-
-
-def serve_kept(turn: Turn, name: str) -> None:
-    """Decide on the query of the current round that had to wait, if there is one."""
-    serving = turn.peer(name).serving.get(turn.round)
-    if serving is None or serving.state is not ServingState.KEPT:
+    known = turn.peer(name).serving.get((ask.round, ask.summed))
+    stale = ask.round < turn.round - (turn.settings.keep_rounds if ask.summed else 0)
+    if not ask.summed:
+        _check_single(turn, name, ask)
+    elif not (known is None and stale):
+        _check_sum(turn, name, ask)
+    if known is not None and known.asked == ask:
+        if known.reply is not None:
+            turn.send(name, known.reply)
         return
-    if _servable(turn, name, serving.query):
+    if known is not None:
+        _check_later_attempt(name, known, ask)
+    elif stale:
+        turn.send(name, Decline(ask.round, ask.attempt, DeclineReason.STALE, ask.summed))
+        return
+    serving = Serving(ask, SERVING.initial if known is None else known.state)
+    if ask.round > turn.round:
+        _keep_ahead(turn, name, serving)
+    elif _servable(turn, name, ask):
         _decide(turn, name, serving)
+    else:
+        _keep(turn, name, serving)
+    if known is None and ask.summed:  # a later attempt replaces this one
+        turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_sum(name))
+
+
+def serve_kept(turn: Turn) -> None:
+    """Decide on the questions that had to wait for this round, for keys or for other senders.
+
+    Hospitals begin at different hours: whoever asks for a sum may know senders that this
+    participant has not heard of yet.
+    """
+    for name in turn.memory.peers:
+        for serving in turn.peer(name).serving.values():
+            kept = serving.state is ServingState.KEPT and serving.asked.round <= turn.round
+            if kept and _servable(turn, name, serving.asked):
+                _decide(turn, name, serving)
 
 
 def refuse_kept(turn: Turn, name: str) -> None:
     """Decline what waits for an import that has failed."""
     for serving in turn.peer(name).serving.values():
         if serving.state is ServingState.KEPT:
-            _decline(turn, name, serving, DeclineReason.FAILED)
+            _decline(turn, name, serving, Event.REFUSE, DeclineReason.FAILED)
 
 
-def on_answered(turn: Turn, job: AnswerQuery, payload: bytes) -> None:
-    """Send the answer, and keep it for repeated queries."""
-    serving = turn.peer(job.peer).serving[job.round]
-    answer = Answer(job.round, job.exchange, payload)
+def on_answered(turn: Turn, job: AnswerAsk, answered: Answered) -> None:
+    """Send the answer, unless the student has gone on to another attempt; keep it to repeat it."""
+    serving = _under_way(turn, job)
+    if serving is None:
+        return
+    if answered.declined is not None:
+        _decline(turn, job.peer, serving, Event.COMPUTE_FAILED, answered.declined)
+        return
+    reply = Answer(job.round, job.attempt, answered.payload, serving.asked.summed)
     state = SERVING.next(serving.state, Event.COMPUTED)
-    turn.set_serving(job.peer, job.round, replace(serving, state=state, reply=answer))
-    turn.send(job.peer, answer)
+    turn.set_serving(job.peer, replace(serving, state=state, reply=reply))
+    turn.send(job.peer, reply)
 
 
-def on_answer_failed(turn: Turn, job: AnswerQuery) -> None:
-    """Decline instead."""
-    serving = turn.peer(job.peer).serving[job.round]
-    if turn.settings.free(job.round):
+def on_answer_failed(turn: Turn, job: AnswerAsk) -> None:
+    """Decline instead, so that the student need not wait."""
+    serving = _under_way(turn, job)
+    if serving is None:
+        return
+    learnt = turn.settings.needs_keys and not serving.asked.summed
+    if learnt and turn.settings.free(job.round):
         turn.tell(job.peer, REPLY_BITS)
-    decline = Decline(job.round, job.exchange, DeclineReason.FAILED)
-    state = SERVING.next(serving.state, Event.COMPUTE_FAILED)
-    turn.set_serving(job.peer, job.round, replace(serving, state=state, reply=decline))
-    turn.send(job.peer, decline)
+    _decline(turn, job.peer, serving, Event.COMPUTE_FAILED, DeclineReason.FAILED)
 
 
-def _check_predictions(turn: Turn, name: str, query: Query) -> None:
-    if bool(query.predictions) != turn.settings.needs_predictions:
+def on_reveal(turn: Turn, name: str, message: Reveal) -> None:
+    """Give the key of the last attempt away, once; again the same to whoever asks again."""
+    if message.round < turn.round - turn.settings.keep_rounds:
+        return
+    serving = turn.peer(name).serving.get((message.round, True))
+    closed = serving is not None and serving.state in (ServingState.ANSWERED, ServingState.REVEALED)
+    if serving is None or not closed or serving.asked.attempt != message.attempt:
         raise RemoteProtocolError(
-            "a query does not fit the release",
+            "asked for a key that does not exist",
             culprit=name,
-            where="query.predictions",
-            found=f"{len(query.predictions)} bytes",
-            expected="E(p)" if turn.settings.needs_predictions else "0 bytes",
+            where=f"round {message.round}, attempt {message.attempt}",
+            expected="the last attempt, after its answer was sent",
+        )
+    if serving.key is not None:
+        turn.send(name, serving.key)
+    elif serving.state is ServingState.ANSWERED:
+        state = SERVING.next(serving.state, Event.REVEALED)
+        turn.set_serving(name, replace(serving, state=state))
+        turn.run(ReleaseKey(name, message.round, message.attempt, serving.asked.senders))
+
+
+def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
+    """Send the key, and keep it for repeated requests."""
+    serving = turn.peer(job.peer).serving.get((job.round, True))
+    if serving is not None:
+        message = Key(job.round, job.attempt, key)
+        turn.set_serving(job.peer, replace(serving, key=message))
+        turn.send(job.peer, message)
+
+
+def on_release_failed(turn: Turn, job: ReleaseKey) -> None:
+    """Without its key the answer is worth nothing; the student goes on without."""
+    turn.send(job.peer, Decline(job.round, job.attempt, DeclineReason.FAILED, summed=True))
+
+
+def _check_single(turn: Turn, name: str, ask: Ask) -> None:
+    settings = turn.settings
+    if not settings.answers(name, ask.round):
+        summing = settings.sums is not None
+        raise RemoteProtocolError(
+            "asks for a single answer where none is due"
+            if summing
+            else "asks who does not teach it",
+            culprit=name,
+            where="ask.round",
+            found=ask.round,
+            expected="a neighbour, in a round that weighs neighbours anew"
+            if summing
+            else "questions to those who only teach",
+        )
+    if bool(ask.payload) != settings.needs_question:
+        raise RemoteProtocolError(
+            "a question does not fit the release",
+            culprit=name,
+            where="ask.payload",
+            found=f"{len(ask.payload)} bytes",
+            expected="some" if settings.needs_question else "0 bytes",
         )
 
 
-def _repeat(turn: Turn, name: str, serving: Serving, query: Query) -> None:
-    """Send the same reply again if there is one yet; raise if it is not the same query."""
-    if query != serving.query:
+def _check_sum(turn: Turn, name: str, ask: Ask) -> None:
+    """Who is in a sum was agreed on: a student that chose would take the smallest sets it could.
+
+    In them it would have enough senders on its side to know what is left: one answer.
+    """
+    sums, senders = turn.settings.sums, ask.senders
+    where = f"round {ask.round}, attempt {ask.attempt}"
+    if sums is None:
         raise RemoteProtocolError(
-            "sent two different queries for one round",
-            culprit=name,
-            where=f"round {query.round}",
-            found=f"exchange {query.exchange}",
-            expected="the query it sent before, or nothing",
+            "asks for a sum where every answer is opened by itself", culprit=name, where=where
         )
-    if serving.reply is not None:
-        turn.send(name, serving.reply)
+    offered = turn.memory.averaging.offered.get(ask.round, {})
+    if sums.averages and not offered.get(name):
+        raise RemoteProtocolError(
+            "asks for a model that it was not offered", culprit=name, where=where
+        )
+    agreed = sums.senders.get(name, ())
+    if (
+        len(senders) < sums.fewest(name)
+        or list(senders) != sorted(set(senders))
+        or sums.name not in senders
+        or not set(senders) <= set(agreed)
+    ):
+        raise RemoteProtocolError(
+            "asks for a sum over other senders than agreed",
+            culprit=name,
+            where=where,
+            found=", ".join(senders),
+            expected=f"at least {sums.fewest(name)} of {', '.join(agreed)} in ascending order, "
+            f"{sums.name} among them",
+        )
 
 
-def _servable(turn: Turn, name: str, query: Query) -> bool:
-    """Whether the keys that a query names are imported; asks for them if they were lost."""
+def _check_later_attempt(name: str, known: Serving, ask: Ask) -> None:
+    before = known.asked
+    if not ask.summed:
+        problem = "sent two different questions for one round"
+    elif known.state is ServingState.REVEALED:
+        problem = "asks for another sum after a key was given away"
+    elif ask.attempt <= before.attempt:
+        problem = "asks for two sums in one attempt"
+    elif not set(ask.senders) < set(before.senders):
+        problem = "repeats a sum without losing a sender"
+    else:
+        return
+    raise RemoteProtocolError(
+        problem,
+        culprit=name,
+        where=f"round {ask.round}",
+        found=f"attempt {ask.attempt} over {', '.join(ask.senders) or 'nobody'}",
+        expected=f"attempt {before.attempt} over {', '.join(before.senders) or 'nobody'}, as before"
+        + (", or fewer later" if ask.summed else ""),
+    )
+
+
+def _servable(turn: Turn, name: str, ask: Ask) -> bool:
+    """Whether all keys that an answer needs are imported; asks for those that were lost."""
+    if ask.summed:  # of the other senders, or it is decided that theirs cannot be used
+        others = [sender for sender in ask.senders if sender in turn.memory.peers]
+        return all(turn.peer(other).introduction.state in _DECIDED for other in others)
     introduction = turn.peer(name).introduction
-    if query.key_epoch > introduction.key_epoch:
+    if ask.key_epoch > introduction.key_epoch:
         turn.greet(name)
         return False
     return introduction.state is AdmissionState.ADMITTED
 
 
-def _keep_ahead(turn: Turn, name: str, query: Query) -> None:
-    """Keep the query of a later round until it begins; one a student, the latest.
+def _keep_ahead(turn: Turn, name: str, serving: Serving) -> None:
+    """Keep the question of a later round until it begins; one a student, the latest.
 
     A student may be ahead by any number of rounds, since it did not wait for this participant, or
     did so in vain. Whoever asks about a later round has ended the earlier ones.
     """
     peer = turn.peer(name)
-    if max(peer.serving, default=-1) > query.round:
+    if max((of for of, _ in peer.serving), default=-1) > serving.asked.round:
         return
-    serving = {of: exchange for of, exchange in peer.serving.items() if of <= turn.round}
-    serving[query.round] = _kept(query)
-    turn.set_peer(name, replace(peer, serving=serving))
+    held = {at: one for at, one in peer.serving.items() if at[0] <= turn.round}
+    turn.set_peer(name, replace(peer, serving=held))
+    _keep(turn, name, serving)
 
 
-def _kept(query: Query) -> Serving:
-    return Serving(query, SERVING.next(SERVING.initial, Event.KEEP))
+def _keep(turn: Turn, name: str, serving: Serving) -> None:
+    state = SERVING.next(serving.state, Event.KEEP)
+    turn.set_serving(name, replace(serving, state=state))
 
 
 def _decide(turn: Turn, name: str, serving: Serving) -> None:
-    """Share or decline, by the round, the coin and the ledger."""
-    query = serving.query
-    peer = turn.peer(name)
-    if not turn.settings.free(turn.round):
-        turn.tell(name, REPLY_BITS)
-    if not _shares(turn, name, peer.reputation):
-        _decline(turn, name, serving, DeclineReason.NOT_SHARING)
-        return
-    introduction = peer.introduction
+    """Share or decline, by the round, the coin and the ledger; of a sum all that was decided."""
+    if not serving.asked.summed:
+        if not turn.settings.free(turn.round):
+            turn.tell(name, REPLY_BITS)
+        if not _shares(turn, name):
+            _decline(turn, name, serving, Event.REFUSE, DeclineReason.NOT_SHARING)
+            return
+        if turn.settings.needs_keys and not _charged(turn, name, serving.asked):
+            _decline(turn, name, serving, Event.REFUSE, DeclineReason.DISCLOSURE_LIMIT)
+            return
+    state = SERVING.next(serving.state, Event.SHARE)
+    turn.set_serving(name, replace(serving, state=state))
+    asked = serving.asked
+    turn.run(AnswerAsk(name, asked.round, asked.attempt, asked.payload, asked.senders))
+
+
+def _charged(turn: Turn, name: str, ask: Ask) -> bool:
+    """Charge an answer before it is computed; False if it would exceed what may be disclosed."""
+    introduction = turn.peer(name).introduction
     # Whether features under new keys are the old ones cannot be seen: they count anew.
     basis = f"features {introduction.data_epoch}, keys {introduction.key_epoch}"
-    if turn.settings.needs_predictions:
-        basis += f", predictions {query.round}"
+    if turn.settings.needs_question:
+        basis += f", predictions {ask.round}"
     try:
         ledger = turn.memory.ledger.charge(
             name,
@@ -170,36 +290,42 @@ def _decide(turn: Turn, name: str, serving: Serving) -> None:
             samples=introduction.samples,
         )
     except LedgerError:
-        _decline(turn, name, serving, DeclineReason.DISCLOSURE_LIMIT)
-        return
+        return False
     turn.memory = replace(turn.memory, ledger=ledger)
-    state = SERVING.next(serving.state, Event.SHARE)
-    turn.set_serving(name, query.round, replace(serving, state=state))
-    turn.run(AnswerQuery(name, query.round, query.exchange, query.predictions))
+    return True
 
 
-def _shares(turn: Turn, name: str, reputation: float | None) -> bool:
+def _shares(turn: Turn, name: str) -> bool:
     """The sharing decision: this participant's own reputation of the student against the coin.
 
     Reputations change only in forced rounds, where the coin is not asked, so the decision does
-    not depend on when in the round the query arrives.
+    not depend on when in the round the question arrives.
     """
     if turn.settings.free(turn.round):
         return True
     # As in the reference: reputation 0 never shares, whatever the coin.
+    reputation = turn.peer(name).reputation
     return reputation is not None and 0 < reputation >= turn.memory.coins[name]
 
 
-def _decline(turn: Turn, name: str, serving: Serving, reason: DeclineReason) -> None:
-    query = serving.query
-    decline = Decline(query.round, query.exchange, reason)
-    state = SERVING.next(serving.state, Event.REFUSE)
-    turn.set_serving(name, query.round, replace(serving, state=state, reply=decline))
+def _decline(turn: Turn, name: str, serving: Serving, event: Event, reason: DeclineReason) -> None:
+    asked = serving.asked
+    decline = Decline(asked.round, asked.attempt, reason, asked.summed)
+    state = SERVING.next(serving.state, event)
+    turn.set_serving(name, replace(serving, state=state, reply=decline))
     turn.send(name, decline)
 
 
 def _decline_overtaken(turn: Turn, name: str) -> None:
     """Decline what waited for an import during a round that is now over."""
-    for of, serving in turn.peer(name).serving.items():
-        if of < turn.round and serving.state is ServingState.KEPT:
-            _decline(turn, name, serving, DeclineReason.STALE)
+    for serving in turn.peer(name).serving.values():
+        overtaken = serving.asked.round < turn.round and not serving.asked.summed
+        if overtaken and serving.state is ServingState.KEPT:
+            _decline(turn, name, serving, Event.REFUSE, DeclineReason.STALE)
+
+
+def _under_way(turn: Turn, job: AnswerAsk) -> Serving | None:
+    """The question that the job was to answer, if that answer is still wanted."""
+    serving = turn.peer(job.peer).serving.get((job.round, bool(job.senders)))
+    wanted = serving is not None and serving.asked.attempt == job.attempt
+    return serving if wanted else None

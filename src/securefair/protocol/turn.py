@@ -18,16 +18,13 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
     Answer,
+    Ask,
     Decline,
     Features,
     Hello,
+    Key,
     Keys,
     Message,
-    Query,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
 )
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
@@ -35,15 +32,12 @@ from securefair.protocol.states import (
     ASKING,
     PREPARATION,
     ROUND,
-    SENDING,
     SERVING,
     AdmissionState,
     AskingState,
     Event,
     PreparationState,
-    ReceivingState,
     RoundState,
-    SendingState,
     ServingState,
 )
 
@@ -52,11 +46,15 @@ from securefair.protocol.states import (
 class Introduction:
     """What a peer has sent to introduce itself, and what has been sent to it.
 
+    `greeted` says that this participant has said Hello to it, which it may hear of before it begins
+    a round itself.
+
     `keys` and `features` are held until they are imported, their fingerprints for as long as the
     keys last; `samples` and `data_epoch` are those of the features, `key_epoch` of the keys.
     """
 
     state: AdmissionState = ADMISSION.initial
+    greeted: bool = False
     hello: Hello | None = None
     keys: Keys | None = None
     features: Features | None = None
@@ -71,38 +69,37 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Asking:
-    """This participant as student: its exchange of the current round with one teacher."""
+    """This participant as student: its question of the current round to one teacher."""
 
     state: AskingState = ASKING.initial
-    exchange: int | None = None
     reply: Answer | Decline | None = None
+    key: Key | None = None
 
 
 @dataclass(frozen=True)
 class Serving:
-    """This participant as teacher: one student's exchange of one round."""
+    """This participant as teacher: one student's question of one round, in its last attempt."""
 
-    query: Query
+    asked: Ask
     state: ServingState = SERVING.initial
     reply: Answer | Decline | None = None
+    key: Key | None = None
 
 
 @dataclass(frozen=True)
 class Peer:
     """All that is remembered of one peer.
 
-    `exchanges` counts the queries sent to it, `opened` its answers that were opened under the
-    present keys. `serving` is by round: the current one, those of the last `keep_rounds`, and one
-    later round whose query came early. `away` is what the host said last.
+    `asking` is the question whose answer is opened by itself; that for a sum is in `Sum`. `serving`
+    is by round, and by whether it is for a sum: the current round, the last `keep_rounds`, and
+    one later round whose question came early. `away` is what the host said last.
     """
 
     introduction: Introduction = field(default_factory=Introduction)
     reputation: float | None = None
-    exchanges: int = 0
     asking: Asking = field(default_factory=Asking)
-    serving: Mapping[int, Serving] = field(default_factory=dict)
+    serving: Mapping[tuple[int, bool], Serving] = field(default_factory=dict)
     away: bool = False
-    opened: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,41 +117,28 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class OwnPredictions:
-    """E(p) of the current round, if the release asks for it."""
+class OwnQuestions:
+    """What each teacher is asked in the current round, where questions say anything."""
 
     state: PreparationState = PREPARATION.initial
-    payload: bytes = b""
+    payloads: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Sum:
-    """This participant as receiver: the sum of the current round, in its last attempt."""
+    """This participant as student: the sum of the current round, in its last attempt."""
 
     attempt: int
-    senders: tuple[str, ...]
-    states: Mapping[str, ReceivingState]
-    closed: Mapping[str, Share] = field(default_factory=dict)
-    keys: Mapping[str, ShareKey] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Sending:
-    """This participant as sender: its share of one receiver's sum of one round."""
-
-    asked: ShareRequest
-    state: SendingState = SENDING.initial
-    reply: Share | Refusal | None = None
-    key: ShareKey | None = None
+    teachers: Mapping[str, Asking]
 
 
 @dataclass(frozen=True)
 class Averaging:
-    """What is remembered of averaging models.
+    """What is remembered of sums.
 
     `offers` are the neighbours' decisions by round and neighbour, `offered` the own; both of the
-    rounds that are kept, `offers` also of rounds to come. `sending` is by receiver and round.
-    `problem` says why the own step failed in this round.
+    rounds that are kept, `offers` also of rounds to come. `problem` says why the own step failed
+    in this round.
     """
 
     offers: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
@@ -162,7 +146,6 @@ class Averaging:
     sum: Sum | None = None
     lost: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
-    sending: Mapping[tuple[str, int], Sending] = field(default_factory=dict)
     problem: str | None = None
 
 
@@ -177,7 +160,7 @@ class Memory:
     coins: Mapping[str, float] = field(default_factory=dict)
     teacher_version: int = 0
     upload: Upload = field(default_factory=Upload)
-    predictions: OwnPredictions = field(default_factory=OwnPredictions)
+    questions: OwnQuestions = field(default_factory=OwnQuestions)
     running: Mapping[tuple[str, str, int], Job] = field(default_factory=dict)
     averaging: Averaging = field(default_factory=Averaging)
 
@@ -189,7 +172,7 @@ class Turn:
         self.settings = settings
         self.memory = memory
         self.effects: list[Effect] = []
-        self.ending: tuple[Event, str | None] | None = None  # how a round of gossip ends, and why
+        self.ending: tuple[Event, str | None] | None = None  # how a round with a sum ends, and why
 
     @property
     def round(self) -> int:
@@ -209,13 +192,18 @@ class Turn:
         self.set_peer(name, replace(self.peer(name), introduction=introduction))
 
     def set_asking(self, name: str, asking: Asking) -> None:
-        """Replace this round's exchange with one teacher."""
+        """Replace this round's question to one teacher."""
         self.set_peer(name, replace(self.peer(name), asking=asking))
 
-    def set_serving(self, name: str, round_number: int, serving: Serving) -> None:
-        """Replace one student's exchange of one round."""
-        peer = self.peer(name)
-        self.set_peer(name, replace(peer, serving={**peer.serving, round_number: serving}))
+    def set_serving(self, name: str, serving: Serving) -> None:
+        """Replace one student's question of its round."""
+        peer, asked = self.peer(name), serving.asked
+        held = {**peer.serving, (asked.round, asked.summed): serving}
+        self.set_peer(name, replace(peer, serving=held))
+
+    def set_averaging(self, averaging: Averaging) -> None:
+        """Replace what is remembered of sums."""
+        self.memory = replace(self.memory, averaging=averaging)
 
     def tell(self, name: str, bits: float) -> None:
         """Charge a peer's account with what control messages tell it of opened values."""
@@ -231,7 +219,8 @@ class Turn:
 
     def greet(self, name: str) -> None:
         """Say Hello to a peer, or again, to remind it that its upload is not there."""
-        settings = self.settings
+        settings, introduction = self.settings, self.peer(name).introduction
+        self.set_introduction(name, replace(introduction, greeted=True))
         self.send(name, Hello(PROTOCOL_VERSION, settings.collaboration, settings.guarantee))
 
     def run(self, job: Job) -> None:

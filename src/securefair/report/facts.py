@@ -134,10 +134,7 @@ def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord
 
 def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[MessageTotal]:
     """Traffic of one algorithm by message type, in the order of a round's conversation."""
-    order = (
-        *("hello", "keys", "features", "query", "answer", "decline"),
-        *("offer", "sharerequest", "share", "refusal", "sharereveal", "sharekey"),
-    )
+    order = (*("hello", "keys", "features", "offer", "ask", "answer", "decline", "reveal", "key"),)
     rows = [row for row in traffic if row.algorithm == algorithm]
     messages = sorted(
         {row.message for row in rows},

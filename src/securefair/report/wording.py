@@ -42,15 +42,12 @@ _MESSAGES = {
     "hello": "Agreement on parameters",
     "keys": "Public keys",
     "features": "Encrypted samples",
-    "query": "Questions",
+    "offer": "Whether a model is shared",
+    "ask": "Questions",
     "answer": "Answers",
     "decline": "Refusals to answer",
-    "offer": "Whether a model is shared",
-    "sharerequest": "Requests for a sum",
-    "share": "Closed shares of sums",
-    "refusal": "Refusals of a part",
-    "sharereveal": "Requests for keys of parts",
-    "sharekey": "Keys of parts",
+    "reveal": "Requests for keys of closed answers",
+    "key": "Keys of closed answers",
 }
 
 

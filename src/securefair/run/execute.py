@@ -13,6 +13,7 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kept import table_rules
 from securefair.collaboration.kinds import AnyKind, kind_of_controls
 from securefair.config import RunConfig
+from securefair.config.privacy import PrivacySection
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.table import class_names
 from securefair.errors import PlanError, SecureFairError
@@ -61,8 +62,11 @@ class Task:
 
         Raises:
             ConfigError, PlanError: names the participant where there is one.
+            DataError: patients should be named by a column, and are not.
         """
         for seed, data in self.data.items():
+            if self.config.privacy is not None and self.kinds:
+                _check_promises(self.config.privacy, data)
             for kind in self.kinds.values():
                 kind.check_plans(self.config, data, seed=seed)
 
@@ -83,6 +87,14 @@ class Task:
             for seed in config.run.seeds
         }
         return cls(config=config, kinds=run.kinds, data=data)
+
+
+def _check_promises(terms: PrivacySection, data: Sequence[ParticipantData]) -> None:
+    """Find out whose patients are too few for what is promised to them."""
+    from securefair.collaboration.private import checked_target  # trains, so it takes torch
+
+    for own in data:
+        checked_target(own, terms)
 
 
 def run_experiment(

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from securefair.model.heads import Head
 
 RESULT_FORMAT = 2
-FROM_STUDENT = ("keys", "features", "query", "sharerequest", "sharereveal")
-FROM_TEACHER = ("answer", "decline", "offer", "share", "refusal", "sharekey")
+FROM_STUDENT = ("keys", "features", "ask", "reveal")
+FROM_TEACHER = ("answer", "decline", "offer", "key")
 
 
 @dataclass(eq=False)

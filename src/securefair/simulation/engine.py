@@ -30,23 +30,9 @@ from securefair.protocol.effects import (
 )
 from securefair.protocol.jobs import Job, PrepareKeysAndFeatures, Result
 from securefair.protocol.machine import ParticipantMachine
-from securefair.protocol.messages import (
-    Answer,
-    Message,
-    Offer,
-    Query,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
-)
+from securefair.protocol.messages import DOWN, UP
 from securefair.simulation.network import Network
 from securefair.worth.sharing import coin
-
-UP: tuple[type[Message], ...] = (Query, ShareRequest, ShareReveal)
-DOWN: tuple[type[Message], ...] = (Answer, Offer, Share, ShareKey, Refusal)
-"""What a student asks a teacher, or a receiver a sender, and what comes back."""
 
 
 class Hosted(Protocol):

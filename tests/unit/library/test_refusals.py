@@ -126,6 +126,7 @@ class TestRefusals:
             ({"training": {"roundz": 3}}, ("training.roundz", "Did you mean rounds")),
             ({"training": {"rounds": 3}}, ("training.rounds", "given twice")),
             ({"threads": 0}, ("threads", "found 0")),
+            ({"resume": True}, ("resume", "checkpoint")),
             ({"callbacks": [3]}, ("callbacks", "on_round")),
             ({"callbacks": print}, ("callbacks", "as a list")),
             ({"extractor": np.tanh}, ("extractor", "torch.nn.Module")),

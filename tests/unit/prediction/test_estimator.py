@@ -74,3 +74,9 @@ def test_calibration_only_scales_logits(patients):
     held_out = cross_val_score(TransferClassifier(), x, y, scoring="neg_log_loss", cv=5).mean()
     warmer = TransferClassifier(calibrate=True)
     assert cross_val_score(warmer, x, y, scoring="neg_log_loss", cv=5).mean() > held_out - 0.05
+
+
+@pytest.mark.parametrize(("name", "value"), [("degree", 3), ("folds", 1), ("folds", -3)])
+def test_what_no_fit_has_is_refused(patients, name, value):
+    with pytest.raises(ConfigError, match=name):
+        TransferClassifier(**{name: value}).fit(*patients)

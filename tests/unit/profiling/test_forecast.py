@@ -128,6 +128,13 @@ def test_what_a_run_would_refuse_is_refused():
         checked_of(small(**{"distillation.q": 100}))
 
 
+def test_what_is_promised_to_too_few_patients_is_refused():
+    promise = {"run.algorithms": ["standalone", "vpdl"], "privacy.epsilon": 2.0}
+    checked_of(small(**promise))
+    with pytest.raises(ConfigError, match=r"privacy\.delta"):
+        checked_of(small(**promise, **{"privacy.delta": 0.1}))
+
+
 @pytest.mark.parametrize("main", ["cycle-gossip", "standalone"])
 def test_what_has_no_price_is_told(tmp_path, main):
     config = small(**{"run.algorithms": list({"standalone": 0, main: 0})})

@@ -16,25 +16,25 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
-    AskSum,
     Imported,
     ImportPeer,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
-    SumAsked,
+    Questions,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
+    Answer,
+    Ask,
     Hello,
+    Key,
     Keys,
     Offer,
-    Share,
-    ShareKey,
-    ShareRequest,
 )
-from securefair.protocol.settings import GossipSettings, MachineSettings
+from securefair.protocol.settings import MachineSettings, SumSettings
 
 PEERS = ("bea", "cem", "dan", "eve")
 NEIGHBOURS = PEERS[:3]
@@ -43,14 +43,14 @@ SETTINGS = MachineSettings(
     forced_every=4,
     always_share=False,
     disclosure=DisclosurePolicy(
-        release=Release.ALIGNMENT,
+        release="alignment",
         classes=2,
         rows=1,
         teacher_parameters=100,
         fraction_per_version=None,
     ),
     round_seconds=10.0,
-    gossip=GossipSettings(
+    sums=SumSettings(
         name="ann",
         senders={
             "ann": NEIGHBOURS,
@@ -67,10 +67,8 @@ class Stage:
     """One machine in a round without alignments, in which its own step has been taken."""
 
     def __init__(self, probabilities=WILLING, *, min_senders=2, settled=True, introduced=PEERS):
-        gossip = dataclasses.replace(SETTINGS.gossip, min_senders=min_senders)
-        self.machine = ParticipantMachine(
-            "ann", PEERS, dataclasses.replace(SETTINGS, gossip=gossip)
-        )
+        sums = dataclasses.replace(SETTINGS.sums, min_senders=min_senders)
+        self.machine = ParticipantMachine("ann", PEERS, dataclasses.replace(SETTINGS, sums=sums))
         self.begin(0)
         self.done(PrepareKeysAndFeatures(), Prepared(Keys(0, b"own", b"sums"), None))
         keys = Keys(0, b"theirs", b"sums")
@@ -108,16 +106,16 @@ class Stage:
     def asked(self, *senders, attempt=0):
         """Requests are made and sent."""
         requests = {name: f"{name} {attempt}".encode() for name in senders}
-        return self.done(AskSum(self.round, attempt, senders), SumAsked(requests))
+        return self.done(PrepareAsk(self.round, attempt, senders, summed=True), Questions(requests))
 
     def closed(self, *senders, attempt=0):
         for name in senders:
-            effects = self.hear(name, Share(self.round, attempt, f"part {name}".encode()))
+            effects = self.hear(name, Answer(self.round, attempt, f"part {name}".encode(), True))
         return effects
 
     def keys(self, *senders, attempt=0):
         for name in senders:
-            effects = self.hear(name, ShareKey(self.round, attempt, f"key {name}".encode()))
+            effects = self.hear(name, Key(self.round, attempt, f"key {name}".encode()))
         return effects
 
 
@@ -143,4 +141,4 @@ def blamed(effects):
 
 
 def gather(*senders, attempt=0, number=0, request=b"w"):
-    return ShareRequest(number, attempt, senders, request)
+    return Ask(number, attempt, request, 0, senders)

@@ -15,27 +15,27 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
-    AskSum,
     Combine,
     Combined,
-    SumAsked,
+    PrepareAsk,
+    Questions,
 )
 from securefair.protocol.ledger import EVERY_OFFER, Account
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
+    Answer,
+    Ask,
+    Decline,
     DeclineReason,
     Hello,
+    Key,
     Keys,
     Offer,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
 )
 from securefair.protocol.saved_state import SavedState
-from securefair.protocol.settings import GossipSettings
+from securefair.protocol.settings import SumSettings
 from unit.protocol.averager import (
     NEIGHBOURS,
     PEERS,
@@ -64,13 +64,15 @@ class TestOffers:
         stage = Stage()
         assert not jobs(stage.hear("bea", Offer(0, True)))
         assert not jobs(stage.hear("cem", Offer(0, True)))
-        assert jobs(stage.hear("dan", Offer(0, False))) == [AskSum(0, 0, ("bea", "cem"))]
+        asked = PrepareAsk(0, 0, ("bea", "cem"), summed=True)
+        assert jobs(stage.hear("dan", Offer(0, False))) == [asked]
 
     def test_after_the_deadline_with_those_that_are_there(self):
         stage = Stage()
         stage.hear("bea", Offer(0, True))
         stage.hear("dan", Offer(0, True))
-        assert jobs(stage.expire()) == [AskSum(0, 0, ("bea", "dan"))]
+        asked = PrepareAsk(0, 0, ("bea", "dan"), summed=True)
+        assert jobs(stage.expire()) == [asked]
 
     @pytest.mark.parametrize("senders", [(), ("cem",)])
     def test_fewer_than_two_are_never_asked(self, senders):
@@ -101,22 +103,23 @@ class TestOffers:
             stage.hear(name, Offer(1, True))
         stage.linked()
         stage.begin(1)
-        assert jobs(stage.done(Adapt(1, (), ()), Adapted(WILLING))) == [AskSum(1, 0, NEIGHBOURS)]
+        asked = PrepareAsk(1, 0, NEIGHBOURS, summed=True)
+        assert jobs(stage.done(Adapt(1, (), ()), Adapted(WILLING))) == [asked]
 
 
 class TestSums:
     def stage(self, *senders):
         stage = Stage()
         stage.linked(*senders)
-        self.requests = sent(stage.asked(*senders), ShareRequest)
+        self.requests = sent(stage.asked(*senders), Ask)
         return stage
 
     def test_a_sum_is_asked_for_revealed_and_combined(self):
         stage = self.stage(*NEIGHBOURS)
-        assert self.requests["cem"] == ShareRequest(0, 0, NEIGHBOURS, b"cem 0")
-        assert not sent(stage.closed("bea", "cem"), ShareReveal)
+        assert self.requests["cem"] == Ask(0, 0, b"cem 0", 0, NEIGHBOURS)
+        assert not sent(stage.closed("bea", "cem"), Reveal)
         # No key is asked for before every part has arrived.
-        assert set(sent(stage.closed("dan"), ShareReveal)) == set(NEIGHBOURS)
+        assert set(sent(stage.closed("dan"), Reveal)) == set(NEIGHBOURS)
         assert not jobs(stage.keys("bea", "cem"))
         (combine,) = jobs(stage.keys("dan"))
         assert combine == Combine(
@@ -131,8 +134,9 @@ class TestSums:
     def test_a_lost_sender_costs_an_attempt(self):
         stage = self.stage(*NEIGHBOURS)
         stage.closed("bea", "dan")
-        assert jobs(stage.expire()) == [AskSum(0, 1, ("bea", "dan"))]
-        again = sent(stage.asked("bea", "dan", attempt=1), ShareRequest)
+        asked = PrepareAsk(0, 1, ("bea", "dan"), summed=True)
+        assert jobs(stage.expire()) == [asked]
+        again = sent(stage.asked("bea", "dan", attempt=1), Ask)
         assert set(again) == {"bea", "dan"}
         # Its late part of the first attempt is no use and no fault.
         assert stage.closed("cem") == []
@@ -147,18 +151,19 @@ class TestSums:
         """Neither a deadline of the first attempt nor a sender that knows what comes next."""
         stage = self.stage(*NEIGHBOURS)
         stage.closed("bea", "dan")
-        stage.hear("cem", Refusal(0, 0, DeclineReason.FAILED))
+        stage.hear("cem", Decline(0, 0, DeclineReason.FAILED, True))
         assert stage.expire() == []
-        early = stage.hear("bea", Share(0, 1, b"early"))
+        early = stage.hear("bea", Answer(0, 1, b"early", True))
         assert "not asked for" in blamed(early).reason
-        assert set(sent(stage.asked("bea", "dan", attempt=1), ShareRequest)) == {"bea", "dan"}
-        assert set(sent(stage.closed("bea", "dan", attempt=1), ShareReveal)) == {"bea", "dan"}
+        assert set(sent(stage.asked("bea", "dan", attempt=1), Ask)) == {"bea", "dan"}
+        assert set(sent(stage.closed("bea", "dan", attempt=1), Reveal)) == {"bea", "dan"}
 
     def test_a_sender_that_withholds_need_not_be_waited_for(self):
         stage = self.stage(*NEIGHBOURS)
         stage.closed("bea", "dan")
-        effects = stage.hear("cem", Refusal(0, 0, DeclineReason.FAILED))
-        assert jobs(effects) == [AskSum(0, 1, ("bea", "dan"))]
+        effects = stage.hear("cem", Decline(0, 0, DeclineReason.FAILED, True))
+        asked = PrepareAsk(0, 1, ("bea", "dan"), summed=True)
+        assert jobs(effects) == [asked]
 
     def test_one_sender_left_is_too_few(self):
         stage = self.stage("bea", "cem")
@@ -187,18 +192,20 @@ class TestSums:
     def test_without_any_weight_nobody_is_asked(self):
         stage = Stage()
         stage.linked("bea", "cem")
-        effects = stage.done(AskSum(0, 0, ("bea", "cem")), SumAsked({}))
-        assert not sent(effects, ShareRequest)
+        effects = stage.done(PrepareAsk(0, 0, ("bea", "cem"), summed=True), Questions({}))
+        assert not sent(effects, Ask)
         assert over(effects).combined == ()
 
     def test_a_failure_to_ask_is_an_own_one(self):
         stage = Stage()
         stage.linked("bea", "cem")
-        assert over(stage.failed(AskSum(0, 0, ("bea", "cem")))).step_error == "broken"
+        assert (
+            over(stage.failed(PrepareAsk(0, 0, ("bea", "cem"), summed=True))).step_error == "broken"
+        )
 
     @pytest.mark.parametrize(
         "message",
-        [Share(0, 0, b"x"), ShareKey(0, 0, b"k"), Refusal(0, 0, DeclineReason.FAILED)],
+        [Answer(0, 0, b"x", True), Key(0, 0, b"k"), Decline(0, 0, DeclineReason.FAILED, True)],
         ids=lambda message: type(message).__name__,
     )
     def test_what_was_not_asked_for_is_blamed(self, message):
@@ -209,14 +216,14 @@ class TestSums:
         stage = self.stage("bea", "cem")
         stage.closed("bea")
         assert stage.closed("bea") == []  # the network repeats
-        other = stage.hear("bea", Share(0, 0, b"another"))
-        assert "two different shares" in blamed(other).reason
-        early = stage.hear("cem", ShareKey(0, 0, b"k"))
+        other = stage.hear("bea", Answer(0, 0, b"another", True))
+        assert "two different answers" in blamed(other).reason
+        early = stage.hear("cem", Key(0, 0, b"k"))
         assert "key that it was not asked for" in blamed(early).reason
         stage.closed("cem")
         stage.keys("bea")
         assert stage.keys("bea") == []
-        assert "not asked for" in blamed(stage.hear("bea", ShareKey(0, 0, b"another"))).reason
+        assert "not asked for" in blamed(stage.hear("bea", Key(0, 0, b"another"))).reason
 
 
 class TestHosts:
@@ -244,10 +251,9 @@ class TestHosts:
             round=-1,
             teacher_version=0,
             reputations=dict.fromkeys(PEERS),
-            exchanges=dict.fromkeys(PEERS, 0),
             accounts=accounts,
         )
-        assert SETTINGS.gossip.max_sums is None
+        assert SETTINGS.sums.max_sums is None
         machine = ParticipantMachine("ann", PEERS, SETTINGS, saved_state=left)
         machine.handle(Begin(0, dict.fromkeys(PEERS, 0.5), 0))
         machine.handle(Expired(0))
@@ -257,12 +263,12 @@ class TestHosts:
 
     def test_settings_refuse_what_cannot_be(self):
         with pytest.raises(ConfigError, match="different peers"):
-            GossipSettings(name="ann", senders={"ann": ("ann", "bea"), "bea": ("ann",)})
+            SumSettings(name="ann", senders={"ann": ("ann", "bea"), "bea": ("ann",)})
         with pytest.raises(ConfigError, match="must be a receiver"):
-            GossipSettings(name="ann", senders={"ann": ("bea", "cem"), "bea": ("ann",)})
+            SumSettings(name="ann", senders={"ann": ("bea", "cem"), "bea": ("ann",)})
         for wrong in ({"min_senders": 0}, {"missing": -1}, {"max_sums": 0}):
             with pytest.raises(ConfigError, match=next(iter(wrong))):
-                dataclasses.replace(SETTINGS.gossip, **wrong)
+                dataclasses.replace(SETTINGS.sums, **wrong)
 
     def test_all_agreed_senders_but_so_many_make_a_sum(self):
         senders = {
@@ -271,7 +277,7 @@ class TestHosts:
             "cem": ("ann", "bea"),
             "dan": ("ann",),
         }
-        gossip = GossipSettings(name="ann", senders=senders)
+        gossip = SumSettings(name="ann", senders=senders)
         assert gossip.neighbours == ("bea", "cem", "dan")
         assert gossip.fewest("bea") == 2
         for missing, fewest in ((0, 3), (1, 2), (2, 2)):
@@ -279,7 +285,7 @@ class TestHosts:
             assert [gossip.fewest(name) for name in ("bea", "cem")] == [fewest, 2]
 
     def test_where_nobody_averages_messages_of_gossip_are_blamed(self):
-        settings = dataclasses.replace(SETTINGS, gossip=None)
+        settings = dataclasses.replace(SETTINGS, sums=None)
         machine = ParticipantMachine("ann", PEERS, settings)
         machine.handle(Begin(0, dict.fromkeys(PEERS, 0.5), 0))
         machine.handle(Received("bea", Hello(PROTOCOL_VERSION, bytes(32))))

@@ -5,17 +5,17 @@ import pytest
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
+    AnswerAsk,
+    Answered,
     KeyReleased,
-    MakeShare,
     ReleaseKey,
-    ShareMade,
 )
 from securefair.protocol.messages import (
+    Answer,
+    Decline,
     DeclineReason,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareReveal,
+    Key,
+    Reveal,
 )
 from unit.protocol.averager import (
     WILLING,
@@ -30,24 +30,24 @@ from unit.protocol.averager import (
 class TestParts:
     def made_share(self, stage, *senders, attempt=0, payload=b"closed"):
         (job,) = jobs(stage.hear("bea", gather(*senders, attempt=attempt)))
-        assert job == MakeShare("bea", 0, attempt, senders, b"w")
-        return sent(stage.done(job, ShareMade(payload)), Share)["bea"]
+        assert job == AnswerAsk("bea", 0, attempt, b"w", senders)
+        return sent(stage.done(job, Answered(payload)), Answer)["bea"]
 
     def test_a_part_and_its_key_leave_once_and_are_repeated_as_they_are(self):
         stage = Stage()
         part = self.made_share(stage, "ann", "cem")
-        assert part == Share(0, 0, b"closed")
+        assert part == Answer(0, 0, b"closed", True)
         repeated = stage.hear("bea", gather("ann", "cem"))
         assert not jobs(repeated)
-        assert sent(repeated, Share) == {"bea": part}
-        (job,) = jobs(stage.hear("bea", ShareReveal(0, 0)))
+        assert sent(repeated, Answer) == {"bea": part}
+        (job,) = jobs(stage.hear("bea", Reveal(0, 0)))
         assert job == ReleaseKey("bea", 0, 0, ("ann", "cem"))
-        assert stage.hear("bea", ShareReveal(0, 0)) == []  # while the key is being fetched
+        assert stage.hear("bea", Reveal(0, 0)) == []  # while the key is being fetched
         effects = stage.done(job, KeyReleased(b"key"))
-        assert sent(effects, ShareKey) == {"bea": ShareKey(0, 0, b"key")}
-        again = stage.hear("bea", ShareReveal(0, 0))
+        assert sent(effects, Key) == {"bea": Key(0, 0, b"key")}
+        again = stage.hear("bea", Reveal(0, 0))
         assert not jobs(again)
-        assert sent(again, ShareKey) == {"bea": ShareKey(0, 0, b"key")}
+        assert sent(again, Key) == {"bea": Key(0, 0, b"key")}
 
     def test_the_ledger_counts_a_sum_once(self):
         stage = Stage()
@@ -83,7 +83,7 @@ class TestParts:
     def test_after_a_key_was_given_away_there_is_no_other_sum(self):
         stage = Stage()
         self.made_share(stage, "ann", "cem", "dan")
-        stage.hear("bea", ShareReveal(0, 0))
+        stage.hear("bea", Reveal(0, 0))
         again = stage.hear("bea", gather("ann", "cem", attempt=1))
         assert "after a key was given away" in blamed(again).reason
 
@@ -91,14 +91,14 @@ class TestParts:
         stage = Stage()
         self.made_share(stage, "ann", "cem", "dan")
         self.made_share(stage, "ann", "cem", attempt=1)
-        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
-        assert jobs(stage.hear("bea", ShareReveal(0, 1)))
+        assert "does not exist" in blamed(stage.hear("bea", Reveal(0, 0))).reason
+        assert jobs(stage.hear("bea", Reveal(0, 1)))
 
     def test_no_key_before_the_part(self):
         stage = Stage()
-        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
+        assert "does not exist" in blamed(stage.hear("bea", Reveal(0, 0))).reason
         stage.hear("bea", gather("ann", "cem"))  # not yet closed
-        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
+        assert "does not exist" in blamed(stage.hear("bea", Reveal(0, 0))).reason
 
     @pytest.mark.parametrize(
         "senders",
@@ -123,16 +123,16 @@ class TestParts:
     def test_a_failure_is_said_and_repeated(self):
         stage = Stage()
         (job,) = jobs(stage.hear("bea", gather("ann", "cem")))
-        withheld = {"bea": Refusal(0, 0, DeclineReason.FAILED)}
-        assert sent(stage.failed(job), Refusal) == withheld
-        assert sent(stage.hear("bea", gather("ann", "cem")), Refusal) == withheld
+        withheld = {"bea": Decline(0, 0, DeclineReason.FAILED, True)}
+        assert sent(stage.failed(job), Decline) == withheld
+        assert sent(stage.hear("bea", gather("ann", "cem")), Decline) == withheld
 
     def test_a_part_of_an_attempt_that_was_given_up_is_not_sent(self):
         stage = Stage()
         (first,) = jobs(stage.hear("bea", gather("ann", "cem", "dan")))
         (second,) = jobs(stage.hear("bea", gather("ann", "cem", attempt=1)))
-        assert not sent(stage.done(first, ShareMade(b"late")), Share)
-        assert sent(stage.done(second, ShareMade(b"closed")), Share)
+        assert not sent(stage.done(first, Answered(b"late")), Answer)
+        assert sent(stage.done(second, Answered(b"closed")), Answer)
 
     def test_the_last_round_is_still_served_and_older_ones_are_stale(self):
         stage = Stage()
@@ -143,6 +143,6 @@ class TestParts:
                 assert jobs(stage.hear("bea", gather("ann", "cem")))
             stage.done(Adapt(number, (), ()), Adapted(WILLING))
             stage.linked()
-        stale = sent(stage.hear("cem", gather("ann", "dan")), Refusal)
-        assert stale == {"cem": Refusal(0, 0, DeclineReason.STALE)}
-        assert stage.hear("bea", ShareReveal(0, 0)) == []
+        stale = sent(stage.hear("cem", gather("ann", "dan")), Decline)
+        assert stale == {"cem": Decline(0, 0, DeclineReason.STALE, True)}
+        assert stage.hear("bea", Reveal(0, 0)) == []

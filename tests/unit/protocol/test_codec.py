@@ -22,18 +22,15 @@ from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
+    Ask,
     Decline,
     DeclineReason,
     Features,
     Hello,
+    Key,
     Keys,
     Offer,
-    Query,
-    Refusal,
-    Share,
-    ShareKey,
-    ShareRequest,
-    ShareReveal,
+    Reveal,
     fingerprint,
     name_of,
 )
@@ -47,11 +44,9 @@ LIMITS = Limits(
     evaluation_keys=300,
     features=70_000,
     basis=40,
-    predictions=40,
+    question=40,
     answer=300,
-    sum_request=40,
-    sum_names=200,
-    share=300,
+    names=200,
 )
 
 counters = st.integers(0, 2**31 - 1)
@@ -75,21 +70,19 @@ anything = st.one_of(
             st.floats(0, 1, exclude_max=True, allow_subnormal=False),
         ),
     ),
-    st.builds(Query, counters, counters, st.binary(max_size=40), counters),
-    st.builds(Answer, counters, counters, st.binary(max_size=300)),
-    st.builds(Decline, counters, counters, st.sampled_from(DeclineReason)),
-    st.builds(Offer, counters, st.booleans()),
     st.builds(
-        ShareRequest,
+        Ask,
         counters,
         counters,
-        st.lists(st.text(max_size=5), min_size=2, max_size=6).map(tuple),
         st.binary(max_size=40),
+        counters,
+        st.lists(st.text(max_size=5), max_size=6).map(tuple),
     ),
-    st.builds(Share, counters, counters, st.binary(max_size=300)),
-    st.builds(Refusal, counters, counters, st.sampled_from(DeclineReason)),
-    st.builds(ShareReveal, counters, counters),
-    st.builds(ShareKey, counters, counters, st.binary(min_size=32, max_size=32)),
+    st.builds(Answer, counters, counters, st.binary(max_size=300), st.booleans()),
+    st.builds(Decline, counters, counters, st.sampled_from(DeclineReason), st.booleans()),
+    st.builds(Offer, counters, st.booleans()),
+    st.builds(Reveal, counters, counters),
+    st.builds(Key, counters, counters, st.binary(min_size=32, max_size=32)),
 )
 
 
@@ -203,10 +196,10 @@ def test_the_length_is_checked_before_the_body_is_read(kind):
 
 
 def test_a_claimed_length_allocates_nothing():
-    """A body of 8 bytes that claims 4 GB of predictions."""
-    body = b"\x94\x00\x00\xc6" + struct.pack(">I", 2**32 - 1)
+    """A body of 8 bytes that claims a question of 4 GB."""
+    body = b"\x95\x00\x00\xc6" + struct.pack(">I", 2**32 - 1)
     with pytest.raises(RemoteProtocolError, match="truncated"):
-        read(bytes((FORMAT_VERSION, TYPE_CODES[Query])) + body)
+        read(bytes((FORMAT_VERSION, TYPE_CODES[Ask])) + body)
 
 
 @pytest.mark.parametrize(
@@ -216,14 +209,14 @@ def test_a_claimed_length_allocates_nothing():
         (Keys(0, b"", bytes(301)), "keys.evaluation_keys"),
         (Features(0, 1, bytes(70_001), b""), "features.payload"),
         (Features(0, 1, b"", bytes(41)), "features.basis"),
-        (Query(0, 0, bytes(41)), "query.predictions"),
+        (Ask(0, 0, bytes(41)), "ask.payload"),
         (Answer(0, 0, bytes(301)), "answer.payload"),
     ],
 )
 def test_each_field_has_its_own_limit(message, field):
     """Even when the whole frame is short enough, thanks to the room for framing."""
     generous = Limits(
-        public_key=999, evaluation_keys=999, features=99_999, basis=99, predictions=99, answer=999
+        public_key=999, evaluation_keys=999, features=99_999, basis=99, question=99, answer=999
     )
     frame = encode(message, generous)
     assert len(frame) <= LIMITS.of_frame(type(message))
@@ -240,7 +233,7 @@ def test_each_field_has_its_own_limit(message, field):
         Hello(1, bytes(31)),
         Hello(-1, bytes(32)),
         Features(0, 0, b"", b""),
-        Query(2**31, 0, b""),
+        Ask(2**31, 0, b""),
         Answer(0, 0, "text"),  # type: ignore[arg-type]
         Decline(0, 0, "not a reason"),  # type: ignore[arg-type]
     ],
@@ -268,11 +261,14 @@ def test_fields_exactly_at_their_limits_fit():
 
 def test_a_negative_limit_is_refused():
     with pytest.raises(ConfigError, match="answer"):
-        Limits(public_key=0, evaluation_keys=0, features=0, basis=0, predictions=0, answer=-1)
+        Limits(public_key=0, evaluation_keys=0, features=0, basis=0, question=0, answer=-1)
 
 
 def test_messages_print_their_size_and_not_their_bytes():
-    assert repr(Answer(3, 1, bytes(1000))) == "Answer(round=3, exchange=1, payload=<1000 bytes>)"
+    assert (
+        repr(Answer(3, 0, bytes(1000)))
+        == "Answer(round=3, attempt=0, payload=<1000 bytes>, summed=False)"
+    )
 
 
 @given(anything, anything)

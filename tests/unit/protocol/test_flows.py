@@ -17,11 +17,10 @@ from securefair.protocol.flows import (
 )
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
+    Ask,
     Decline,
     DeclineReason,
     Offer,
-    Query,
-    ShareRequest,
 )
 
 PAGE = Path(__file__).parents[3] / "docs" / "threat-model.md"
@@ -29,8 +28,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "threat-model.md"
 
 @pytest.mark.parametrize("message", MESSAGE_TYPES, ids=lambda m: m.__name__)
 def test_every_field_of_a_message_is_in_the_table(message):
-    listed = [flow.field for flow in FLOWS if flow.message is message]
-    assert sorted(listed) == sorted(message.__struct_fields__)
+    listed = {flow.field for flow in FLOWS if flow.message is message}
+    assert listed == set(message.__struct_fields__)
     assert len({flow.role for flow in FLOWS if flow.message is message}) == 1
 
 
@@ -57,21 +56,24 @@ def test_a_flow_says_what_it_tells(flow):
 def test_plain_numbers_and_booleans_are_never_called_encrypted():
     for flow in FLOWS:
         if flow.dependence is Dependence.ENCRYPTED:
-            assert flow.field in ("payload", "basis", "predictions")
+            assert flow.field in ("payload", "basis")
 
 
 def test_control_bits_are_those_of_the_table():
     bits = {(flow.message, flow.field): flow.bits for flow in FLOWS}
-    assert bits[Query, "round"] == QUERY_BITS == 1
+    assert bits[Ask, "round"] == QUERY_BITS == 1
     # An answer, or one of three reasons for none: a decline is one of the levels. The fourth reason
     # is that the round is over, whatever was opened.
     assert set(DeclineReason) - OPENED_REASONS == {DeclineReason.STALE}
     assert bits[Decline, "reason"] == REPLY_BITS == 2
     # An alignment is one of the levels, or cannot be opened.
     assert alignment_bits(5) == math.log2(6)
-    for message, field in ((Offer, "shares"), (ShareRequest, "request")):
-        (flow,) = (one for one in FLOWS if (one.message, one.field) == (message, field))
-        assert flow.dependence is Dependence.CONTROL
+    (offer,) = (one for one in FLOWS if (one.message, one.field) == (Offer, "shares"))
+    assert offer.dependence is Dependence.CONTROL
+    # What is asked is a ciphertext, or, in a sum of models, a weight.
+    asked = [one for one in FLOWS if (one.message, one.field) == (Ask, "payload")]
+    assert [one.dependence for one in asked] == [Dependence.ENCRYPTED, Dependence.CONTROL]
+    assert asked[1].per_level
 
 
 def test_the_page_shows_the_table():

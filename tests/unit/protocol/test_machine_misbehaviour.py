@@ -11,18 +11,21 @@ from securefair.protocol.effects import (
     Run,
 )
 from securefair.protocol.jobs import (
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Opened,
-    PrepareQuery,
+    PrepareAsk,
     Step,
     Stepped,
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     Answer,
+    Ask,
     Decline,
-    Query,
+    Key,
+    Offer,
+    Reveal,
 )
 from securefair.protocol.states import (
     AskingState,
@@ -34,27 +37,35 @@ def test_strangers_are_blamed():
     stage = Stage()
     stage.begin(0)
     stage.blamed("eve", HELLO, "does not belong")
-    for message in (KEYS, FEATURES, Query(0, 0, b""), Answer(0, 0, b""), Decline(0, 0, STALE)):
+    for message in (KEYS, FEATURES, Ask(0, 0, b""), Answer(0, 0, b""), Decline(0, 0, STALE)):
         stage.blamed("bea", message, "has not said Hello yet")
 
 
 def test_replies_that_nobody_asked_for_are_blamed():
     stage = Stage().after_round_0(bea=0.5, cem=0.0)
-    stage.blamed("cem", Answer(0, 1, b""), "never sent")  # idle, exchange 1 was never asked
     stage.begin(1)
-    stage.blamed("cem", Answer(1, 1, b""), "it was not asked this round")
-    stage.blamed("bea", Answer(1, 0, b""), "expected 'round 1, exchange 1'")
-    stage.blamed("bea", Answer(1, 2, b""), "never sent")
-    stage.blamed("bea", Answer(2, 1, b""), "never sent")
-    stage.blamed("bea", Answer(0, 1, b""), "never sent")  # that exchange is of round 1
-    stage.blamed("bea", Decline(5, 9, NOT_SHARING), "never sent")
+    stage.blamed("cem", Answer(1, 0, b""), "it was not asked")
+    stage.blamed("bea", Answer(1, 1, b""), "expected 'round 1, attempt 0'")
+    stage.blamed("bea", Answer(2, 0, b""), "never asked")
+    stage.blamed("bea", Decline(5, 0, NOT_SHARING), "never asked")
+    stage.blamed("bea", Answer(1, 0, b"", True), "part of a sum that it was not asked for")
+    stage.ignored("bea", Answer(0, 0, b"late"))
 
 
 def test_replies_before_the_query_was_sent_are_blamed():
     stage = Stage()
     stage.begin(0)
     stage.introduce("bea")
-    stage.blamed("bea", Answer(0, 0, b""), "it was not asked this round")
+    stage.blamed("bea", Answer(0, 0, b""), "it was not asked")
+
+
+def test_who_asks_for_a_sum_where_none_is_opened_is_blamed():
+    stage = Stage().started()
+    ask = Ask(0, 0, b"", 0, ("ann", "cem"))
+    stage.blamed("bea", ask, "asks for a sum where every answer is opened by itself")
+    stage.blamed("bea", Reveal(0, 0), "a key that does not exist")
+    stage.blamed("bea", Key(0, 0, bytes(32)), "part of a sum that it was not asked for")
+    stage.blamed("bea", Offer(0, True), "models are not averaged")
 
 
 def test_a_second_reply_that_differs_is_blamed():
@@ -99,7 +110,7 @@ def test_an_answer_that_cannot_be_opened_blames_and_goes_on_without():
         Begin(2, {}, 1),  # a gap
         Expired(1),
         Done(Step(0, (), ()), Stepped()),  # has ended already
-        Failed(PrepareQuery(0), "never started"),
+        Failed(PrepareAsk(0, 0, ("bea",)), "never started"),
     ],
     ids=repr,
 )
@@ -119,9 +130,9 @@ def test_a_round_cannot_begin_inside_another():
 
 def test_a_job_ends_as_the_job_that_was_run():
     stage = Stage().started()
-    stage.hear("bea", Query(0, 0, b""))
+    stage.hear("bea", Ask(0, 0, b""))
     with pytest.raises(LocalProtocolError, match="not under way"):
-        stage.done(AnswerQuery("bea", 0, 7, b""), Answered(b"numbers"))
+        stage.done(AnswerAsk("bea", 0, 0, b"other"), Answered(b"numbers"))
 
 
 def test_results_must_be_of_the_right_kind():

@@ -7,7 +7,7 @@ from securefair.protocol.effects import (
     SetDeadline,
 )
 from securefair.protocol.jobs import (
-    AnswerQuery,
+    AnswerAsk,
     OpenAnswer,
     Opened,
     PrepareKeysAndFeatures,
@@ -16,8 +16,8 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.messages import (
     Answer,
+    Ask,
     Decline,
-    Query,
 )
 from securefair.protocol.states import (
     AskingState,
@@ -37,14 +37,14 @@ def test_the_first_round_greets_everybody_and_makes_the_keys():
 
 def test_later_rounds_have_the_plain_deadline_and_no_setup():
     stage = Stage().after_round_0(bea=1.0, cem=0.0)
-    assert stage.begin(1) == [SetDeadline(1, 10.0), Send("bea", Query(1, 1, b""))]
+    assert stage.begin(1) == [SetDeadline(1, 10.0), Send("bea", Ask(1, 0, b""))]
 
 
 def test_a_forced_round_asks_everybody_and_scores():
     stage = Stage().started()
     assert stage.asking("bea").state is AskingState.ASKED
     [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
-    assert run == Run(OpenAnswer("bea", 0, 0, b"numbers", score=True, reputation=None))
+    assert run == Run(OpenAnswer("bea", 0, b"numbers", score=True, reputation=None))
     assert stage.asking("bea").state is AskingState.OPENING
     assert stage.done(run.job, Opened(0.25)) == []
     assert stage.machine.reputations == {"bea": 0.25, "cem": None}
@@ -73,8 +73,8 @@ def test_a_round_left_to_chance_asks_those_with_reputation_and_does_not_score():
     stage = Stage(peers=("bea", "cem", "dan")).after_round_0(bea=0.4, cem=0.0, dan=None)
     effects = stage.begin(1)
     assert [e.peer for e in effects if isinstance(e, Send)] == ["bea"]
-    [run] = stage.hear("bea", Answer(1, 1, b"numbers"))
-    assert run.job == OpenAnswer("bea", 1, 1, b"numbers", score=False, reputation=0.4)
+    [run] = stage.hear("bea", Answer(1, 0, b"numbers"))
+    assert run.job == OpenAnswer("bea", 1, b"numbers", score=False, reputation=0.4)
     assert stage.done(run.job, Opened(None)) == [Run(Step(1, ("bea",), (0.4,)))]
     assert stage.machine.reputations == {"bea": 0.4, "cem": 0.0, "dan": None}
     over = stage.stepped(1)
@@ -89,8 +89,8 @@ def test_the_next_forced_round_smooths_the_reputation_it_has():
         stage.replied(number, bea=0.9)
         stage.stepped(number)
     stage.begin(3)
-    [run] = stage.hear("bea", Answer(3, 3, b"numbers"))
-    assert run.job == OpenAnswer("bea", 3, 3, b"numbers", score=True, reputation=0.4)
+    [run] = stage.hear("bea", Answer(3, 0, b"numbers"))
+    assert run.job == OpenAnswer("bea", 3, b"numbers", score=True, reputation=0.4)
 
 
 def test_without_anybody_to_ask_the_step_comes_at_once():
@@ -114,7 +114,7 @@ def test_vpdl_trusts_everybody_for_ever():
     stage.stepped(0)
     effects = stage.machine.handle(Begin(1, {}, 1))  # no coins are needed
     assert [e.peer for e in effects if isinstance(e, Send)] == ["bea", "cem"]
-    assert stage.hear("cem", Query(1, 0, b"")) == [Run(AnswerQuery("cem", 1, 0, b""))]
+    assert stage.hear("cem", Ask(1, 0, b"")) == [Run(AnswerAsk("cem", 1, 0, b""))]
 
 
 def test_a_step_that_fails_ends_the_round_and_says_why():

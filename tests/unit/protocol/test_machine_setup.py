@@ -15,8 +15,8 @@ from securefair.protocol.effects import (
 )
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Imported,
     ImportPeer,
     Opened,
@@ -27,12 +27,12 @@ from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
     Answer,
+    Ask,
     Decline,
     DeclineReason,
     Features,
     Hello,
     Keys,
-    Query,
 )
 from securefair.protocol.states import (
     AdmissionState,
@@ -72,12 +72,12 @@ def test_keys_and_features_go_to_whoever_agrees_once_they_are_made():
     assert stage.done(PrepareKeysAndFeatures(), OWN) == [
         Send("bea", OWN.keys),
         Send("bea", OWN.features),
-        Send("bea", Query(0, 0, b"")),
+        Send("bea", Ask(0, 0, b"")),
     ]
     assert stage.hear("cem", HELLO) == [
         Send("cem", OWN.keys),
         Send("cem", OWN.features),
-        Send("cem", Query(0, 0, b"")),
+        Send("cem", Ask(0, 0, b"")),
     ]
 
 
@@ -111,7 +111,7 @@ def test_a_hello_that_differs_refuses_its_sender_for_good(hello, reason):
     assert "bea" in blame.reason
     assert stage.admission("bea") is AdmissionState.REFUSED
     assert stage.asking("bea").state is AskingState.FAILED
-    for message in (HELLO, KEYS, Query(0, 0, b""), Answer(0, 0, b"")):
+    for message in (HELLO, KEYS, Ask(0, 0, b""), Answer(0, 0, b"")):
         stage.blamed("bea", message, "has been refused")
     stage.introduce("cem")
     stage.replied(0, cem=0.5)
@@ -160,7 +160,7 @@ def test_an_unusable_upload_refuses_its_sender():
     stage.hear("bea", HELLO)
     stage.hear("bea", KEYS)
     stage.hear("bea", FEATURES)
-    assert stage.hear("bea", Query(0, 0, b"")) == []
+    assert stage.hear("bea", Ask(0, 0, b"")) == []
     effects = stage.fail(ImportPeer("bea", KEYS, FEATURES), "three limbs, not four")
     assert sends(effects, "bea") == [Decline(0, 0, DeclineReason.FAILED)]
     [blame] = [effect for effect in effects if isinstance(effect, Blame)]
@@ -185,7 +185,7 @@ def test_a_repeated_hello_gets_everything_again_once_a_round():
         Send("bea", HELLO),
         Send("bea", OWN.keys),
         Send("bea", OWN.features),
-        Send("bea", Query(0, 0, b"")),  # the first may have been lost, too
+        Send("bea", Ask(0, 0, b"")),  # the first may have been lost, too
     ]
     assert stage.hear("bea", HELLO) == []
     stage.replied(0, bea=None, cem=None)
@@ -199,20 +199,20 @@ NEW_KEYS, NEW_FEATURES = Keys(4, b"new", b"evk"), Features(0, 30, b"new", b"")
 
 def test_a_peer_that_lost_its_keys_is_imported_again_and_charged_anew():
     stage = Stage(forced_every=1).started()
-    [run] = stage.hear("bea", Query(0, 0, b""))
+    [run] = stage.hear("bea", Ask(0, 0, b""))
     stage.done(run.job, Answered(b"numbers"))
     assert stage.hear("bea", NEW_KEYS) == []
     assert stage.admission("bea") is AdmissionState.GREETED
     # This round has had its answer; only it is repeated.
-    assert sends(stage.hear("bea", Query(0, 0, b"")), "bea") == [Answer(0, 0, b"numbers")]
+    assert sends(stage.hear("bea", Ask(0, 0, b"")), "bea") == [Answer(0, 0, b"numbers")]
     stage.replied(0, bea=0.5, cem=0.5)
     stage.stepped(0)
     stage.begin(1)
-    assert stage.hear("bea", Query(1, 1, b"")) == []  # waits for the import
+    assert stage.hear("bea", Ask(1, 0, b"")) == []  # waits for the import
     [run] = stage.hear("bea", NEW_FEATURES)
     assert run.job == ImportPeer("bea", NEW_KEYS, NEW_FEATURES)
     [run] = stage.done(run.job, Imported())
-    assert run.job == AnswerQuery("bea", 1, 1, b"")
+    assert run.job == AnswerAsk("bea", 1, 0, b"")
     released = stage.machine.ledger.accounts["bea"].released
     assert released == {0: {"features 0, keys 0": 60}, 1: {"features 0, keys 4": 60}}
 
@@ -287,7 +287,7 @@ def test_a_stored_ledger_is_kept_to_the_limits_of_today():
     machine = ParticipantMachine(
         "ann", ("bea", "cem"), dataclasses.replace(SETTINGS, disclosure=tight), memory=memory
     )
-    [decline] = machine.handle(Received("bea", Query(0, 0, b"")))
+    [decline] = machine.handle(Received("bea", Ask(0, 0, b"")))
     assert decline.message.reason is DeclineReason.DISCLOSURE_LIMIT
 
 
@@ -337,7 +337,7 @@ def test_keys_that_come_after_the_deadline_are_used_in_the_next_round():
     for number in (1, 2):
         assert stage.begin(number) == [SetDeadline(number, 10.0), Run(Step(number, (), ()))]
         stage.stepped(number)
-    assert sends(stage.begin(3), "bea") == [Query(3, 0, b"")]
+    assert sends(stage.begin(3), "bea") == [Ask(3, 0, b"")]
 
 
 # --- predictions -----------------------------------------------------------------------------

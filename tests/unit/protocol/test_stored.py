@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from securefair.errors import LocalProtocolError
-from securefair.protocol.ledger import DisclosurePolicy, Ledger, Release
-from securefair.protocol.messages import Keys, Query
+from securefair.protocol.ledger import DisclosurePolicy, Ledger
+from securefair.protocol.messages import Ask, Keys
 from securefair.protocol.states import ServingState
 from securefair.protocol.stored import APART_BYTES, decode_memory, encode_memory
 from securefair.protocol.turn import Introduction, Memory, Peer, Serving
 
 POLICY = DisclosurePolicy(
-    release=Release.PROJECTION,
+    release="projection",
     classes=2,
     rows=3,
     teacher_parameters=50,
@@ -25,7 +25,7 @@ PEER = Peer(
         keys=Keys(3, LARGE, b"evk"), fingerprints={Keys: bytes(32)}, key_epoch=3
     ),
     reputation=1 / 3,
-    serving={7: Serving(Query(7, 2, b""), ServingState.COMPUTING)},
+    serving={(7, False): Serving(Ask(7, 0, b""), ServingState.COMPUTING)},
 )
 MEMORY = Memory(ledger=Ledger(POLICY).with_sum("bea"), peers={"bea": PEER, "cem": Peer()})
 

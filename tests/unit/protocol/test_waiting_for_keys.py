@@ -1,19 +1,18 @@
 """A receiver may know senders that this participant has not heard of yet: hospitals start apart."""
 
-from securefair.protocol.effects import Begin, Done, Received, Run, Send, SetDeadline
+from securefair.protocol.effects import Begin, Done, Expired, Presence, Received, Run, SetDeadline
 from securefair.protocol.jobs import (
-    Adapt,
-    Adapted,
+    AnswerAsk,
     Imported,
     ImportPeer,
-    MakeShare,
+    PrepareAsk,
     Prepared,
-    PrepareKeysAndFeatures,
+    Questions,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
-from securefair.protocol.messages import PROTOCOL_VERSION, Hello, Keys, Offer, ShareRequest
-from securefair.protocol.settings import GossipSettings, MachineSettings
+from securefair.protocol.messages import PROTOCOL_VERSION, Ask, Hello, Keys
+from securefair.protocol.settings import MachineSettings, SumSettings
 
 PEERS = ("a", "b", "c")
 SETTINGS = MachineSettings(
@@ -21,7 +20,7 @@ SETTINGS = MachineSettings(
     forced_every=1,
     always_share=False,
     disclosure=DisclosurePolicy(
-        release=Release.PROJECTION,
+        release="projection",
         classes=1,
         rows=4,
         teacher_parameters=9,
@@ -29,17 +28,16 @@ SETTINGS = MachineSettings(
     ),
     round_seconds=10.0,
     setup_seconds=500.0,
-    gossip=GossipSettings(
+    sums=SumSettings(
         name="me",
         senders={name: tuple(sorted({"me", *PEERS} - {name})) for name in ("me", *PEERS)},
-        aligns=False,
+        averages=False,
     ),
 )
 
 
 def done(machine, effects, kind, result):
-    (job,) = [effect.job for effect in effects if isinstance(effect, Run)]
-    assert isinstance(job, kind)
+    (job,) = [e.job for e in effects if isinstance(e, Run) and isinstance(e.job, kind)]
     return machine.handle(Done(job, result))
 
 
@@ -52,21 +50,24 @@ def introduced(machine, peer):
 def begun():
     machine = ParticipantMachine("me", PEERS, SETTINGS)
     effects = machine.handle(Begin(0, dict.fromkeys(PEERS, 0.0), teacher_version=0))
-    jobs = {type(effect.job): effect.job for effect in effects if isinstance(effect, Run)}
-    machine.handle(Done(jobs[PrepareKeysAndFeatures], Prepared(Keys(0, b"k", b""), None)))
-    result = Adapted(dict.fromkeys(PEERS, 1.0))
-    return machine, machine.handle(Done(jobs[Adapt], result))
+    (job,) = [effect.job for effect in effects if isinstance(effect, Run)]
+    machine.handle(Done(job, Prepared(Keys(0, b"k", b""), None)))
+    return machine, effects
+
+
+def jobs(effects, kind):
+    return [e.job for e in effects if isinstance(e, Run) and isinstance(e.job, kind)]
 
 
 def made(effects):
-    return [e.job for e in effects if isinstance(e, Run) and isinstance(e.job, MakeShare)]
+    return jobs(effects, AnswerAsk)
 
 
 def test_a_part_waits_for_the_keys_of_all_senders():
     machine, _ = begun()
     introduced(machine, "a")
     introduced(machine, "b")
-    request = ShareRequest(0, 0, ("b", "c", "me"), b"?")
+    request = Ask(0, 0, b"?", 0, ("b", "c", "me"))
     assert made(machine.handle(Received("a", request))) == []
     assert made(machine.handle(Received("a", request))) == []  # repeated
     (job,) = made(introduced(machine, "c"))
@@ -77,19 +78,48 @@ def test_a_later_attempt_without_the_unknown_is_made_at_once():
     machine, _ = begun()
     introduced(machine, "a")
     introduced(machine, "b")
-    machine.handle(Received("a", ShareRequest(0, 0, ("b", "c", "me"), b"?")))
-    (job,) = made(machine.handle(Received("a", ShareRequest(0, 1, ("b", "me"), b"?"))))
+    machine.handle(Received("a", Ask(0, 0, b"?", 0, ("b", "c", "me"))))
+    (job,) = made(machine.handle(Received("a", Ask(0, 1, b"?", 0, ("b", "me")))))
     assert job.attempt == 1
     assert made(introduced(machine, "c")) == []
 
 
-def test_the_first_round_has_time_for_introductions_when_offers_are_awaited():
-    _, effects = begun()
-    (deadline,) = [effect for effect in effects if isinstance(effect, SetDeadline)]
-    assert deadline.seconds == 510.0
+def test_everybody_is_asked_once_all_are_introduced():
+    machine, effects = begun()
+    deadline = [effect for effect in effects if isinstance(effect, SetDeadline)][-1]
+    assert deadline.seconds == 510.0  # the first round has time for introductions
+    assert not jobs(introduced(machine, "a"), PrepareAsk)
+    assert not jobs(introduced(machine, "b"), PrepareAsk)
+    (job,) = jobs(introduced(machine, "c"), PrepareAsk)
+    assert job == PrepareAsk(0, 0, PEERS, summed=True)
 
 
-def test_an_offer_goes_to_who_is_introduced_late():
+def test_at_the_deadline_those_who_are_there_are_asked():
     machine, _ = begun()
-    effects = machine.handle(Received("a", Hello(PROTOCOL_VERSION, bytes(32), None)))
-    assert Send("a", Offer(0, True)) in effects
+    introduced(machine, "a")
+    introduced(machine, "b")
+    (job,) = jobs(machine.handle(Expired(0)), PrepareAsk)
+    assert job.teachers == ("a", "b")
+    alone, _ = begun()
+    introduced(alone, "a")
+    (over,) = alone.handle(Expired(0))
+    assert over.summary.combined == ()
+
+
+def test_whoever_is_away_is_not_waited_for():
+    machine, _ = begun()
+    introduced(machine, "a")
+    introduced(machine, "b")
+    (job,) = jobs(machine.handle(Presence("c", here=False)), PrepareAsk)
+    assert job.teachers == ("a", "b")
+
+
+def test_a_question_of_the_next_round_waits_for_it():
+    machine, _ = begun()
+    for peer in PEERS:
+        introduced(machine, peer)
+    ahead = Ask(1, 0, b"?", 0, ("b", "c", "me"))
+    assert made(machine.handle(Received("a", ahead))) == []
+    machine.handle(Done(PrepareAsk(0, 0, PEERS, summed=True), Questions({})))
+    (job,) = made(machine.handle(Begin(1, dict.fromkeys(PEERS, 0.0), teacher_version=1)))
+    assert (job.peer, job.round) == ("a", 1)

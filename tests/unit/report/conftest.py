@@ -32,7 +32,7 @@ TOGETHER = {
     "vpdl": (0.802, 0.827, 0.927, 0.746),
     "cycle": (0.832, 0.837, 0.927, 0.731),
 }
-BYTES = {"features": 2_310_000, "answer": 41_300, "decline": 96, "query": 112}
+BYTES = {"features": 2_310_000, "answer": 41_300, "decline": 96, "ask": 112}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def plausible_run(
             student=names[i],
             teacher=names[k],
             answered=record.answered[i][k],
-            bytes_up=BYTES["query"],
+            bytes_up=BYTES["ask"],
             bytes_down=BYTES["answer"] if record.answered[i][k] else BYTES["decline"],
             teacher_seconds=float(rng.gamma(20, 0.004)),
             student_seconds=float(rng.gamma(20, 0.001)),
@@ -101,7 +101,7 @@ def plausible_run(
         flooding_bits=30,
         max_abs_error=3.1e-4,
         error_over_range=4.2e-5,
-        bytes_up=sum(r.bytes for r in traffic if r.message in ("features", "query")),
+        bytes_up=sum(r.bytes for r in traffic if r.message in ("features", "ask")),
         bytes_down=sum(r.bytes for r in traffic if r.message in ("answer", "decline")),
         answers=answers,
         declines=len(exchanges) - answers,
@@ -173,7 +173,7 @@ def _traffic(algorithm, names, exchanges):
     for student, teacher in pairs:
         answered = answers[student, teacher]
         for sender, receiver, message, number in (
-            (student, teacher, "query", asked[student, teacher]),
+            (student, teacher, "ask", asked[student, teacher]),
             (teacher, student, "answer", answered),
             (teacher, student, "decline", asked[student, teacher] - answered),
         ):

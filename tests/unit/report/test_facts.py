@@ -16,7 +16,7 @@ def test_messages_are_summed_in_the_order_of_a_conversation(run):
         "hello",
         "keys",
         "features",
-        "query",
+        "ask",
         "answer",
         "decline",
     ]

@@ -68,8 +68,8 @@ def test_counts_and_nouns():
 
 
 def test_messages_are_called_what_they_are_in_each_kind():
-    assert wording.message_name("share", "cycle-gossip") == "Closed shares of sums"
-    assert wording.message_name("share", "transfer") == "Closed shares of answers"
+    assert wording.message_name("ask", "cycle-gossip") == "Questions"
+    assert wording.message_name("ask", "transfer") == "Questions, with keys and encrypted samples"
     assert wording.message_name("hello", "transfer") == wording.message_name("hello", "cycle")
 
 

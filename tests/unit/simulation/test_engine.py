@@ -7,7 +7,7 @@ from securefair.collaboration.distillation.participant import ModelConfig, Parti
 from securefair.errors import EncryptionError, LocalProtocolError
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import SetDeadline
-from securefair.protocol.jobs import AnswerQuery, OpenAnswer
+from securefair.protocol.jobs import AnswerAsk, OpenAnswer
 from securefair.simulation.engine import Engine, ExchangeBytes
 from securefair.simulation.network import Faults, Link, Network
 from securefair.worth.sharing import coin
@@ -88,13 +88,13 @@ class TestRound:
         assert set(log.sizes) == {(n, k) for n in "abc" for k in "abc" if n != k}
         for (student, teacher), size in log.sizes.items():
             sent = network.traffic
-            assert size.up == sent[student, teacher, "query"].bytes
+            assert size.up == sent[student, teacher, "ask"].bytes
             assert size.down == sent[teacher, student, "answer"].bytes
         assert engine.round(1).sizes.keys() <= log.sizes.keys()  # each round has its own log
 
     def test_a_declined_query_costs_its_question_only(self, make_engine):
         engine, _ = make_engine()
-        failing(engine.participants["b"], AnswerQuery, EncryptionError("cannot"))
+        failing(engine.participants["b"], AnswerAsk, EncryptionError("cannot"))
         size = engine.round(0).sizes["a", "b"]
         assert size.up > 0
         assert size == ExchangeBytes(size.up, 0)
@@ -157,7 +157,7 @@ class TestTime:
 class TestFaults:
     def test_a_failed_job_is_logged_and_told_to_the_machine(self, make_engine):
         engine, _ = make_engine()
-        failing(engine.participants["b"], AnswerQuery, EncryptionError("no luck", hint="Retry"))
+        failing(engine.participants["b"], AnswerAsk, EncryptionError("no luck", hint="Retry"))
         log = engine.round(0)
         assert {(name, failed.error) for name, failed in log.failures} == {("b", "no luck. Retry")}
         assert set(log.summaries["a"].declined) == {"b"}
@@ -172,7 +172,7 @@ class TestFaults:
 
     def test_anything_else_that_is_raised_is_a_bug_and_not_hidden(self, make_engine):
         engine, _ = make_engine()
-        failing(engine.participants["b"], AnswerQuery, ZeroDivisionError("bug"))
+        failing(engine.participants["b"], AnswerAsk, ZeroDivisionError("bug"))
         with pytest.raises(ZeroDivisionError):
             engine.round(0)
 
@@ -198,6 +198,6 @@ class TestFaults:
 
     def test_an_oversized_message_is_refused_before_it_is_decoded(self, make_engine, agreed):
         engine, network = make_engine()
-        network.send("c", "a", b"\x01\x05" + bytes(10 * agreed.limits.answer))
+        network.send("c", "a", b"\x01\x0e" + bytes(10 * agreed.limits.answer))
         ((_, blame),) = engine.round(0).blames
         assert "too long" in blame.reason

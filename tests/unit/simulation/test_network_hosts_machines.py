@@ -24,8 +24,8 @@ from securefair.protocol.effects import (
 )
 from securefair.protocol.jobs import (
     RESULT_OF,
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Job,
     OpenAnswer,
     Opened,
@@ -33,7 +33,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Result,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
 from securefair.protocol.settings import MachineSettings
@@ -42,14 +42,14 @@ from securefair.simulation.network import Faults, Link, Network
 NAMES = ("ann", "bea", "cem", "dan")
 ROUNDS = 4
 LIMITS = Limits(
-    public_key=100, evaluation_keys=1000, features=1000, basis=0, predictions=0, answer=100
+    public_key=100, evaluation_keys=1000, features=1000, basis=0, question=0, answer=100
 )
 SETTINGS = MachineSettings(
     collaboration=bytes(32),
     forced_every=2,
     always_share=False,
     disclosure=DisclosurePolicy(
-        release=Release.PROJECTION,
+        release="projection",
         classes=2,
         rows=8,
         teacher_parameters=64,
@@ -115,7 +115,7 @@ def result(job: Job) -> Result:
     match job:
         case PrepareKeysAndFeatures():
             return Prepared(Keys(0, bytes(100), bytes(1000)), Features(0, 50, bytes(1000), b""))
-        case AnswerQuery():
+        case AnswerAsk():
             return Answered(bytes(100))
         case OpenAnswer(score=score):
             return Opened(0.75 if score else None)
@@ -140,7 +140,7 @@ def test_traffic_is_one_upload_and_one_exchange_a_round_for_every_pair():
         ("hello", 1),
         ("keys", 1),
         ("features", 1),
-        ("query", ROUNDS),
+        ("ask", ROUNDS),
         ("answer", ROUNDS),
     }
     keys = engine.network.traffic["ann", "bea", "keys"]

@@ -13,7 +13,7 @@ NOW = [
     row("answer", 3, 30),
     row("hello", 1, 7),
     row("keys", 1, 300),
-    row("query", 1, 5, sender="b", receiver="a"),
+    row("ask", 1, 5, sender="b", receiver="a"),
 ]
 
 
@@ -27,6 +27,6 @@ def test_two_processes_sent_as_much_as_one_would_have():
         row("answer", 5, 50),
         row("hello", 1, 7),
         row("keys", 1, 300),
-        row("query", 1, 5, sender="b", receiver="a"),
+        row("ask", 1, 5, sender="b", receiver="a"),
     ]
     assert repeated_bytes(EARLIER, NOW) == 307

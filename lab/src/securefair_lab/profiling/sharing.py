@@ -39,7 +39,7 @@ from securefair_lab.profiling.sharing_records import (
 from securefair_lab.profiling.watched import WatchedParticipant, start_watched
 
 ALWAYS, CYCLE = "always", "cycle"
-FROM_STUDENT = ("hello", "keys", "features", "query")
+FROM_STUDENT = ("hello", "keys", "features", "ask")
 FROM_TEACHER = ("answer", "decline")
 
 UNSPENT = 1e9

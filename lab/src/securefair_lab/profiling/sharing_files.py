@@ -29,7 +29,7 @@ COLUMNS = (
     "saving_round_bytes",
     "accuracy",
 )
-MESSAGES = ("hello", "keys", "features", "query", "answer", "decline")
+MESSAGES = ("hello", "keys", "features", "ask", "answer", "decline")
 
 PAPER_SAVING = (0.35, 0.50)
 """Encrypted traffic that adaptive sharing saves, as CYCle's appendix on its cost observed it."""

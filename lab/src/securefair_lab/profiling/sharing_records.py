@@ -6,7 +6,7 @@ import msgspec
 
 from securefair_lab.profiling.fit import LinearFit
 
-EVERY_ROUND = ("query", "answer", "decline")
+EVERY_ROUND = ("ask", "answer", "decline")
 
 
 class SharingCost(msgspec.Struct, frozen=True, kw_only=True):

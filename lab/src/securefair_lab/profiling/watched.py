@@ -5,31 +5,32 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from securefair.collaboration import DisclosureLimits, network_between
+from securefair.collaboration import network_between
 from securefair.collaboration.distillation import (
     DistillationAgreement,
     EncryptedRun,
     ModelConfig,
     Participant,
 )
+from securefair.config import DisclosureSection
 from securefair.data import ParticipantData
 from securefair.profiling import Clock
 from securefair.protocol.jobs import (
-    AnswerQuery,
+    AnswerAsk,
     ImportPeer,
     Job,
     OpenAnswer,
     Opened,
+    PrepareAsk,
     PrepareKeysAndFeatures,
-    PrepareQuery,
     Result,
 )
 from securefair.simulation.engine import Engine
 
-AS_TEACHER = (ImportPeer, AnswerQuery)
-AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
+AS_TEACHER = (ImportPeer, AnswerAsk)
+AS_STUDENT = (PrepareKeysAndFeatures, PrepareAsk, OpenAnswer)
 
-UNLIMITED = DisclosureLimits(fraction=None)
+UNLIMITED = DisclosureSection(fraction=None)
 """A profile asks what answers cost: the ledger counts them and refuses none."""
 
 

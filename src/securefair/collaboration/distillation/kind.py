@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
@@ -19,6 +18,7 @@ from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
+from securefair.releases import TRAINING, release_of
 
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
-
-TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +73,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
         release = config.distillation.release
-        if self.name in config.run.algorithms and release not in TRAINING_RELEASES:
+        if self.name in config.run.algorithms and release not in TRAINING:
             raise ConfigError(
                 f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
                 "must train",
@@ -89,7 +87,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             and not self.always_share
             and config.privacy is not None
             and config.privacy.asked_epsilon is not None
-            and release != "logits"
+            and not release_of(release).whole
         ):
             raise ConfigError(
                 f"a {release} mixes all patients into every logit: an alignment of it cannot count "
@@ -161,7 +159,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             [model_of(config)] * len(data),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             given=models,
             trained=trained,
             teachers=teachers or None,
@@ -192,7 +190,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             model_of(config),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,

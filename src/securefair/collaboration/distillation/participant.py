@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
@@ -35,16 +34,16 @@ from securefair.model.training import OptimizerConfig, TrainState, about, train_
 from securefair.privacy import PrivateAlignments
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
+    AnswerAsk,
     Answered,
-    AnswerQuery,
     Imported,
     ImportPeer,
     Job,
     OpenAnswer,
-    Predictions,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
-    PrepareQuery,
+    Questions,
     Result,
     Step,
     Stepped,
@@ -130,7 +129,7 @@ class Participant:
         *,
         seed: int | None = None,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
@@ -159,7 +158,7 @@ class Participant:
         self._settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
-            disclosure or DisclosureLimits(),
+            disclosure or DisclosureSection(),
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )
@@ -235,9 +234,9 @@ class Participant:
                 return self._prepare(job)
             case ImportPeer():
                 return self._import(job)
-            case PrepareQuery():
-                return Predictions(self._predictions(job.round))
-            case AnswerQuery():
+            case PrepareAsk():
+                return Questions(dict.fromkeys(job.teachers, self._predictions(job.round)))
+            case AnswerAsk():
                 with timed(self.rounds[job.round].teacher_seconds, job.peer):
                     return Answered(self._answer(job))
             case OpenAnswer():
@@ -283,9 +282,9 @@ class Participant:
             )
         )
 
-    def _answer(self, job: AnswerQuery) -> bytes:
+    def _answer(self, job: AnswerAsk) -> bytes:
         answerer = self._answerer(self.answering(job.round))
-        return answerer.evaluate(self._uploads[job.peer], job.predictions)
+        return answerer.evaluate(self._uploads[job.peer], job.payload)
 
     def _answerer(self, model: Head) -> Answerer:
         """The machine's ledger has charged what is asked here."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from msgspec import convert, to_builtins
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.host import DistillingHost
@@ -17,6 +16,7 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.exchange import steps
 from securefair.model.heads import Head
@@ -211,7 +211,7 @@ def start_run(
     *,
     seed: int,
     backend: str,
-    disclosure: DisclosureLimits | None = None,
+    disclosure: DisclosureSection | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
     audit: bool = True,

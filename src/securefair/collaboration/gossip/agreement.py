@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.config import (
+    DisclosureSection,
     EncryptionSection,
     FairnessSection,
     GossipSection,
@@ -28,9 +28,9 @@ from securefair.model.architectures import architecture
 from securefair.model.stacked import Stacked
 from securefair.protocol.codec import Limits
 from securefair.protocol.flows import alignment_bits
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
-from securefair.protocol.settings import GossipSettings, MachineSettings
+from securefair.protocol.settings import MachineSettings, SumSettings
 from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 
 Edges = tuple[tuple[str, str], ...]
@@ -204,11 +204,13 @@ class GossipAgreement(AgreedSections):
             evaluation_keys=sums.public_key_bytes,
             features=0,
             basis=0,
-            predictions=max(inner.query_bytes, 8 * inner.query.count * inner.params.ring_degree),
-            answer=inner.answer_bytes,
-            sum_request=sums.request_bytes,
-            sum_names=MAX_NAME_BYTES * sums.spec.senders,
-            share=sums.share_bytes,
+            question=max(
+                inner.query_bytes,
+                8 * inner.query.count * inner.params.ring_degree,
+                sums.request_bytes,
+            ),
+            answer=max(inner.answer_bytes, sums.share_bytes),
+            names=MAX_NAME_BYTES * sums.spec.senders,
         )
 
     def neighbours_of(self, name: str) -> tuple[str, ...]:
@@ -217,14 +219,14 @@ class GossipAgreement(AgreedSections):
         beside = zip(self.participants, row, strict=True)
         return tuple(sorted(peer for peer, linked in beside if linked and peer != name))
 
-    def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:
+    def machine_settings(self, name: str, disclosure: DisclosureSection) -> MachineSettings:
         """Settings of the machine of one participant."""
         return MachineSettings(
             collaboration=self.digest,
             forced_every=self.fairness.forced_every,
             always_share=False,
             disclosure=DisclosurePolicy(
-                release=Release.ALIGNMENT,
+                release="alignment",
                 classes=self.classes,
                 rows=1,
                 teacher_parameters=self.stacked.trained,
@@ -234,7 +236,7 @@ class GossipAgreement(AgreedSections):
             ),
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,
-            gossip=GossipSettings(
+            sums=SumSettings(
                 name=name,
                 senders={
                     peer: self.neighbours_of(peer) for peer in (name, *self.neighbours_of(name))

@@ -21,24 +21,24 @@ import numpy as np
 import torch
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.participant import GossipNotes, GossipParticipant
 from securefair.collaboration.host import KEPT, Remembering, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.state import decode_state, encode_state
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.stacked import Stacked
 from securefair.model.stored import Function, NamedNetwork
 from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.jobs import (
     Adapt,
-    AskSum,
+    AnswerAsk,
     Combine,
     ImportPeer,
     Job,
-    MakeShare,
     OpenAnswer,
+    PrepareAsk,
     PrepareKeysAndFeatures,
     ReleaseKey,
     Result,
@@ -66,7 +66,7 @@ class GossipHost(Remembering, GossipParticipant):
         pretraining_epochs: int = 0,
         seed: int,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         stored: Stored | None = None,
     ) -> None:
         left = stored or Stored()
@@ -120,12 +120,12 @@ class GossipHost(Remembering, GossipParticipant):
                 self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
             case OpenAnswer():
                 self._remember_round(job.round)
-            case Adapt() | AskSum():
+            case Adapt() | PrepareAsk(summed=True):
                 self._remember_round(job.round)
                 self._remember_state()
             case Combine():
                 self._remember_state()
-            case MakeShare() | ReleaseKey():
+            case AnswerAsk(senders=senders) | ReleaseKey(senders=senders) if senders:
                 name = _name_of(job.peer, job.round)
                 share = self._shares.of(job.peer, job.round)
                 self._changed[name] = msgspec.msgpack.encode(share)

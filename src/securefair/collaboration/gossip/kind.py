@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
@@ -148,7 +147,7 @@ class GossipKind(Kind["GossipAgreement"]):
             pretraining_epochs=config.training.local_epochs if trained else 0,
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
         )
 
     def host(
@@ -173,7 +172,7 @@ class GossipKind(Kind["GossipAgreement"]):
             pretraining_epochs=config.training.local_epochs,
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             stored=stored,
         )
         if not host.restored:

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from securefair.averaging import Gathering, Shares, SumKeys, make_share, open_sum, release
 from securefair.averaging.spec import check_vector
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import Row
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
@@ -32,26 +31,22 @@ from securefair.model.training import OptimizerConfig
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
+    AnswerAsk,
     Answered,
-    AnswerQuery,
-    AskSum,
     Combine,
     Combined,
     Imported,
     ImportPeer,
     Job,
     KeyReleased,
-    MakeShare,
     OpenAnswer,
     Opened,
-    Predictions,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
-    PrepareQuery,
+    Questions,
     ReleaseKey,
     Result,
-    ShareMade,
-    SumAsked,
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
@@ -106,13 +101,13 @@ class GossipParticipant:
         pretraining_epochs: int = 0,
         seed: int,
         backend: str = defaults.BACKEND,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         stored: Stored | None = None,
     ) -> None:
         left = stored or Stored()
         check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        self._disclosure = disclosure or DisclosureLimits()
+        self._disclosure = disclosure or DisclosureSection()
         self.machine = self._machine(left.saved_state, left.memory)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")
@@ -180,21 +175,18 @@ class GossipParticipant:
                 return self._prepare(job)
             case ImportPeer():
                 return self._import(job)
-            case PrepareQuery():
-                return Predictions(self._student.query(self._direction(job.round)))
-            case AnswerQuery():
+            case PrepareAsk(summed=True):
+                return self._ask(job)
+            case PrepareAsk():
+                query = self._student.query(self._direction(job.round))
+                return Questions(dict.fromkeys(job.teachers, query))
+            case AnswerAsk():
                 with timed(self.rounds[job.round].answered_seconds, job.peer):
-                    direction = self._direction(job.round)
-                    return Answered(self._teachers[job.peer].answer(job.predictions, direction))
+                    return Answered(self._share(job) if job.senders else self._align(job))
             case OpenAnswer():
                 return self._open(job)
             case Adapt():
                 return self._adapt(job)
-            case AskSum():
-                return self._ask(job)
-            case MakeShare():
-                with timed(self.rounds[job.round].answered_seconds, job.peer):
-                    return self._make_share(job)
             case ReleaseKey():
                 self._shares, key = release(self._shares, self._gathering(job))
                 return KeyReleased(key)
@@ -284,16 +276,19 @@ class GossipParticipant:
         self.row, self.train_states, notes.adapted = row, adapted, adapted
         return Adapted(row.link_probabilities(), problem)
 
-    def _ask(self, job: AskSum) -> SumAsked:
-        notes = self.rounds[job.round]
-        notes.mixed = self.row.mixed(job.senders)
-        weights = self.row.told(job.senders)
-        if not any(weights.values()):
-            return SumAsked({})
-        plan, gathering = self.agreement.sum_plan, self._own_gathering(job)
-        return SumAsked(self.agreement.sums.ask(plan, self._keys, gathering, weights))
+    def _align(self, job: AnswerAsk) -> bytes:
+        return self._teachers[job.peer].answer(job.payload, self._direction(job.round))
 
-    def _make_share(self, job: MakeShare) -> ShareMade:
+    def _ask(self, job: PrepareAsk) -> Questions:
+        notes = self.rounds[job.round]
+        notes.mixed = self.row.mixed(job.teachers)
+        weights = self.row.told(job.teachers)
+        if not any(weights.values()):
+            return Questions({})
+        plan, gathering = self.agreement.sum_plan, self._own_gathering(job, job.teachers)
+        return Questions(self.agreement.sums.ask(plan, self._keys, gathering, weights))
+
+    def _share(self, job: AnswerAsk) -> bytes:
         notes = self.rounds[job.round]
         if notes.adapted is None:
             raise LocalProtocolError("there is no model of that round yet", found=job.round)
@@ -306,10 +301,10 @@ class GossipParticipant:
             self._publics,
             self._gathering(job),
             self.name,
-            job.request,
+            job.payload,
             vector_of(notes.adapted),
         )
-        return ShareMade(closed)
+        return closed
 
     def _combine(self, job: Combine) -> Combined:
         """x_i <- W~_ii x_i + sum_j W~_ij x_j (Alg. 3, line 14)."""
@@ -317,7 +312,7 @@ class GossipParticipant:
         if notes.adapted is None or notes.mixed is None:
             raise LocalProtocolError("nothing was asked in that round", found=job.round)
         agreement = self.agreement
-        plan, gathering = agreement.sum_plan, self._own_gathering(job)
+        plan, gathering = agreement.sum_plan, self._own_gathering(job, job.senders)
         total = open_sum(agreement.sums, plan, self._keys, gathering, job.closed, job.keys)
         own = self.row.own_of(notes.mixed) * vector_of(notes.adapted)
         mean = own + self.row.scale(job.senders) * total
@@ -326,16 +321,16 @@ class GossipParticipant:
         self.train_states = notes.adapted.moved(vectors)
         return Combined()
 
-    def _own_gathering(self, job: AskSum | Combine) -> Gathering:
+    def _own_gathering(self, job: PrepareAsk | Combine, senders: tuple[str, ...]) -> Gathering:
         return Gathering(
             session=self.agreement.digest,
             round=job.round,
             attempt=job.attempt,
             receiver=self.name,
-            senders=job.senders,
+            senders=senders,
         )
 
-    def _gathering(self, job: MakeShare | ReleaseKey) -> Gathering:
+    def _gathering(self, job: AnswerAsk | ReleaseKey) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
     def _trained(self, train_states: TrainStates, epochs: int, *, clock: int) -> TrainStates:

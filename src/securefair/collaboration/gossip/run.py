@@ -9,19 +9,18 @@ import numpy as np
 from msgspec import convert, to_builtins
 from numpy.typing import NDArray
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost, evaluated
 from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.stacked_training import TrainStates
 from securefair.model.stored import Function
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.effects import RoundSummary
-from securefair.protocol.ledger import Release
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
     AveragingResult,
@@ -140,7 +139,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                 ring_degree=inner.params.ring_degree,
                 log_qp=inner.params.log_qp,
                 security_bits=inner.security_bits,
-                release=Release.ALIGNMENT.value,
+                release="alignment",
                 flooding_bits=inner.spec.flooding_bits,
                 max_abs_error=self.max_sum_error,
                 error_over_range=self.max_sum_error / agreement.gossip.bound,
@@ -239,7 +238,7 @@ def start_gossip(
     pretraining_epochs: int = 0,
     seed: int,
     backend: str,
-    disclosure: DisclosureLimits | None = None,
+    disclosure: DisclosureSection | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
 ) -> GossipRun:

@@ -12,18 +12,17 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.sizes import longest_plans
-from securefair.config import EncryptionSection, ModelSection, TransferSection
+from securefair.config import DisclosureSection, EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
-from securefair.protocol.settings import GossipSettings, MachineSettings
+from securefair.protocol.settings import MachineSettings, SumSettings
 
 REQUEST_FRAMING = 64
 """Room for lengths and the number of samples in a request."""
@@ -66,9 +65,9 @@ class TransferAgreement(AgreedSections):
         return opened_of(self.transfer.opened, self.most_teachers)
 
     @property
-    def fewest_senders(self) -> int:
-        """Of a gathering: a mean over one would be that teacher's answer."""
-        return FEWEST_LEFT if self.opens == "mean" else 1
+    def sums(self) -> bool:
+        """Whether only sums of answers are opened."""
+        return self.opens == "mean"
 
     def missing_of(self, student: str) -> int | None:
         """Of its agreed teachers, how many a student's mean may be without; None: it has no mean.
@@ -76,14 +75,14 @@ class TransferAgreement(AgreedSections):
         All but t + 1 hospitals of a group know the fit of another if they work together, and fewer
         do not.
         """
-        if self.opens == "each":
+        if not self.sums:
             return None
         return missing_of(self.transfer.missing, len(self.teachers_of(student)))
 
     @property
     def enough_together(self) -> int:
         """Fewest hospitals that know the fit of another if they work together."""
-        if self.opens == "each":
+        if not self.sums:
             return 1
         groups = {len(self.teachers_of(name)) for name in self.participants}
         return min(teachers - missing_of(self.transfer.missing, teachers) for teachers in groups)
@@ -115,7 +114,7 @@ class TransferAgreement(AgreedSections):
         """
         self.check_samples(patients)
         bounds = HeadBounds()
-        summed = self.most_teachers if self.opens == "mean" else 1
+        summed = self.most_teachers if self.sums else 1
         return ExchangeSpec(
             features=self.features,
             classes=self.outputs,
@@ -157,7 +156,7 @@ class TransferAgreement(AgreedSections):
         """See `Agreement`."""
         plan = self.plan
         opened = "every answer"
-        if self.opens == "mean":
+        if self.sums:
             opened = (
                 "only the mean of all answers, "
                 f"from which {self.enough_together} hospitals together know the fit of another"
@@ -179,17 +178,15 @@ class TransferAgreement(AgreedSections):
             evaluation_keys=0,
             features=0,
             basis=0,
-            predictions=0,
-            answer=0,
-            sum_request=largest + REQUEST_FRAMING,
-            sum_names=MAX_NAME_BYTES * self.most_teachers,
-            share=max(plan.answer_bytes for plan in plans),
+            question=largest + REQUEST_FRAMING,
+            answer=max(plan.answer_bytes for plan in plans),
+            names=MAX_NAME_BYTES * self.most_teachers,
         )
 
-    def disclosure_policy(self, disclosure: DisclosureLimits) -> DisclosurePolicy:
+    def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """What a teacher lets out, and how much of it at most."""
         return DisclosurePolicy(
-            release=Release.PROJECTION,
+            release="projection",
             classes=self.outputs,
             rows=self.transfer.q,
             teacher_parameters=self.parameters,
@@ -201,12 +198,12 @@ class TransferAgreement(AgreedSections):
     def machine_settings(
         self,
         name: str,
-        disclosure: DisclosureLimits,
+        disclosure: DisclosureSection,
         *,
         guarantee: StatedGuarantee | None = None,
         required: StatedGuarantee | None = None,
     ) -> MachineSettings:
-        """Settings of the machine of one participant: one sum, and nothing to align.
+        """Settings of the machine of one participant: one question to every teacher.
 
         Args:
             name: of the participant.
@@ -217,20 +214,27 @@ class TransferAgreement(AgreedSections):
         return MachineSettings(
             collaboration=self.digest,
             forced_every=1,
-            always_share=False,
+            always_share=True,
             disclosure=self.disclosure_policy(disclosure),
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,
-            gossip=GossipSettings(
-                name=name,
-                senders={
-                    peer: tuple(sorted(self.teachers_of(peer)))
-                    for peer in (name, *self.teachers_of(name))
-                },
-                min_senders=self.fewest_senders,
-                missing=self.missing_of(name),
-                aligns=False,
-            ),
+            sums=self._sum_settings(name) if self.sums else None,
+            needs_keys=self.sums,
+            asked=None if self.sums else self.teachers_of(name),
+            answered=None if self.sums else self.teachers_of(name),
             guarantee=guarantee,
             required=required,
+        )
+
+    def _sum_settings(self, name: str) -> SumSettings:
+        """Everybody is asked at once, and nobody compares anything."""
+        return SumSettings(
+            name=name,
+            senders={
+                peer: tuple(sorted(self.teachers_of(peer)))
+                for peer in (name, *self.teachers_of(name))
+            },
+            min_senders=FEWEST_LEFT,
+            missing=self.missing_of(name),
+            averages=False,
         )

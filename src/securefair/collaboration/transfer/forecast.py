@@ -9,7 +9,6 @@ import numpy as np
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config import RunConfig
@@ -39,14 +38,15 @@ def _traffic(
 ) -> CheckedAlgorithm:
     """Requests carry keys and features; a part is an answer and the key that opens it."""
     people = len(agreed.participants)
-    introductions = people * (people - 1) * PUBLIC_BYTES
+    introductions = people * (people - 1) * PUBLIC_BYTES if agreed.sums else 0
     least = most = 0, introductions
     for own, row in zip(data, disclosure, strict=True):
         teachers = len(agreed.teachers_of(own.name))
         for at, asking in enumerate((*own.earlier, own)):
             plan = plan_exchange(agreed.spec_for(len(asking.train)))
             request = teachers * (plan.key_bytes + plan.feature_bytes)
-            answered = teachers, request + teachers * (plan.answer_bytes + KEY_BYTES)
+            key = KEY_BYTES if agreed.sums else 0
+            answered = teachers, request + teachers * (plan.answer_bytes + key)
             # Who asks anew may be refused: by reputation, or since the first answer was enough.
             most = _plus(most, answered if row.permitted else (0, request))
             least = _plus(least, answered if row.permitted and at == 0 else (0, request))
@@ -66,7 +66,7 @@ def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 def _disclosure(
     config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
-    policy = agreed.disclosure_policy(limits_of(config))
+    policy = agreed.disclosure_policy(config.disclosure)
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:

@@ -1,7 +1,7 @@
 """A hospital of a transfer, whose process may end: what it must remember, in pieces.
 
     kept model          what it deploys, and what it thinks of its peers      after the exchange
-    kept opened         numbers as they were opened, for `refit`              after the exchange
+    kept opened         numbers as they were opened, for `refit`              as they are opened
     ledger              what it let out                                       before an answer
     request             its question, which every teacher gets alike          once
     share PEER ROUND    its masked answer, closed, and its key                before it leaves
@@ -20,32 +20,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.host import KEPT, Remembering, Role, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import PeerWeight, Polynomial, Transferred, transfer, transfer_each
 from securefair.model.transfer.penalised import losses
 from securefair.protocol.jobs import (
-    Adapt,
-    Adapted,
-    AskSum,
+    AnswerAsk,
+    Answered,
     Combine,
     ImportPeer,
     Job,
-    MakeShare,
+    OpenAnswer,
+    PrepareAsk,
+    Questions,
     ReleaseKey,
     Result,
-    SumAsked,
+    Step,
 )
 from securefair.protocol.ledger import Account
-from securefair.protocol.messages import Keys
+from securefair.protocol.messages import DeclineReason, Keys
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
 LEDGER, REQUEST, SHARE, UPLOAD = "ledger", "request", "share ", "upload "
@@ -69,7 +70,7 @@ class TransferHost(Remembering, TransferParticipant):
         *,
         seed: int,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
@@ -92,10 +93,10 @@ class TransferHost(Remembering, TransferParticipant):
 
     def run(self, job: Job) -> Result:
         """See `Host`."""
-        if self._role == "student" and isinstance(job, Adapt):
-            return Adapted(dict.fromkeys(self.agreement.teachers_of(self.name), 0.0))
-        if self._role == "teacher" and isinstance(job, AskSum):
-            return SumAsked({})
+        if self._role == "student" and isinstance(job, AnswerAsk):
+            return Answered(b"", DeclineReason.NOT_SHARING)
+        if self._role == "teacher" and isinstance(job, PrepareAsk):
+            return Questions({})
         asked = self._request
         result = super().run(job)
         if not self._remembers:
@@ -103,12 +104,13 @@ class TransferHost(Remembering, TransferParticipant):
         match job:
             case ImportPeer():
                 self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
-            case MakeShare() | ReleaseKey():
-                share = self._shares.of(job.peer, job.round)
-                self._changed[f"{SHARE}{job.peer} {job.round}"] = msgspec.msgpack.encode(share)
+            case AnswerAsk() | ReleaseKey():
                 self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
-                self._changed[GIVEN] = msgspec.msgpack.encode(self.given)
-            case Combine():
+                share = self._shares.of(job.peer, job.round)
+                if share is not None:
+                    self._changed[f"{SHARE}{job.peer} {job.round}"] = msgspec.msgpack.encode(share)
+                    self._changed[GIVEN] = msgspec.msgpack.encode(self.given)
+            case OpenAnswer() | Combine() | Step():
                 self._changed[MODEL] = _written(self.transferred)
                 self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
         if asked is None and self._request is not None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Limit
@@ -137,7 +136,7 @@ class TransferKind(Kind["TransferAgreement"]):
             agreement,
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teachers=teachers,
             required=None if terms is None else terms.required,
             renewals=[one.name for one in config.renewals],
@@ -171,7 +170,7 @@ class TransferKind(Kind["TransferAgreement"]):
             agreement,
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teacher=teacher,
             required=None if terms is None else terms.required,
             stored=stored,
@@ -209,12 +208,7 @@ TRANSFER = TransferKind(
         "Transfer",
         "peers' mean logit, as far as own patients agree",
         messages={
-            "offer": "Whether a question is answered",
-            "sharerequest": "Questions, with keys and encrypted samples",
-            "share": "Closed shares of answers",
-            "refusal": "Refusals to answer",
-            "sharereveal": "Requests for keys of answers",
-            "sharekey": "Keys of answers",
+            "ask": "Questions, with keys and encrypted samples",
         },
     ),
 )

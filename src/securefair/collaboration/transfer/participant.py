@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -31,8 +30,8 @@ from securefair.averaging.pairwise import (
     public_bytes,
     restore_private,
 )
+from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.host import Stored
 from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -44,14 +43,13 @@ from securefair.collaboration.transfer.exchange import (
 )
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,
     DataError,
     EncryptionError,
     LocalProtocolError,
-    SecureFairError,
 )
 from securefair.model.transfer import (
     OwnFit,
@@ -63,26 +61,28 @@ from securefair.model.transfer import (
 from securefair.protocol.flows import OFFER_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
-    Adapt,
-    Adapted,
-    AskSum,
+    AnswerAsk,
+    Answered,
     Combine,
     Combined,
     Imported,
     ImportPeer,
     Job,
     KeyReleased,
-    MakeShare,
+    OpenAnswer,
+    Opened,
+    PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
+    Questions,
     ReleaseKey,
     Result,
-    ShareMade,
-    SumAsked,
+    Step,
+    Stepped,
 )
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
-from securefair.protocol.messages import Keys
+from securefair.protocol.messages import DeclineReason, Keys
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
@@ -134,7 +134,7 @@ class TransferParticipant:
         *,
         seed: int,
         backend: str = defaults.BACKEND,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
@@ -142,7 +142,7 @@ class TransferParticipant:
         left = stored or Stored()
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        limits = disclosure or DisclosureLimits()
+        limits = disclosure or DisclosureSection()
         peers = [name for name in agreement.participants if name != self.name]
         self.machine = ParticipantMachine(
             self.name,
@@ -214,15 +214,20 @@ class TransferParticipant:
                 check_public(self._private, job.peer, job.keys.public_key)
                 self._publics[job.peer] = job.keys.public_key
                 return Imported()
-            case Adapt():
-                return Adapted(self._reputations(job.round))
-            case AskSum():
+            case PrepareAsk():
                 return self._ask(job)
-            case MakeShare():
+            case AnswerAsk():
                 started = time.perf_counter()
-                closed = self._make_share(job)
+                answered = self._answered(job)
                 self.notes.answered_seconds[job.peer] = time.perf_counter() - started
-                return closed
+                return answered
+            case OpenAnswer():
+                started = time.perf_counter()
+                self.notes.released[job.peer] = self._student.open(job.payload)
+                self.notes.asked_seconds += time.perf_counter() - started
+                return Opened(None)
+            case Step():
+                return self._step(job)
             case ReleaseKey():
                 return KeyReleased(self._release(job))
             case Combine():
@@ -246,58 +251,51 @@ class TransferParticipant:
         parts = (private, public.encryption, public.evaluation, secret.reveal())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
-    def _reputations(self, round: int) -> dict[str, float]:
-        """Of everyone who may ask; every decision by them tells that one a bit, which is charged.
-
-        At first nobody knows anything of anybody, and of a mean nobody learns of anyone.
-        """
-        peers = self.agreement.teachers_of(self.name)
-        if round == 0 or self.agreement.opens == "mean":
-            return dict.fromkeys(peers, 1.0)
-        for name in peers:
-            self.ledger = self.ledger.with_bits(name, OFFER_BITS)
-        return reputations(self.transferred, peers)
-
-    def _ask(self, job: AskSum) -> SumAsked:
+    def _ask(self, job: PrepareAsk) -> Questions:
         if not self.asks:
-            return SumAsked({})
+            return Questions({})
         started = time.perf_counter()
         if self._request is None:
             self._request = self._student.request()
+        if not job.summed:
+            self.notes.released = {}
         self.notes.asked_seconds += time.perf_counter() - started
-        return SumAsked(dict.fromkeys(job.senders, self._request))
+        return Questions(dict.fromkeys(job.teachers, self._request))
 
-    def _make_share(self, job: MakeShare) -> ShareMade:
+    def _answered(self, job: AnswerAsk) -> Answered:
+        if not job.senders:
+            if not self._shares_with(job):
+                return Answered(b"", DeclineReason.NOT_SHARING)
+            return Answered(self._answer(job)[1])
         gathering = self._gathering(job)
         self._shares, closed = share_message(
             self._shares,
             gathering,
             self.name,
-            job.request,
-            lambda: self._answer(job, gathering),
+            job.payload,
+            lambda: self._masked_answer(job, gathering),
         )
-        return ShareMade(closed)
+        return Answered(closed)
 
-    def _answer(self, job: MakeShare, gathering: Gathering) -> bytes:
-        """The own fit's answer to a student, charged before it is computed.
+    def _shares_with(self, job: AnswerAsk) -> bool:
+        """By the own reputation of who asks, once it is known; that tells it a bit.
+
+        At first nobody knows anything of anybody, and of a mean nobody learns of anyone.
+        """
+        if job.round == 0:
+            return True
+        self.ledger = self.ledger.with_bits(job.peer, OFFER_BITS)
+        reputation = reputations(self.transferred, [job.peer])[job.peer]
+        return 0 < reputation >= self.machine.memory.coins.get(job.peer, 0.0)
+
+    def _masked_answer(self, job: AnswerAsk, gathering: Gathering) -> bytes:
+        """An answer that tells something only in the sum.
 
         Raises:
-            LedgerError: it would disclose more than this hospital allows, or one of two means that
-                tell of a single teacher.
+            LedgerError: as `_answer`, or one of two means that tell of a single teacher.
         """
-        asked = read_request(job.request, job.peer)
-        if self.agreement.opens == "mean":
-            self.given.check(job.peer, self.version, gathering.senders)
-        self.ledger = self.ledger.charge(
-            job.peer,
-            numbers=self.agreement.spec_for(asked.patients).q * self.agreement.outputs,
-            version=self.version,
-            basis=hashlib.sha256(job.request).hexdigest(),
-            samples=self.agreement.spec_for(asked.patients).samples,
-        )
-        plan, data = answer(self.agreement, self.answering, asked, backend=self._backend)
-        if self.agreement.opens == "each":
-            return data
+        self.given.check(job.peer, self.version, gathering.senders)
+        plan, data = self._answer(job)
         return masked(
             plan,
             data,
@@ -305,62 +303,58 @@ class TransferParticipant:
             self._publics,
             gathering,
             self.name,
-            job.request,
+            job.payload,
             backend=self._backend,
         )
 
+    def _answer(self, job: AnswerAsk) -> tuple[ExchangePlan, bytes]:
+        """The own fit's answer to a student, charged before it is computed.
+
+        Raises:
+            LedgerError: it would disclose more than this hospital allows.
+        """
+        asked = read_request(job.payload, job.peer)
+        spec = self.agreement.spec_for(asked.patients)
+        self.ledger = self.ledger.charge(
+            job.peer,
+            numbers=spec.q * self.agreement.outputs,
+            version=self.version,
+            basis=hashlib.sha256(job.payload).hexdigest(),
+            samples=spec.samples,
+        )
+        return answer(self.agreement, self.answering, asked, backend=self._backend)
+
     def _release(self, job: ReleaseKey) -> bytes:
-        """The key of a share, which may be of an earlier round than another that was opened."""
+        """The key of an answer, which may be of an earlier round than another that was opened."""
         shares, key = release(self._shares, self._gathering(job))
-        if self.agreement.opens == "mean":
-            self.given = self.given.plus(job.peer, self.version, job.senders)
+        self.given = self.given.plus(job.peer, self.version, job.senders)
         self._shares = shares
         return key
 
     def _combine(self, job: Combine) -> None:
-        agreement = self.agreement
         gathering = Gathering(
-            session=agreement.digest,
+            session=self.agreement.digest,
             round=job.round,
             attempt=job.attempt,
             receiver=self.name,
             senders=job.senders,
-            fewest=agreement.fewest_senders,
         )
         answers = opened_messages(gathering, job.closed, job.keys)
-        self.notes.senders, self.asks = job.senders, False
-        if self.agreement.opens == "mean":
-            mean = self._student.open_mean(list(answers.values()))
-            self.notes.released = {MEAN: mean}
-            self.transferred = transfer(self.own, self._student.logits(mean), self.agreement.degree)
-            return
-        released = self._opened_each(answers)
-        self.notes.released, self.notes.senders = released, tuple(released)
-        self.transferred = transfer_each(
-            self.own,
-            {name: self._student.logits(numbers) for name, numbers in released.items()},
-            self.agreement.degree,
-        )
+        mean = self._student.open_mean(list(answers.values()))
+        self.notes.released, self.notes.senders, self.asks = {MEAN: mean}, job.senders, False
+        self.transferred = transfer(self.own, self._student.logits(mean), self.agreement.degree)
 
-    def _opened_each(self, answers: Mapping[str, bytes]) -> dict[str, Array]:
-        """Numbers by teacher; one whose answer cannot be opened is left out."""
-        released = {}
-        for name, data in answers.items():
-            try:
-                released[name] = self._student.open(data)
-            except SecureFairError:
-                continue
-        return released
+    def _step(self, job: Step) -> Stepped:
+        """Fit with what was opened, if anything was."""
+        if not job.peers:
+            return Stepped()
+        self.notes.senders, self.asks = job.peers, False
+        answers = {name: self._student.logits(self.notes.released[name]) for name in job.peers}
+        self.transferred = transfer_each(self.own, answers, self.agreement.degree)
+        return Stepped()
 
-    def _gathering(self, job: MakeShare | ReleaseKey) -> Gathering:
-        return Gathering.asked(
-            self.agreement.digest,
-            job.round,
-            job.attempt,
-            job.peer,
-            job.senders,
-            fewest=self.agreement.fewest_senders,
-        )
+    def _gathering(self, job: AnswerAsk | ReleaseKey) -> Gathering:
+        return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
 
 def _imported(keys: Secret) -> tuple[X25519PrivateKey, tuple[PublicKeys, Secret]]:

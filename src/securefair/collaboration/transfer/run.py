@@ -11,7 +11,6 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
@@ -21,6 +20,7 @@ from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both, scored
 from securefair.collaboration.transfer.participant import TransferNotes, TransferParticipant
 from securefair.collaboration.transfer.telling import ROUNDS
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError
 from securefair.exchange import steps
@@ -108,7 +108,7 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         for own in asking:
             own.notes = TransferNotes()
         log = self._carried_out(self.finished)
-        self.lost += sum(len(s.lost) for s in log.summaries.values())
+        self.lost += sum(len({*s.lost, *s.missed}) for s in log.summaries.values())
         for own in asking:
             own.asks = False  # whoever got no answer goes on without
             if not own.notes.senders:
@@ -320,7 +320,7 @@ def start_transfer(
     *,
     seed: int,
     backend: str,
-    disclosure: DisclosureLimits | None = None,
+    disclosure: DisclosureSection | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
     teachers: Mapping[str, PrivateTeacher] | None = None,

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from securefair.errors import StorageError
-from securefair.sites.site.steps import to_format_2
+from securefair.sites.site.steps import to_format_2, to_format_3
 from securefair.storage import Access, Store, Transaction
 
-STEPS: tuple[Callable[[Transaction], None], ...] = (to_format_2,)
+STEPS: tuple[Callable[[Transaction], None], ...] = (to_format_2, to_format_3)
 """`STEPS[n]` turns format n + 1 into format n + 2; a released step never changes."""
 
 LATEST = len(STEPS) + 1

@@ -52,7 +52,6 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
             round=self.round,
             teacher_version=max(0, self.round),
             reputations=dict.fromkeys(peers),
-            exchanges=dict.fromkeys(peers, 0),
             accounts={
                 peer: Account(samples=1, total=EVERY_NUMBER, offers=EVERY_OFFER) for peer in peers
             },

@@ -30,6 +30,16 @@ def to_format_2(tx: Transaction) -> None:
         tx.memory.put(name, msgspec.msgpack.encode(renamed))
 
 
+def to_format_3(tx: Transaction) -> None:
+    """Format 2 to 3: machines speak another protocol, so what one remembered serves nobody.
+
+    Projects of the former protocol are refused where they are read. Models, records and the ledger
+    stay.
+    """
+    for name in ("machine", *tx.memory.names("machine blob "), *tx.memory.names("host share ")):
+        tx.memory.delete(name)
+
+
 def _renamed(value: Any) -> Any:
     """Objects are lists of a class's name and its fields (`protocol.stored`)."""
     match value:

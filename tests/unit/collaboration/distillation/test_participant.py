@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.notes import KEPT_ROUNDS
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import (
     ConfigError,
@@ -23,11 +23,11 @@ from securefair.model.prevalence import own_prevalence
 from securefair.model.training import evaluate, train_epochs
 from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
 from securefair.protocol.jobs import (
-    AnswerQuery,
+    AnswerAsk,
     ImportPeer,
     OpenAnswer,
+    PrepareAsk,
     PrepareKeysAndFeatures,
-    PrepareQuery,
     Step,
 )
 from support.agreements import agree
@@ -87,8 +87,8 @@ def constant(odds):
     return head
 
 
-def ask(student, teacher, round=0, exchange=0, predictions=b""):
-    return teacher.run(AnswerQuery(student.name, round, exchange, predictions)).payload
+def ask(student, teacher, round=0, predictions=b""):
+    return teacher.run(AnswerAsk(student.name, round, 0, predictions)).payload
 
 
 def parameters(own):
@@ -116,7 +116,7 @@ class TestConstruction:
 
     def test_it_owns_its_disclosure_limits(self, hospitals):
         agreed = agreed_on(hospitals)
-        limits = DisclosureLimits(fraction=None, teacher_total=7)
+        limits = DisclosureSection(fraction=None, teacher_total=7)
         one = Participant(hospitals[0], agreed, MODEL, seed=1, backend="clear", disclosure=limits)
         assert one.machine.settings.disclosure.fraction_per_version is None
         assert one.machine.settings.disclosure.teacher_total == 7
@@ -169,7 +169,7 @@ class TestUpload:
 class TestAnswer:
     def test_it_is_the_rounded_models_logits(self, pair):
         student, teacher = pair(prevalence="teacher")
-        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
+        student.run(OpenAnswer("b", 0, ask(student, teacher), False, None))
         found = student.rounds[0].opened["b"].logits
         exact = teacher.train_state.model.logits(student.data.train.features)
         assert 0 < np.abs(found - exact).max() < 0.02
@@ -193,7 +193,7 @@ class TestAnswer:
 
     def test_how_long_it_took_is_noted_at_both_ends(self, pair):
         student, teacher = pair()
-        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
+        student.run(OpenAnswer("b", 0, ask(student, teacher), False, None))
         assert teacher.rounds[0].teacher_seconds["a"] > 0
         assert student.rounds[0].student_seconds["b"] > 0
         assert teacher.rounds[0].student_seconds == {}
@@ -203,20 +203,20 @@ class TestOpening:
     def test_a_scored_answer_forms_an_reputation_from_the_alignment(self, pair):
         student, teacher = pair()
         payload = ask(student, teacher)
-        first = student.run(OpenAnswer("b", 0, 0, payload, True, None)).reputation
+        first = student.run(OpenAnswer("b", 0, payload, True, None)).reputation
         notes = student.rounds[0]
         expected = learning.align(notes.snapshot, student.data.train, notes.opened["b"].logits, 5.0)
         assert notes.alignment == {"b": expected}
         rule = student.collaboration.rule
         assert first == rule.score(expected)
-        again = student.run(OpenAnswer("b", 0, 0, payload, True, 0.2)).reputation
+        again = student.run(OpenAnswer("b", 0, payload, True, 0.2)).reputation
         assert again == rule.update(0.2, expected)
 
     def test_answers_are_moved_to_the_own_prevalence(self, pair):
         logits = {}
         for prevalence in ("own", "teacher"):
             student, teacher = pair(prevalence=prevalence)
-            student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
+            student.run(OpenAnswer("b", 0, ask(student, teacher), False, None))
             logits[prevalence] = student.rounds[0].opened["b"].logits
         labels = student.data.train.labels
         np.testing.assert_allclose(logits["own"], own_prevalence(logits["teacher"], labels))
@@ -256,7 +256,7 @@ class TestOpening:
                 each.begin(0)
             prepared = one.run(PrepareKeysAndFeatures())
             teacher.run(ImportPeer("a", prepared.keys, prepared.features))
-            one.run(OpenAnswer("b", 0, 0, ask(one, teacher), True, None))
+            one.run(OpenAnswer("b", 0, ask(one, teacher), True, None))
             means.append(one.rounds[0].alignment["b"])
         assert 0 < abs(means[0] - means[1]) <= 2 / 40 + 1e-9  # one vote, from 1 to -1
 
@@ -264,7 +264,7 @@ class TestOpening:
         student, _ = pair()
         payload = unrelated_to_features(student)
         with pytest.raises(RemoteProtocolError, match="no smooth function") as refused:
-            student.run(OpenAnswer("b", 0, 0, payload, True, None))
+            student.run(OpenAnswer("b", 0, payload, True, None))
         assert refused.value.culprit == "b"
         assert student.rounds[0].opened == {}
 
@@ -285,7 +285,7 @@ class TestOpening:
         student.begin(0)
         student.run(PrepareKeysAndFeatures())
         payload = unrelated_to_features(student)
-        result = student.run(OpenAnswer("b", 0, 0, payload, True, None))
+        result = student.run(OpenAnswer("b", 0, payload, True, None))
         rule = student.collaboration.rule
         assert result.reputation == rule.score(student.rounds[0].alignment["b"])
         alone = student.train_state.copy()
@@ -296,11 +296,11 @@ class TestOpening:
         ):
             torch.testing.assert_close(ours, theirs)
         with pytest.raises(RemoteProtocolError):  # in a round left to chance nothing depends on it
-            student.run(OpenAnswer("b", 0, 0, payload, False, 0.5))
+            student.run(OpenAnswer("b", 0, payload, False, 0.5))
 
     def test_an_unscored_answer_leaves_reputations_alone(self, pair):
         student, teacher = pair()
-        result = student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, 0.3))
+        result = student.run(OpenAnswer("b", 0, ask(student, teacher), False, 0.3))
         assert result.reputation is None
         assert student.rounds[0].alignment == {}
         assert "b" in student.rounds[0].distillation_loss
@@ -308,9 +308,9 @@ class TestOpening:
     @pytest.mark.parametrize("release", ["loss", "class_sums"])
     def test_releases_that_only_monitor_teach_nothing(self, release, pair):
         student, teacher = pair(release=release, always_share=True)
-        predictions = student.run(PrepareQuery(0)).payload
+        predictions = student.run(PrepareAsk(0, 0, ("teacher",))).payloads["teacher"]
         payload = ask(student, teacher, predictions=predictions)
-        assert student.run(OpenAnswer("b", 0, 0, payload, False, 1.0)).reputation is None
+        assert student.run(OpenAnswer("b", 0, payload, False, 1.0)).reputation is None
         opened = student.rounds[0].opened["b"]
         p = learning.predictions(student.rounds[0].snapshot, student.data.train, 5.0)
         z = teacher.train_state.model.logits(student.data.train.features)
@@ -328,7 +328,7 @@ class TestOpening:
     def test_an_answer_to_nothing_is_refused(self, pair):
         student, _ = pair()
         with pytest.raises(LocalProtocolError, match="no longer kept"):
-            student.run(OpenAnswer("b", 7, 0, b"", True, None))
+            student.run(OpenAnswer("b", 7, b"", True, None))
 
 
 class TestStep:
@@ -344,7 +344,7 @@ class TestStep:
 
     def test_a_reputation_of_zero_has_no_weight(self, pair):
         student, teacher = pair()
-        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
+        student.run(OpenAnswer("b", 0, ask(student, teacher), True, None))
         alone = student.train_state.copy()
         student.run(Step(0, ("b",), (0.0,)))
         train_epochs(alone, student.data.train, 3)
@@ -355,7 +355,7 @@ class TestStep:
 
     def test_a_reputation_pulls_towards_the_teacher(self, pair):
         student, teacher = pair()
-        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
+        student.run(OpenAnswer("b", 0, ask(student, teacher), True, None))
         x, z = student.data.train, student.rounds[0].opened["b"].logits
         before = learning.distillation_loss(student.train_state.model, x, z, 5.0)
         student.run(Step(0, ("b",), (1.0,)))

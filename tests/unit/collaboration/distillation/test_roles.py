@@ -9,7 +9,7 @@ from securefair.config import demo_config, override
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.protocol.effects import Blame, Received
-from securefair.protocol.messages import Query
+from securefair.protocol.messages import Ask
 from support.agreements import agree
 
 NAMES = ("North", "South", "East", "West")
@@ -81,7 +81,7 @@ def test_a_question_to_somebody_who_only_learns_is_blamed():
     list(run.rounds(1))
     machine = run.engine.participants["East"].machine
     before = machine.memory
-    effects = machine.handle(Received("West", Query(0, 0, b"")))
+    effects = machine.handle(Received("West", Ask(0, 0, b"")))
     assert [type(one) for one in effects] == [Blame]
     assert effects[0].peer == "West"
     assert machine.memory == before

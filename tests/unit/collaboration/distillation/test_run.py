@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.model.quantize import quantize_at
@@ -30,7 +30,7 @@ def start(hospitals, *, always_share=False, weight_bits=12, key_openings=64, **o
         round_seconds=10.0,
         setup_seconds=10.0,
     )
-    defaults = {"seed": 1, "backend": "clear", "disclosure": DisclosureLimits(fraction=None)}
+    defaults = {"seed": 1, "backend": "clear", "disclosure": DisclosureSection(fraction=None)}
     return start_run(
         "vpdl" if always_share else "cycle",
         hospitals,
@@ -143,14 +143,14 @@ class TestAccounts:
         list(run.rounds(4))
         sent = {
             word: sum(row.bytes for row in run.traffic if row.message == word)
-            for word in ("hello", "keys", "features", "query", "answer")
+            for word in ("hello", "keys", "features", "ask", "answer")
         }
-        assert sent["query"] == sum(e.bytes_up for e in run.exchanges)
+        assert sent["ask"] == sum(e.bytes_up for e in run.exchanges)
         assert sent["answer"] == sum(e.bytes_down for e in run.exchanges)
         assert all(sent.values())
 
     def test_a_teacher_stops_at_its_limit(self, hospitals):
-        run = start(hospitals, always_share=True, disclosure=DisclosureLimits(student_total=20))
+        run = start(hospitals, always_share=True, disclosure=DisclosureSection(student_total=20))
         answered = [np.sum(record.answered) for record in run.rounds(4)]
         assert answered == [6, 6, 0, 0]  # 8 numbers an answer
         assert max(row.numbers_total for row in run.ledger) == 16

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from securefair.protocol.effects import Run, Send
-from securefair.protocol.jobs import AnswerQuery, PrepareKeysAndFeatures
+from securefair.protocol.jobs import AnswerAsk, PrepareKeysAndFeatures
 from securefair.protocol.ledger import EVERY_NUMBER
 from securefair.protocol.machine import ParticipantMachine
-from securefair.protocol.messages import DeclineReason, Query
+from securefair.protocol.messages import Ask, DeclineReason
 from securefair.sites.site.recovery import Recovered
 from support.stage import OWN, SETTINGS, Stage
 
@@ -29,7 +29,7 @@ def asked(saved_state, **limits):
     stage.begin(3)
     stage.done(PrepareKeysAndFeatures(), OWN)
     stage.introduce()
-    return [stage.hear(peer, Query(3, 0, b""))[-1] for peer in PEERS]
+    return [stage.hear(peer, Ask(3, 0, b""))[-1] for peer in PEERS]
 
 
 @pytest.mark.parametrize("limits", [{}, {"student_total": 10**6, "teacher_total": 2 * 10**6}])
@@ -41,4 +41,4 @@ def test_it_answers_nobody_whatever_the_limits(limits):
         assert effect.message.reason is DeclineReason.DISCLOSURE_LIMIT
     fresh = dataclasses.replace(left, accounts={})
     for peer, effect in zip(PEERS, asked(fresh, **limits), strict=True):
-        assert effect == Run(AnswerQuery(peer, 3, 0, b""))
+        assert effect == Run(AnswerAsk(peer, 3, 0, b""))
