@@ -27,10 +27,12 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.circuit.admission import check_schedule
 from securefair.circuit.evaluation import evaluate
-from securefair.circuit.planner import ExchangePlan, flooded, plan_exchange, verified_plan
-from securefair.circuit.schedule import LayerSteps, RescaleStep, Schedule, check_schedule
+from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_plan
+from securefair.circuit.schedule import LayerSteps, RescaleStep, Schedule
 from securefair.circuit.spec import MAX_MAPS, MAX_SIZE, ExchangeSpec, LayerBounds
+from securefair.circuit.weighing import flooded
 from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.wire import switching_key_bytes
 from securefair.ckks.keys import PublicKeys

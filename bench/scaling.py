@@ -78,7 +78,7 @@ def plan_at(spec: ExchangeSpec, ring_degree: int) -> ExchangePlan | None:
     only = {ring_degree: MAX_LOG_QP[ring_degree]}
     with patch.dict(MAX_LOG_QP, only, clear=True):
         try:
-            return planner._search(spec, monomials=False)
+            return planner._search(spec, coefficients=False)
         except PlanError:
             return None
 

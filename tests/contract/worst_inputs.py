@@ -45,7 +45,7 @@ class Search:
         self.answered = 0
         basis = steps.public_basis(self.student.plan, b"worst")
         signs = basis.signs.astype(float)
-        n = self.student.plan.params.ring_degree
+        n = self.student.plan.ring_degree
         self.rows = public_rows(n, basis.coefficients, spec.samples, signs)
 
     @property

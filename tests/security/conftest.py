@@ -25,7 +25,7 @@ class Exchange:
     """
 
     def __init__(self, spec, features, *, backend, seed=1, model=None, monomials=False, plan=None):
-        self.plan = plan or plan_exchange(spec, monomials=monomials)
+        self.plan = plan or plan_exchange(spec, coefficients=monomials)
         self.params = self.plan.params
         self.backend = get_backend(backend)
         self.keys = self.backend.generate_keys(

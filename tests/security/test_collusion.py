@@ -15,10 +15,10 @@ import pytest
 
 from securefair.averaging import Gathering, Shares, release, share_message
 from securefair.averaging.pairwise import generate_private, public_bytes
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.transfer import participant
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import LedgerError
 from securefair.protocol.jobs import (
@@ -64,7 +64,7 @@ class Averager:
     def __init__(self, name, agreement):
         self.name, self.agreement, self._shares = name, agreement, Shares()
         peers = [other for other in agreement.participants if other != name]
-        settings = agreement.machine_settings(name, DisclosureLimits())
+        settings = agreement.machine_settings(name, DisclosureSection())
         self.machine = ParticipantMachine(name, peers, settings)
 
     def begin(self, round):
@@ -127,7 +127,7 @@ def transferring(agreement, together, weaken):
     honest = {}
     for name in names:
         data = ParticipantData(name, patients(ord(name)), patients(ord(name) + 99))
-        unlimited = DisclosureLimits(fraction=None)
+        unlimited = DisclosureSection(fraction=None)
         host = TransferParticipant(data, agreement, seed=0, backend="clear", disclosure=unlimited)
         if weaken is not None:
             weaken(host)

@@ -34,7 +34,7 @@ def pairs(exchange):
     features = np.zeros((SAMPLES, FEATURES))
     features[:, ::2] = 0.5
     made = exchange(spec, features, backend="rns")
-    assert made.plan.schedule.pairs == "features"
+    assert made.plan.schedule.packing == "pairs"
     return made
 
 

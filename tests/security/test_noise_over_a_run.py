@@ -74,7 +74,7 @@ def test_distances_are_what_the_best_tests_reach(numbers):
 def test_what_gaussian_flooding_would_gain_over_forty_answers(release, uniform, gaussian):
     """At the same error for the student; stated in docs/threat-model.md."""
     spec = ExchangeSpec(features=32, classes=2, samples=4096, hidden=16, release=release, q=64)
-    plan = plan_exchange(spec, monomials=False)
+    plan = plan_exchange(spec, coefficients=False)
     numbers, shift = plan.numbers * 40, 2.0**-plan.schedule.flooding_bits
     uniform_bits = -math.log2(uniform_distance(shift, 1.0, numbers))
     gaussian_bits = -math.log2(gaussian_distance(shift, 1 / math.sqrt(3), numbers))

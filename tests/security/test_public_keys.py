@@ -150,7 +150,7 @@ def test_with_a_key_of_a_zero_the_weights_would_be_exposed(linear):
 
     assert recovered(victim) == [None, None]
     assert victim._zeros.ready(plan.schedule.flooding_limbs) == 0  # made of the honest key
-    victim._zeros._encryptor = seal.Encryptor(context.seal, key)
+    victim._zeros._opened = context, seal.Encryptor(context.seal, key)
     assert (np.array(recovered(victim)) == linear.layers[0].weights).all()
 
 

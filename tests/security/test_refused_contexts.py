@@ -38,7 +38,7 @@ MODEL = build_head("quadratic", 5, 6, 2, 1)
 
 def chosen(spec):
     """Plans with rings and primes of a student's choice, all of which the spec grants."""
-    own, found = plan_exchange(spec, monomials=False).schedule, []
+    own, found = plan_exchange(spec, coefficients=False).schedule, []
     sizes = itertools.product((8192, 16_384, 32_768), (5, 6), (28, 29, 30, 31))
     for ring_degree, limbs, bits in sizes:
         ckks = CkksSpec(

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from securefair.circuit import plan as plans
-from securefair.circuit import planner
-from securefair.circuit.monomial_plans import in_monomials
+from securefair.circuit import planner, weighing
+from securefair.circuit.packings.monomials.plans import shortest as in_monomials
 from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import kernels
@@ -62,7 +62,7 @@ def stolen(teachers, peers):
         except LedgerError:
             break
         basis = student._basis
-        n = student.plan.params.ring_degree
+        n = student.plan.ring_degree
         signs = basis.signs.astype(np.float64)
         known = public_rows(n, basis.coefficients, SAMPLES, signs)
         rows.append(known @ monomials(features))
@@ -128,7 +128,7 @@ FEW = msgspec.structs.replace(SPEC, release="logits", samples=8, precision=2.0**
 
 def everything_in_slots(**limits):
     """An upload whose schedule is the student's choice, with a sample in every slot."""
-    slots = plan_exchange(FEW, monomials=False)
+    slots = plan_exchange(FEW, coefficients=False)
     student = Student(FEW)
     student._start(slots, "rns", b"", 64)
     student.rotate()
@@ -147,7 +147,7 @@ def everything_in_slots(**limits):
 
 def test_a_schedule_in_slots_tells_all_of_a_model_that_agreed_on_a_few_logits():
     """Where the account takes the student's word for what one answer is."""
-    slots = plan_exchange(FEW, monomials=False)
+    slots = plan_exchange(FEW, coefficients=False)
     student, teacher, upload, features = everything_in_slots(max_numbers=slots.numbers)
     answer = teacher.evaluate(upload)
     opened = student._keys.decryptor.open(Released(slots.answer, None, answer))
@@ -159,7 +159,7 @@ def test_by_default_a_schedule_raises_no_limit():
     own = plan_exchange(FEW)
     _, teacher, upload, _ = everything_in_slots()
     assert own.numbers == FEW.samples * CLASSES < MODEL.folded().determining
-    assert upload.plan.numbers == plan_exchange(FEW, monomials=False).numbers > 1000
+    assert upload.plan.numbers == plan_exchange(FEW, coefficients=False).numbers > 1000
     with pytest.raises(LedgerError, match="too many numbers"):
         teacher.evaluate(upload)
     assert teacher._account.spent().numbers == 0
@@ -208,7 +208,7 @@ def million_blocks():
     one = ExchangeSpec(features=484, hidden=128, classes=10, samples=1, release="logits")
     plan, _ = in_monomials(one)
     many = msgspec.structs.replace(one, samples=1 << 20)
-    return many, planner.flooded(plan).schedule
+    return many, weighing.flooded(plan).schedule
 
 
 def test_a_plan_of_a_million_blocks_is_verified_by_one_of_them(million_blocks, monkeypatch):

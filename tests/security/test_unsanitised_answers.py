@@ -47,7 +47,7 @@ class Exchange:
         spec = ExchangeSpec(
             features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=hidden, release="logits"
         )
-        self.plan = plan_exchange(spec, monomials=False)
+        self.plan = plan_exchange(spec, coefficients=False)
         backend = get_backend("rns")
         keys = backend.generate_keys(
             self.plan.params, relinearization=self.plan.relinearization_limbs

@@ -86,7 +86,7 @@ class Run:
         if spec.student_basis:
             return student_basis(self.samples, spec.q) @ z
         basis = steps.public_basis(self.plan, SEED)
-        n = self.plan.params.ring_degree
+        n = self.plan.ring_degree
         rows = public_rows(n, basis.coefficients, spec.samples, basis.signs.astype(float))
         return rows @ z
 

@@ -21,7 +21,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Stepped,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
@@ -46,7 +46,7 @@ NOT_SHARING = DeclineReason.NOT_SHARING
 STALE = DeclineReason.STALE
 
 DISCLOSURE = DisclosurePolicy(
-    release=Release.LOGITS, classes=2, rows=1, teacher_parameters=100, fraction_per_version=None
+    release="logits", classes=2, rows=1, teacher_parameters=100, fraction_per_version=None
 )
 SETTINGS = MachineSettings(
     collaboration=bytes(32),

@@ -37,7 +37,7 @@ from securefair.protocol.jobs import (
     Stepped,
     key_of,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     Answer,
@@ -58,9 +58,7 @@ FORCED_EVERY = 2
 LIMITS = Limits(public_key=64, evaluation_keys=64, features=64, basis=64, question=64, answer=64)
 
 
-def settings(
-    release: Release, always_share: bool, key_bits: float | None = None
-) -> MachineSettings:
+def settings(release: str, always_share: bool, key_bits: float | None = None) -> MachineSettings:
     return MachineSettings(
         collaboration=bytes(32),
         forced_every=FORCED_EVERY,
@@ -84,7 +82,7 @@ class World:
     def __init__(
         self,
         names: tuple[str, ...] = NAMES[:3],
-        release: Release = Release.PROJECTION,
+        release: str = "projection",
         always_share: bool = False,
         restarts: bool = False,
         key_bits: float | None = None,

@@ -19,7 +19,7 @@ def work(plan):
 def plan_at(spec, ring_degree):
     only = {ring_degree: MAX_LOG_QP[ring_degree]}
     with patch.dict(MAX_LOG_QP, only, clear=True):
-        return planner._search(spec, monomials=False)
+        return planner._search(spec, coefficients=False)
 
 
 def head(**changes):
@@ -54,7 +54,7 @@ def test_the_smallest_ring_that_holds_the_circuit_is_chosen_and_never_dearer(
     samples, hidden, smallest
 ):
     spec = head(samples=samples, hidden=hidden)
-    chosen = plan_exchange(spec, monomials=False)
+    chosen = plan_exchange(spec, coefficients=False)
     assert chosen.params.ring_degree == smallest
     larger = plan_at(spec, 2 * smallest)
     assert chosen.feature_bytes <= 1.001 * larger.feature_bytes  # a seed for each ciphertext

@@ -1,4 +1,4 @@
-"""From encrypted features to an answer: the four releases of protocol.md section 2.
+"""From encrypted features to an answer, whatever the release and the packing.
 
     features -> logits -> [products with what the student encrypted] -> sums -> sanitise -> answer
 
@@ -16,12 +16,11 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit import monomials
-from securefair.circuit.network import Chunk, PrivateMap, network_logits, relinearized
+from securefair.circuit.network import Chunk, PrivateMap, relinearized
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
-from securefair.ckks.interleaving import released
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherTensor
 
@@ -76,13 +75,8 @@ def logits_of(
         maps: None for each where nothing is computed.
         blocks: of the upload.
     """
-    if not schedule.monomials:
-        stages, bounds = schedule.stages, spec.layers
-        return [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
-    whole = [block for block in blocks if isinstance(block, CipherTensor)]
-    form = monomials.form_spec(spec, schedule)
-    polynomials = monomials.form_polynomials(spec, schedule, specs, maps)
-    return [monomials.monomial_logits(evaluator, b, form, polynomials) for b in whole]
+    packing = packing_of(schedule.packing)
+    return packing.logits(evaluator, spec, schedule, specs, maps, blocks)
 
 
 def release_of(
@@ -106,7 +100,7 @@ def sums_of(
     inputs: Inputs[P],
 ) -> list[CipherTensor[P]]:
     """What is released, before it is sanitised; must not leave as it is."""
-    if spec.release == "logits":
+    if spec.leaves.whole:
         return list(logits)
     if spec.multiplies:
         products = [
@@ -121,13 +115,10 @@ def released_coefficients(
     spec: ExchangeSpec, schedule: Schedule, public: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
     """Coefficients that leave, `public` ones of a public projection; None for whole ciphertexts."""
-    if schedule.monomials:
-        return monomials.layout(spec, schedule.ckks.ring_degree).coefficients
-    if schedule.parts > 1:
-        return released(schedule.ckks.ring_degree, schedule.parts)
-    if spec.release == "logits":
-        return None
-    return CONSTANT if spec.multiplies else public
+    chosen = None
+    if not spec.leaves.whole:
+        chosen = CONSTANT if spec.multiplies else public
+    return packing_of(schedule.packing).leaving(spec, schedule, chosen)
 
 
 def multiply(
@@ -137,13 +128,10 @@ def multiply(
     logits: CipherTensor[P],
     factors: CipherTensor[P],
 ) -> CipherTensor[P]:
-    """Products whose mean over slots is the release: p.z summed or by class, or phi_i z_c."""
+    """Products whose mean over slots is the release."""
     logits = lowered(evaluator, logits, schedule.product_limbs)
-    if spec.release == "loss":
-        return evaluator.inner(factors, logits, bound=spec.bounds.logit)  # predictions sum to 1
-    if spec.release == "class_sums":
-        return evaluator.multiply(factors, logits)
-    return evaluator.outer(factors, logits)
+    found: CipherTensor[P] = spec.leaves.products(evaluator, factors, logits, spec.bounds.logit)
+    return found
 
 
 def lowered(evaluator: Evaluator[P], logits: CipherTensor[P], limbs: int) -> CipherTensor[P]:
@@ -176,9 +164,8 @@ def release(
 
 
 def opens_slots(schedule: Schedule, coefficients: NDArray[np.int64] | None) -> bool:
-    """Whether slots are opened: of whole ciphertexts, and of the coefficients of polynomials in
-    X^parts."""
-    return coefficients is None or schedule.parts > 1
+    """Whether slots are opened, and not coefficients."""
+    return packing_of(schedule.packing).opens_slots(coefficients)
 
 
 def sanitised(

@@ -19,8 +19,9 @@ from securefair.circuit.ends import (
     still_of_use,
 )
 from securefair.circuit.evaluation import Computed
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import Pairs
+from securefair.circuit.schedule import FIRST
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.walk import WHOLE, Walk, walk
 from securefair.ckks import rules
@@ -75,17 +76,17 @@ def kept_whole(
     ring_degree: int,
     cap: int,
     *,
-    pairs: Pairs = "none",
+    packing: str = FIRST,
     parts: int = 1,
 ) -> Iterator[Candidate]:
     """Nothing is rescaled before the logits; from few limbs to the first that grant the spec.
 
-    `pairs`: what shares a slot; `parts`: features beside each other in a ciphertext. What neither
-    grants nor is the most precise may be left out.
+    `packing`, `parts`: of the schedule. What neither grants nor is the most precise may be left
+    out.
     """
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
-    keyless = squares == 0 or (squares == 1 and spec.release != "logits")
-    shared = pairs != "none" or parts > 1
+    keyless = squares == 0 or (squares == 1 and not spec.leaves.whole)
+    shared = bool(packing_of(packing).galois_name)
     keyless = keyless and not spec.multiplies and not shared
     special = smallest_prime_bits(ring_degree) if keyless else MAX_LIMB_BITS
     reached = math.inf
@@ -100,7 +101,7 @@ def kept_whole(
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
             # Whatever does not grant only tells whether more limbs may.
             of_use = math.inf if bits == longest else spec.precision
-            found = list(_with_largest_scale(spec, specs, ckks, of_use, pairs, parts))
+            found = list(_with_largest_scale(spec, specs, ckks, of_use, packing, parts))
             yield from found
             if limbs == 1 or not any(plan.grants for plan, _ in found):
                 break  # shorter primes are fewer bytes, and less precise
@@ -161,7 +162,7 @@ def _with_largest_scale(
     specs: Sequence[AffineSpec],
     ckks: CkksSpec,
     most: float,
-    pairs: Pairs,
+    packing: str,
     parts: int,
 ) -> Iterator[Candidate]:
     """For each choice of limbs, the way with the largest feature scale that fits.
@@ -173,7 +174,7 @@ def _with_largest_scale(
 
     @cache
     def way(steps: int) -> Walk | None:
-        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs, parts=parts)
+        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, packing=packing, parts=parts)
 
     largest, rise = None, 0
     longest = MAX_ANSWER_LIMBS

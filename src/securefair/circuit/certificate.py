@@ -21,6 +21,7 @@ from fractions import Fraction
 from math import log2, prod
 
 from securefair.circuit.exact import log2_above, power_above, root_above
+from securefair.circuit.packings.register import part_of
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import RescaleStep
 from securefair.ckks.security import MAX_LOG_QP
@@ -70,7 +71,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class _State:
+class State:
     """A ciphertext's facts: scale and bound as fractions, noise as a variance."""
 
     limbs: int
@@ -83,22 +84,26 @@ class _State:
 
 def certificate(plan: ExchangePlan) -> tuple[Fact, ...]:
     """All facts of a plan; it is sound if each of them holds."""
-    return tuple(_Check(plan).facts())
+    return tuple(Check(plan).facts())
 
 
-class _Check:
+class Check:
+    """The walk through one plan."""
+
     def __init__(self, plan: ExchangePlan) -> None:
         self.plan = plan
         self.primes = plan.params.primes
         self.n = plan.params.ring_degree
         self.fitting = Fact("fits the modulus", Fraction(0), Fraction(1))
         self.relinearized, self.turned = 0, 0
+        self.rounded = Fraction(0)
 
     def facts(self) -> list[Fact]:
+        """All of them."""
         plan, schedule, spec = self.plan, self.plan.schedule, self.plan.spec
-        value = self._logits()
+        value = part_of(schedule.packing, "certified")(self)
         value = self._combined(value)
-        slots = plan.coefficients is None or schedule.parts > 1
+        slots = plan.coefficients is None or plan.features.interleaved
         if schedule.relinearize and value.polys > 2:
             value = self._relinearized(value, schedule.flooding_limbs, slots=slots)
         value = self._rescaled(value, schedule.flooding_limbs, slots=slots)
@@ -112,8 +117,8 @@ class _Check:
             flood * (1 + Fraction(1, 1 << 40)),
         )
         variance = value.variance + self._zeros(value) + flood * flood / 3
-        value = _State(value.limbs, value.polys, value.scale, value.bound, variance, flood)
-        value = self._fits(self._rescaled(value, schedule.answer_limbs, slots=slots))
+        value = State(value.limbs, value.polys, value.scale, value.bound, variance, flood)
+        value = self.fits(self._rescaled(value, schedule.answer_limbs, slots=slots))
         return [
             self.fitting,
             asked,
@@ -123,16 +128,15 @@ class _Check:
             self._keys(),
         ]
 
-    def _logits(self) -> _State:
+    def layers(self) -> State:
+        """The logits of a model that is evaluated layer by layer."""
         plan = self.plan
-        if plan.schedule.monomials:
-            return self._forms()
         spec, scale = plan.spec, power_above(plan.schedule.feature_scale)
         rounding, bound = Fraction(1, 12), Fraction(spec.bounds.feature)
-        paired = plan.schedule.pairs != "none"
+        paired = plan.features.paired
         if paired:
             rounding, bound = 2 * rounding, bound * ROOT_OF_2
-        value = _State(plan.params.limbs, 2, scale, bound, ERROR_VARIANCE + rounding)
+        value = State(plan.params.limbs, 2, scale, bound, ERROR_VARIANCE + rounding)
         fresh = True
         maps = zip(plan.specs, spec.layers, plan.schedule.stages, strict=True)
         for affine, bounds, stage in maps:
@@ -144,8 +148,8 @@ class _Check:
             # Of features beside each other the bias joins at the end, and then grows with them.
             rounded = Fraction(1, 2) / parts
             grown = root_above(max(value.variance * norm * norm, zeros)) + rounded
-            value = self._fits(
-                _State(
+            value = self.fits(
+                State(
                     value.limbs,
                     value.polys,
                     value.scale * grid,
@@ -164,59 +168,27 @@ class _Check:
                 value = self._summed(value, bounds.summed)
         return value
 
-    def _forms(self) -> _State:
-        """Inner products of monomials with rounded forms, of weights and biases up to their
-        bounds: a coefficient's noise is one of fresh errors weighted by the integers. There is room
-        for four times the largest logit."""
-        plan, spec, form_scale = self.plan, self.plan.spec, self._form_scale
-        *inner, outer = plan.specs
-        norm = Fraction(outer.l1) * Fraction(inner[0].l2) ** 2 if inner else Fraction(outer.l2)
-        places = Fraction(plan.features.count * self.n)
-        logit = Fraction(spec.bounds.logit)
-        fresh = ERROR_VARIANCE + Fraction(1, 12)
-        norm = (norm + logit) * form_scale + root_above(places) / 2
-        scale = power_above(plan.schedule.feature_scale) * form_scale
-        return self._fits(_State(plan.params.limbs, 2, scale, 4 * logit, fresh * norm * norm))
-
-    def _feature_square(self) -> Fraction:
-        bounds, features = self.plan.spec.bounds, self.plan.spec.features
-        if bounds.feature_norm is None:
-            return Fraction(bounds.feature) ** 2 * features
-        return Fraction(bounds.feature_norm) ** 2
-
-    @property
-    def _form_scale(self) -> Fraction:
-        return power_above(self.plan.schedule.factor_scale)
-
-    def _rounded_forms(self) -> Fraction:
-        """What half a unit in every coefficient moves a logit by, at most (Cauchy, Schwarz)."""
-        spec, width = self.plan.spec, self.plan.spec.features + 1
-        square = self._feature_square()
-        values = width * (width + 1) // 2 if spec.hidden else width
-        length = square + 1 if spec.hidden else root_above(square + 1)
-        return root_above(Fraction(values)) / 2 * length / self._form_scale
-
-    def _with_conjugate(self, x: _State) -> _State:
+    def _with_conjugate(self, x: State) -> State:
         """Pairs and their conjugates, whose masks were switched, added or subtracted: what that
         negates is gone, the rest is doubled. Before, values need not fit: sums modulo Q come to the
         same."""
         self.turned = max(self.turned, x.limbs)
         noise = 2 * root_above(x.variance) + root_above(self._switched(x.limbs))
-        return self._fits(_State(x.limbs, 2, 2 * x.scale, x.bound, noise * noise))
+        return self.fits(State(x.limbs, 2, 2 * x.scale, x.bound, noise * noise))
 
-    def _separated(self, x: _State, parts: int) -> _State:
+    def _separated(self, x: State, parts: int) -> State:
         """Hidden units of features beside each other, times `parts`. Of each of parts - 1 switches
         a sum of `parts` powers is left, and the i-th power of what was summed brings i more."""
         self.turned = max(self.turned, x.limbs)
         summed = root_above(x.variance) + (parts - 1) * root_above(self._switched(x.limbs))
         powers = sum(range(parts)) * root_above(self._switched(x.limbs))
         noise = parts * summed + powers
-        return self._fits(_State(x.limbs, 2, parts * x.scale, x.bound, noise * noise))
+        return self.fits(State(x.limbs, 2, parts * x.scale, x.bound, noise * noise))
 
-    def _combined(self, value: _State) -> _State:
+    def _combined(self, value: State) -> State:
         """Blocks added under signs, or products with what the student encrypted."""
         plan, spec = self.plan, self.plan.spec
-        if spec.release == "logits":
+        if spec.leaves.whole:
             return value
         if not spec.multiplies:
             return self._summed(value, plan.blocks)
@@ -224,7 +196,7 @@ class _Check:
         if value.polys > 2:
             value = self._relinearized(value, schedule.product_limbs)
         value = self._rescaled(value, schedule.product_limbs)
-        factor = _State(
+        factor = State(
             schedule.product_limbs,
             2,
             power_above(schedule.factor_scale),
@@ -232,9 +204,9 @@ class _Check:
             ERROR_VARIANCE + Fraction(1, 12),
         )
         value = self._product(value, factor)
-        if spec.release == "loss":
-            m = spec.classes
-            value = _State(
+        m = spec.leaves.added(spec)
+        if m > 1:
+            value = State(
                 value.limbs,
                 3,
                 value.scale,
@@ -243,26 +215,26 @@ class _Check:
             )
         return self._summed(value, plan.blocks)
 
-    def _product(self, x: _State, y: _State) -> _State:
+    def _product(self, x: State, y: State) -> State:
         a, b = root_above(x.variance), root_above(y.variance)
         noise = (
             x.bound * x.scale * b
             + y.bound * y.scale * a
             + TAIL * root_above(Fraction(self.n)) * a * b
         )
-        return self._fits(_State(x.limbs, 3, x.scale * y.scale, x.bound * y.bound, noise * noise))
+        return self.fits(State(x.limbs, 3, x.scale * y.scale, x.bound * y.bound, noise * noise))
 
-    def _summed(self, x: _State, terms: int) -> _State:
-        return self._fits(
-            _State(x.limbs, x.polys, x.scale, x.bound * terms, x.variance * terms * terms)
+    def _summed(self, x: State, terms: int) -> State:
+        return self.fits(
+            State(x.limbs, x.polys, x.scale, x.bound * terms, x.variance * terms * terms)
         )
 
-    def _prepared(self, x: _State, step: RescaleStep) -> _State:
+    def _prepared(self, x: State, step: RescaleStep) -> State:
         if step.relinearize:
             x = self._relinearized(x, step.limbs)
         return self._rescaled(x, step.limbs)
 
-    def _relinearized(self, x: _State, limbs: int, *, slots: bool = True) -> _State:
+    def _relinearized(self, x: State, limbs: int, *, slots: bool = True) -> State:
         """Two polynomials at so many limbs. Keys are switched at the fewest limbs, from there up,
         that let the noise grow by a 64th at most over switching them at once."""
 
@@ -277,7 +249,7 @@ class _Check:
             at += 1
         self.relinearized = max(self.relinearized, at)
         scale = self._rescaled(x, at).scale
-        value = self._fits(_State(at, 2, scale, x.bound, switched(at)))
+        value = self.fits(State(at, 2, scale, x.bound, switched(at)))
         return self._rescaled(value, limbs, slots=slots)
 
     def _switched(self, limbs: int) -> Fraction:
@@ -287,11 +259,11 @@ class _Check:
         digits = ERROR_VARIANCE * squares * (Fraction(self.n) / PI / special) ** 2
         return digits + self._rounding(2, slots=True)
 
-    def _rescaled(self, x: _State, limbs: int, *, slots: bool = True) -> _State:
+    def _rescaled(self, x: State, limbs: int, *, slots: bool = True) -> State:
         product = prod(self.primes[limbs : x.limbs])
         variance = self._divided(x.variance, x.polys, x.limbs, limbs, slots=slots)
         scale, flood = x.scale / product, x.flood / product
-        return self._fits(_State(limbs, x.polys, scale, x.bound, variance, flood))
+        return self.fits(State(limbs, x.polys, scale, x.bound, variance, flood))
 
     def _divided(
         self, variance: Fraction, polys: int, before: int, limbs: int, *, slots: bool = True
@@ -308,7 +280,7 @@ class _Check:
             variance += Fraction(8 * n * n, 9) * (TAIL_OF_S2 if slots else 1)
         return variance / 12
 
-    def _zeros(self, x: _State) -> Fraction:
+    def _zeros(self, x: State) -> Fraction:
         """Variance of the fresh encryptions of zero, made one prime higher."""
         above = (*self.primes, self.plan.params.special_prime)[x.limbs]
         spread = Fraction(4 * self.n, 3)
@@ -318,27 +290,27 @@ class _Check:
             return once
         return once + drawn * spread + self._rounding(x.polys, slots=True)
 
-    def _fits(self, x: _State) -> _State:
+    def fits(self, x: State) -> State:
+        """The same value, after its share of the modulus was noted."""
         largest = x.bound * x.scale + TAIL * root_above(x.variance)
         share = 2 * largest / prod(self.primes[: x.limbs])
         if share > self.fitting.left:
             self.fitting = Fact(self.fitting.name, share, Fraction(1))
         return x
 
-    def _error(self, x: _State) -> Fact:
+    def _error(self, x: State) -> Fact:
         plan, spec = self.plan, self.plan.spec
         noise = TAIL * root_above(x.variance) / x.scale
-        if plan.schedule.monomials:
-            noise += self._rounded_forms()
-        elif spec.release == "logits":
+        if spec.leaves.whole and plan.packing.opens_slots(None):
             noise *= root_above(Fraction(self.n // plan.schedule.parts))
+        noise += self.rounded
         noise += x.bound / (1 << 40)  # cleartext arithmetic
         if spec.multiplies:
             noise *= plan.params.slots
         tolerance = 1 + Fraction(1, 1 << 30)
         return Fact("the promised error covers it", noise, Fraction(plan.error_bound) * tolerance)
 
-    def _masks(self, x: _State) -> Fact:
+    def _masks(self, x: State) -> Fact:
         """Coordinates shown, log2(3) > 158/100 bits each, and those that masks need."""
         released = self.plan.coefficients
         if self.plan.numbers == self.plan.tensors * self.n * self.plan.spec.classes:
@@ -367,3 +339,8 @@ class _Check:
         found = self.relinearized, self.turned
         apart = sum(abs(a - b) for a, b in zip(planned, found, strict=True))
         return Fact("keys are as long as their switches", Fraction(apart), Fraction(0))
+
+
+def layered(check: Check) -> State:
+    """What packings certify whose models are evaluated layer by layer."""
+    return check.layers()

@@ -93,7 +93,7 @@ def schedule_of(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Sch
         flooding_limbs=product,
         answer_limbs=product,
         stages=way.stages,
-        pairs=way.pairs,
+        packing=way.packing,
         parts=way.parts,
     )
 
@@ -103,8 +103,7 @@ def _promising(spec: ExchangeSpec, way: Walk, most: float) -> tuple[list[Compute
     is reached instead."""
     meta = way.logits.meta
     limbs, blocks = meta.limbs, -(-spec.samples // meta.params.slots)
-    summed = 1 if spec.release == "logits" else blocks
-    summed *= spec.classes if spec.release == "loss" else 1
+    summed = 1 if spec.leaves.whole else blocks * spec.leaves.added(spec)
     noisier = replace(meta, noise=meta.noise * summed)
     if least_error(spec, schedule_of(spec, way, limbs, 0), noisier, blocks) > most:
         return [], most
@@ -140,4 +139,4 @@ def _answers_in_two(spec: ExchangeSpec, way: Walk) -> bool:
     """Answers of three polynomials need no key; that pays only where no other step has one."""
     if spec.multiplies or way.switches:
         return True
-    return spec.release == "logits" and any(bounds.summed for bounds in spec.layers)
+    return spec.leaves.whole and any(bounds.summed for bounds in spec.layers)

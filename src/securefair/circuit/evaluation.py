@@ -9,9 +9,9 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from securefair.circuit.answer import opens_slots, sanitised, shortened
-from securefair.circuit.monomials import rounding_error
 from securefair.circuit.network import affine_specs
 from securefair.circuit.on_paper import Run, parameters, run_on_paper
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
@@ -148,14 +148,15 @@ def errors(
     signs.
     """
     span = 2 * spec.bounds.logit
-    if schedule.monomials:
-        error = rules.coefficient_error(meta) + rounding_error(spec, schedule)
-        return error, error / span
-    if spec.release == "logits":
-        return rules.slot_error(meta), rules.slot_error(meta) / span
+    packing = packing_of(schedule.packing)
+    rounded = packing.rounding(spec, schedule)
+    if spec.leaves.whole:
+        slots = packing.opens_slots(packing.leaving(spec, schedule, None))
+        error = rules.slot_error(meta) if slots else rules.coefficient_error(meta)
+        return error + rounded, (error + rounded) / span
     error = rules.coefficient_error(meta)
     if spec.multiplies:  # coefficient 0 is the mean over the slots of a block
         total = error * meta.params.slots
         return total, total / (span * spec.samples)
-    isometric = math.sqrt(meta.params.ring_degree)
-    return error, error * isometric / (span * math.sqrt(blocks))
+    isometric = math.sqrt(packing.ring_degree(schedule))
+    return error + rounded, (error * isometric + rounded) / (span * math.sqrt(blocks))

@@ -15,9 +15,9 @@ from securefair.circuit.answer import (
     released_coefficients,
     sums_of,
 )
-from securefair.circuit.monomials import layout, monomials_meta
 from securefair.circuit.network import affine_specs
-from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+from securefair.circuit.packings.register import packing_of
+from securefair.circuit.schedule import Schedule, factors_meta
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
@@ -55,16 +55,12 @@ def run_on_paper(
         EncryptionError: something does not fit.
     """
     params, specs = evaluator.params, affine_specs(spec)
-    if schedule.monomials:
-        blocks = layout(spec, params.ring_degree).blocks
-        features = monomials_meta(params, schedule, spec)
-    else:
-        blocks = -(-spec.samples // params.slots)
-        features = features_meta(params, schedule, spec.features, spec.bounds.feature)
-    factors = None
-    if spec.multiplies:
-        count = spec.q if spec.student_basis else spec.classes
-        factors = factors_meta(params, schedule, count)
+    packing = packing_of(schedule.packing)
+    blocks = packing.blocks(spec, schedule)
+    scale, parts = schedule.feature_scale, schedule.parts
+    features = packing.fresh(params, spec, log2_scale=scale, parts=parts)
+    count = spec.leaves.factors(spec)
+    factors = factors_meta(params, schedule, count) if count else None
     if logits is None:
         fresh, none = evaluator.load(b"", features), (None,) * len(specs)
         (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
@@ -75,7 +71,7 @@ def run_on_paper(
         coefficients=CONSTANT,  # any: planning only asks whether whole ciphertexts leave
     )
     (value,) = sums_of(evaluator, spec, schedule, [logits], inputs)
-    if spec.release != "logits":  # blocks are alike, and are added
+    if not spec.leaves.whole:  # blocks are alike, and are added
         value = evaluator.load(b"", rules.added(value.meta, blocks))
     which = released_coefficients(spec, schedule, CONSTANT)
     return Run(blocks, features, factors, value, which)

@@ -14,14 +14,14 @@ from functools import cached_property
 import msgspec
 
 from securefair.circuit.answer import release
-from securefair.circuit.monomials import Layout, layout
 from securefair.circuit.on_paper import run_on_paper
+from securefair.circuit.packings.interface import Packing
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
-from securefair.ckks.interleaving import element
 from securefair.ckks.keys import evaluation_bytes
 from securefair.ckks.masking import masks_hold, number_bits
 from securefair.ckks.parameters import CkksParameters
@@ -39,7 +39,7 @@ class ExchangePlan:
         schedule: limbs and scales that grant it.
         params: concrete primes.
         specs: public facts of each layer.
-        blocks: of N/2 samples, or of monomials, that the samples fill.
+        blocks: that the samples fill.
         features: public facts of one upload block of features.
         factors: public facts of one block of predictions or basis rows, None if there are none.
         answer: public facts of one released tensor; all of an answer are alike.
@@ -82,31 +82,38 @@ class ExchangePlan:
         return SECURITY_BITS
 
     @property
+    def packing(self) -> Packing:
+        """How samples travel."""
+        return packing_of(self.schedule.packing)
+
+    @property
+    def ring_degree(self) -> int:
+        """Of the ring in which answers are polynomials, N or less."""
+        return self.packing.ring_degree(self.schedule)
+
+    @property
     def numbers(self) -> int:
         """How many numbers an answer lets out: what the disclosure ledger counts.
 
-        For `logits` all coefficients of all blocks, whatever number of samples is claimed: a
-        dishonest student may fill every slot. Of monomials only the coefficients that are sent. Of
-        features beside each other these as well, where the masks of all others outlast a dishonest
-        key; else all.
+        Where all logits leave, all coefficients of all blocks, whatever number of samples is
+        claimed: a dishonest student may fill every place. Only those that are sent, where the masks
+        of all others outlast a dishonest key; else all.
         """
-        if self.monomials is not None:
-            return self.blocks * self.monomials.samples * self.spec.classes
-        if self.schedule.parts > 1 and self.coefficients is not None:
-            outlast = masks_hold(self.answer, self.coefficients)
-            each = self.coefficients if outlast else self.params.ring_degree
-            return each * self.spec.classes
-        return {
-            "loss": 1,
-            "class_sums": self.spec.classes,
-            "projection": self.spec.q * self.spec.classes,
-            "logits": self.blocks * self.params.ring_degree * self.spec.classes,
-        }[self.spec.release]
+        spec, sent = self.spec, self.coefficients
+        if not spec.leaves.whole:
+            return spec.leaves.numbers(spec.samples, spec.classes, spec.q)
+        each = sent if sent is not None and self.masks_hold else self.params.ring_degree
+        return self.blocks * each * spec.classes
+
+    @cached_property
+    def masks_hold(self) -> bool:
+        """Whether the masks of what is not sent outlast a dishonest key."""
+        return self.coefficients is not None and masks_hold(self.answer, self.coefficients)
 
     @property
     def tensors(self) -> int:
         """Released tensors of an answer: of `logits` each block is answered by itself."""
-        return self.blocks if self.spec.release == "logits" else 1
+        return self.blocks if self.spec.leaves.whole else 1
 
     @property
     def released(self) -> tuple[CipherMeta, ...]:
@@ -144,14 +151,7 @@ class ExchangePlan:
     @property
     def coefficients(self) -> int | None:
         """Released coefficients of each ciphertext; None when whole ciphertexts leave."""
-        if self.monomials is not None:
-            return self.monomials.samples
-        if self.schedule.parts > 1:
-            return self.params.ring_degree // self.schedule.parts
-        if self.spec.release == "logits":
-            return None
-        public = self.spec.release == "projection" and not self.spec.student_basis
-        return self.spec.q if public else 1
+        return self.packing.count(self.spec, self.schedule, self.spec.leaves.chosen(self.spec))
 
     @property
     def grid(self) -> float:
@@ -239,12 +239,8 @@ class ExchangePlan:
 
     @property
     def galois_element(self) -> int:
-        """The automorphism X -> X^e of that key: e of conjugation in pairs, of a rotation of
-        features beside each other; 0 for no key."""
-        n, parts = self.params.ring_degree, self.schedule.parts
-        if parts > 1:
-            return element(n, parts)
-        return 0 if self.schedule.pairs == "none" else 2 * n - 1
+        """The automorphism X -> X^e of that key; 0 for no key."""
+        return self.packing.galois_element(self.schedule)
 
     @cached_property
     def _switched(self) -> PlanningEvaluator:
@@ -257,19 +253,12 @@ class ExchangePlan:
     @property
     def galois_name(self) -> str:
         """What that key is called."""
-        return "rotation" if self.schedule.parts > 1 else "conjugation"
-
-    @property
-    def monomials(self) -> Layout | None:
-        """Where samples sit that travel as monomials; None for slots."""
-        return layout(self.spec, self.params.ring_degree) if self.schedule.monomials else None
+        return self.packing.galois_name
 
     @property
     def places(self) -> int:
         """How many samples the blocks have room for."""
-        each = self.params.slots if self.monomials is None else self.monomials.samples
-        each //= self.schedule.parts
-        return self.blocks * each
+        return self.blocks * self.packing.places(self.spec, self.schedule)
 
     @property
     def digest(self) -> bytes:
@@ -284,8 +273,8 @@ class ExchangePlan:
 def is_masked(plan: ExchangePlan) -> bool:
     """Answers stay masked under any public key; `logits` tell the model's function knowingly."""
     released = plan.coefficients
-    if released is None or plan.schedule.parts > 1:
+    if released is None or (plan.spec.leaves.whole and plan.packing.all_may_show()):
         return True
     if released > plan.params.slots:  # for real values the other coefficients repeat these
         return False
-    return masks_hold(plan.answer, released)
+    return plan.masks_hold

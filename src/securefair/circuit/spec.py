@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
 
 import msgspec
 
 from securefair.config import defaults
 from securefair.errors import PlanError
-
-Release = Literal["loss", "class_sums", "projection", "logits"]
-Basis = Literal["public", "student"]
+from securefair.releases import EXCHANGED, Release, release_of
 
 MAX_WEIGHT_BITS = 14
 """Integer weights fit the signed 16-bit digit of the kernels."""
@@ -109,8 +106,8 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     classes: int
     samples: int
     hidden: int = defaults.HIDDEN
-    release: Release = defaults.RELEASE
-    basis: Basis = defaults.BASIS
+    release: str = defaults.RELEASE
+    basis: str = defaults.BASIS
     q: int = defaults.Q
     flooding_bits: int = defaults.FLOODING_BITS
     precision: float = defaults.PRECISION
@@ -154,19 +151,24 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return self.network or _head_layers(self)
 
     @property
+    def leaves(self) -> Release:
+        """What leaves the encryption."""
+        return release_of(self.release)
+
+    @property
     def sends_predictions(self) -> bool:
         """The student encrypts its predictions for every answer."""
-        return self.release in ("loss", "class_sums")
+        return self.leaves.predictions
 
     @property
     def multiplies(self) -> bool:
         """The logits are multiplied with something else that is encrypted."""
-        return self.sends_predictions or self.student_basis
+        return self.leaves.factors(self) > 0
 
     @property
     def student_basis(self) -> bool:
         """Features travel with the student's encrypted basis."""
-        return self.release == "projection" and self.basis == "student"
+        return self.multiplies and not self.sends_predictions
 
 
 @lru_cache(maxsize=256)
@@ -213,7 +215,8 @@ def check_spec(spec: ExchangeSpec) -> None:
             expected="one width, or 0",
             hint="Give bounds of every layer as `network`, and a NetworkHead as the model",
         )
-    fewest = 1 if spec.release == "logits" else 2  # a sum over one sample is that sample's own
+    _one_of("release", spec.release, EXCHANGED)
+    fewest = spec.leaves.fewest
     sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1, "answers": 1}
     for field, least in sizes.items():
         _within(field, getattr(spec, field), least, MAX_SIZE)
@@ -224,16 +227,7 @@ def check_spec(spec: ExchangeSpec) -> None:
         bound = getattr(spec.bounds, field)
         if bound is not None:
             _within(f"bounds.{field}", bound, 1 / MAX_BOUND, MAX_BOUND)
-    _one_of("release", spec.release, ("loss", "class_sums", "projection", "logits"))
-    _one_of("basis", spec.basis, ("public", "student"))
-    if spec.release == "projection" and spec.q >= spec.samples:
-        raise PlanError(
-            "so many numbers per class disclose as much as the logits themselves",
-            where="q",
-            found=spec.q,
-            expected=f"fewer than the student's {spec.samples} samples",
-            hint=f"Choose q = {max(1, spec.samples // 2)} or less, or release 'logits' knowingly",
-        )
+    spec.leaves.check(spec)
     if spec.network:
         _check_network(spec)
         return

@@ -16,8 +16,9 @@ from functools import cached_property
 from securefair.circuit import answer
 from securefair.circuit.network import mapped, rescaled, squared
 from securefair.circuit.on_paper import parameters
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import LayerSteps, Pairs, RescaleStep, fresh_features
+from securefair.circuit.schedule import FIRST, LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.circuit.work import (
     map_seconds,
@@ -50,8 +51,7 @@ class Walk:
         logits: public facts of what comes out, a block.
         seconds: roughly, an upload block.
         spare: limbs that were never needed.
-        pairs: what shares a slot.
-        parts: features beside each other in a ciphertext.
+        packing, parts: of the schedule.
     """
 
     ckks: CkksSpec
@@ -61,7 +61,7 @@ class Walk:
     logits: CipherTensor[None]
     seconds: float
     spare: int
-    pairs: Pairs = "none"
+    packing: str = FIRST
     parts: int = 1
 
     @cached_property
@@ -93,21 +93,14 @@ def walk(
     feature_scale: float,
     target: float,
     *,
-    pairs: Pairs = "none",
+    packing: str = FIRST,
     parts: int = 1,
 ) -> Walk | None:
     """Run the model on the planning backend, deciding as it goes; None if it does not fit."""
     try:
         params = parameters(ckks)
-        fresh = fresh_features(
-            params,
-            spec.features,
-            spec.bounds.feature,
-            log2_scale=feature_scale,
-            pairs=pairs,
-            parts=parts,
-        )
-        return _walked(spec, specs, ckks, fresh, target, pairs)
+        fresh = packing_of(packing).fresh(params, spec, log2_scale=feature_scale, parts=parts)
+        return _walked(spec, specs, ckks, fresh, target, (packing, parts))
     except (EncryptionError, PlanError):
         return None
 
@@ -118,7 +111,7 @@ def _walked(
     ckks: CkksSpec,
     fresh: CipherMeta,
     target: float,
-    pairs: Pairs,
+    packed: tuple[str, int],
 ) -> Walk:
     evaluator = PlanningEvaluator(fresh.params)
     value = evaluator.load(b"", fresh)
@@ -137,7 +130,7 @@ def _walked(
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
     way = (ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare)
-    return Walk(*way, pairs=pairs, parts=fresh.parts)
+    return Walk(*way, *packed)
 
 
 def steps_seconds(plan: ExchangePlan) -> float:

@@ -122,7 +122,7 @@ def _folded(features: Sequence[str]) -> Iterator[str]:
 def _plan(plan: PlanReport) -> Table:
     """What matters before a run; `securefair plan` and --json show every step."""
     spec, sizes = plan.spec, plan.bytes
-    sums = f", {spec.basis} basis, q = {spec.q}" if spec.release == "projection" else ""
+    sums = f", {spec.basis} basis, q = {spec.q}" if spec.leaves.rows else ""
     keys, samples = sizes.public_key + sizes.evaluation_keys, sizes.features + sizes.basis
     rows = [
         ("Release", spec.release + sums),

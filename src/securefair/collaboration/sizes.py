@@ -44,7 +44,7 @@ def _between(
 ) -> list[ExchangePlan]:
     """Plans around the numbers at which samples begin to travel otherwise, found by halving."""
     small, large = few.spec.samples, many.spec.samples
-    ways = {(p.schedule.monomials, p.schedule.parts) for p in (few, many)}
+    ways = {(p.schedule.packing, p.schedule.parts) for p in (few, many)}
     if large - small < 2 or len(ways) == 1:
         return []
     middle = plan_for((small + large) // 2)

@@ -48,7 +48,7 @@ class EncryptionSection(Section):
 class DisclosureSection(Section):
     """[disclosure]: when a teacher stops answering; each decides for itself."""
 
-    fraction: float = Field(
+    fraction: float | None = Field(
         default=defaults.DISCLOSURE_FRACTION,
         gt=0,
         description="Most numbers one student may receive of one version of a teacher's model, as "

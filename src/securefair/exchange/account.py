@@ -77,7 +77,7 @@ class Allowance:
         determining: int,
         agreed: ExchangeSpec | None,
         *,
-        monomials: bool = True,
+        coefficients: bool = True,
     ) -> Limits:
         """The limits for answers by this plan.
 
@@ -90,7 +90,7 @@ class Allowance:
             plan: of the request, verified.
             determining: numbers that determine the model (`FoldedNetwork.determining`).
             agreed: the spec that was agreed on, if any.
-            monomials: whether the own engine packs coefficients.
+            coefficients: whether the own engine packs coefficients.
 
         Raises:
             PlanError: what was agreed is impossible.
@@ -100,7 +100,7 @@ class Allowance:
             numbers = determining
             if agreed is not None:
                 bound = min(determining, plan.spec.samples * plan.spec.classes)
-                numbers = max(_one_answer(plan, agreed, monomials), bound)
+                numbers = max(_one_answer(plan, agreed, coefficients), bound)
         total = self.total_numbers
         return Limits(
             identity_numbers=numbers,
@@ -217,16 +217,16 @@ def amount_of(plan: ExchangePlan) -> Amount:
     return Amount(numbers=plan.numbers, bits=plan.bits)
 
 
-def _one_answer(plan: ExchangePlan, agreed: ExchangeSpec, monomials: bool) -> int:
+def _one_answer(plan: ExchangePlan, agreed: ExchangeSpec, coefficients: bool) -> int:
     """Numbers of one answer, at most those of the own plan.
 
     Of `logits` they depend on packing and ring, which the student chooses with its schedule: in
     slots thousands leave where one a sample and class would do. The own plan is searched once a
     process, at nobody else's word.
     """
-    if plan.spec.release != "logits":
+    if not plan.spec.leaves.whole:
         return plan.numbers
-    return min(plan.numbers, plan_exchange(agreed, monomials=monomials).numbers)
+    return min(plan.numbers, plan_exchange(agreed, coefficients=coefficients).numbers)
 
 
 def item_of(model: Foldable) -> str:

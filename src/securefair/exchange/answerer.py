@@ -103,7 +103,7 @@ class Answerer:
         able = self._backend.packs_coefficients
         if schedule is not None:
             self._check_parameters(spec, schedule)
-        plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, monomials=able)
+        plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, coefficients=able)
         return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
 
     @staticmethod
@@ -203,7 +203,7 @@ class Answerer:
         """Those of the own plan of what was agreed, for so many samples; searched once."""
         assert self._agreed is not None
         spec = msgspec.structs.replace(self._agreed, samples=samples)
-        return plan_exchange(spec, monomials=self._backend.packs_coefficients).schedule.ckks
+        return plan_exchange(spec, coefficients=self._backend.packs_coefficients).schedule.ckks
 
     def _fewest(self, agreed: ExchangeSpec) -> int:
         """Samples that a student must bring at least."""

@@ -8,7 +8,7 @@ from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError
 
-REQUEST_FORMAT = 11
+REQUEST_FORMAT = 12
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from securefair.storage import Keystore, KeystoreCost, Secret, unlock
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-SAVED_FORMAT = 9
+SAVED_FORMAT = 10
 ENTRY = "student"
 
 MAX_OPENINGS = 64

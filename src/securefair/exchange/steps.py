@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.answer import Inputs, answer, released_coefficients
-from securefair.circuit.monomials import pack_monomials
 from securefair.circuit.network import Chunk
+from securefair.circuit.packings.interface import in_columns
 from securefair.circuit.planner import ExchangePlan
-from securefair.ckks.encoding import to_slots
 from securefair.ckks.evaluator import Evaluator, Released
-from securefair.ckks.interleaving import interleave
 from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -57,17 +55,15 @@ class PublicBasis:
 def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
     """The basis of this plan's projection under a public seed."""
     signs = block_signs(plan.blocks, seed).astype(np.int64)
-    indices = public_indices(plan.params.ring_degree, plan.coefficients or 1, seed)
+    chosen = 1 if plan.spec.leaves.whole else plan.spec.leaves.chosen(plan.spec)
+    indices = public_indices(plan.ring_degree, chosen or 1, seed)
     return PublicBasis(indices, signs)
 
 
 def pack(plan: ExchangePlan, features: Array) -> Array:
-    """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
+    """Features (B, d) -> what is encrypted (blocks, ciphertexts, width), as the plan packs it.
 
-    In pairs of features (blocks, d / 2, N): two one after the other in a row, after an odd one
-    zeros.
-    As coefficients (blocks, count, N): see `pack_monomials`, and `interleave` for features
-    beside each other, where samples are repeated as well.
+    Places beyond B repeat the samples (`model.projection.sample_at`).
 
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.
@@ -93,26 +89,15 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 expected=f"at most {bound}",
                 hint="Scale the features, or agree on larger bounds",
             )
-    if plan.schedule.monomials:
-        return pack_monomials(spec, plan.params.ring_degree, features)
-    if plan.schedule.parts > 1:
-        n, parts = plan.params.ring_degree, plan.schedule.parts
-        rows = features[sample_at(spec.samples, plan.places)]
-        return interleave(rows.T, parts, n)[None]
-    each = plan.params.slots
-    places = sample_at(spec.samples, plan.blocks * each)
-    slots = _blocks(features[places], each)
-    if plan.schedule.pairs != "features":
-        return slots
-    even = np.pad(slots, ((0, 0), (0, spec.features % 2), (0, 0)))
-    return even.reshape(plan.blocks, plan.features.count, plan.features.width)
+    rows = features[sample_at(spec.samples, plan.places)]
+    return plan.packing.pack(spec, plan.schedule, rows)
 
 
 def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
     """Predictions (B, M) or basis rows (B, q) -> slots (blocks, count, N/2), zero beyond B."""
     padded = np.zeros((plan.blocks * plan.params.slots, rows.shape[1]))
     padded[: len(rows)] = rows
-    return _blocks(padded, plan.params.slots)
+    return in_columns(padded, plan.params.slots)
 
 
 def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
@@ -283,21 +268,14 @@ def _natural_unit(
 ) -> Array:
     spec = plan.spec
     opened = [_plausible(decryptor.open(part), part) for part in _parts(plan, basis, data)]
-    if plan.monomials is not None:
-        logits = np.concatenate(opened, axis=1)
-        return logits[:, : spec.samples].T
-    if spec.release == "logits":
-        slots = np.concatenate(opened, axis=1)
-        if plan.schedule.parts > 1:
-            slots = to_slots(slots)  # coefficients of polynomials in X^parts
-        return slots[:, : spec.samples].T
+    if spec.leaves.whole:
+        blocks = [plan.packing.opened(spec, plan.schedule, values) for values in opened]
+        return np.concatenate(blocks, axis=1)[:, : spec.samples].T
     values = opened[0]
     if not spec.multiplies:
         return values.T
     sums = values[:, 0] * plan.params.slots  # a mean over the slots of a block
-    if spec.student_basis:
-        return sums.reshape(spec.q, spec.classes)
-    return sums if spec.release == "class_sums" else np.asarray(sums[0])
+    return np.asarray(spec.leaves.shaped(spec, sums))
 
 
 def _plausible(values: Array, part: Released) -> Array:
@@ -315,12 +293,6 @@ def _split(upload: memoryview, blocks: int) -> list[memoryview]:
     if rest:
         raise DataError("an upload does not divide into blocks", found=len(upload))
     return [upload[i * size : (i + 1) * size] for i in range(blocks)]
-
-
-def _blocks(rows: Array, each: int) -> Array:
-    """Samples by columns -> columns by samples, so many samples a block."""
-    split = rows.reshape(-1, each, rows.shape[1])
-    return np.ascontiguousarray(split.swapaxes(1, 2))
 
 
 def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Released]:

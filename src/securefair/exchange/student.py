@@ -107,7 +107,7 @@ class Student:
                 expected="1 or more, or None" if keys is None else "None",
                 hint=None if keys is None else "Student.save and Student.load keep the count",
             )
-        plan = plan_exchange(spec, monomials=get_backend(backend).packs_coefficients)
+        plan = plan_exchange(spec, coefficients=get_backend(backend).packs_coefficients)
         self._start(plan, backend, seed, max_openings)
         if keys is None:
             self.rotate()
@@ -255,9 +255,9 @@ class Student:
         rows = None
         if plan.spec.student_basis:
             rows = student_basis(samples, plan.spec.q)
-        elif plan.spec.release == "projection":
+        elif plan.spec.leaves.rows:
             signs = self._basis.signs.astype(np.float64)
-            n = plan.params.ring_degree
+            n = plan.ring_degree
             rows = public_rows(n, self._basis.coefficients, plan.spec.samples, signs)
         if rows is not None:
             # A student basis travels scaled to a peak of 1, and what is opened is scaled back.
@@ -267,7 +267,7 @@ class Student:
             row_scale = None if plan.factors is None else _row_scale(rows)
             self._reconstruction = LogitMap.of(found, row_scale)
             self._prior = SmoothPrior(samples, rows, plan.grid * scale, kernel=kernel)
-        elif plan.spec.release == "logits" and len(samples) <= EXACT_SAMPLES:
+        elif plan.spec.leaves.whole and len(samples) <= EXACT_SAMPLES:
             self._prior = SmoothPrior(samples, None, plan.grid)
         return rows
 
@@ -328,7 +328,7 @@ class Student:
             LedgerError: the key has opened as many answers as it may; nothing was opened.
         """
         plan, reconstruction = self.plan, self._reconstruction
-        if plan.spec.release == "projection" and reconstruction is None:
+        if plan.spec.leaves.rows and reconstruction is None:
             raise EncryptionError(
                 "an answer was opened before the features were encrypted",
                 hint="Opening needs what a request leaves: save a student after its request",
@@ -343,9 +343,9 @@ class Student:
             )
         self._openings.count()
         released = steps.open_answer(self._keys.decryptor, plan, self._basis, answer)
-        if plan.spec.sends_predictions:
+        if not plan.spec.leaves.trains:
             return Opened(released / temperature, None, None)
-        if plan.spec.release == "logits":
+        if plan.spec.leaves.whole:
             return Opened(released, released, 0.0, self._plausibility(released))
         assert reconstruction is not None
         numbers, logits, unexplained = reconstruction.apply(released)
@@ -361,7 +361,7 @@ class Student:
 
 
 def _unlabelled(plan: ExchangePlan, features: Array) -> Array:
-    if plan.spec.release == "projection":
+    if plan.spec.leaves.rows:
         raise DataError(
             "a projection is reconstructed with the labels of its samples",
             where="samples",

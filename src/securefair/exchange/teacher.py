@@ -38,6 +38,13 @@ MAX_REQUEST_BYTES = 1 << 30
 class Teacher(Answerer):
     """Owns a private model and answers with sanitised releases only.
 
+    What it releases is about the model. By default one answer of a linear head tells that head
+    wholly. A quadratic head lets one caller say up to 92 % of its predictions, and three callers
+    together all. A teacher that lies is not noticed in a mean (log-loss .353 becomes .375 at
+    worst). What hides *how* an answer was computed is the teacher's own smudging noise: "liberal"
+    security in the sense of ePrint 2025/395, and no simulation security. Nobody proves that uploads
+    or keys are well-formed.
+
     Every answer is charged to an account before it is computed: numbers, and the bits that they can
     carry. Once a limit is spent, every further request is refused, by `answer` and by `evaluate`
     alike. Nothing that is refused was computed, nor planned by search.
@@ -245,5 +252,5 @@ class Teacher(Answerer):
             plan,
             self.model.folded().determining,
             self._agreed,
-            monomials=self._backend.packs_coefficients,
+            coefficients=self._backend.packs_coefficients,
         )

@@ -124,7 +124,7 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
     if plan.spec.sends_predictions and plan.factors is not None:
         query = plan.blocks * plan.factors.count * plan.factors.limbs * n
     exact = approximated = 0
-    if plan.spec.release == "projection":
+    if plan.spec.leaves.rows:
         if samples <= EXACT_SAMPLES:
             exact = samples * samples
         else:

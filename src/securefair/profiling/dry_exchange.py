@@ -162,7 +162,7 @@ def ask(
         features = steps.encrypt(keys.encryptor, plan.features, slots)
     del slots
     rows = reconstructor = None
-    if plan.spec.release == "projection":
+    if plan.spec.leaves.rows:
         with stages.stage("prepare"):
             rows = basis_rows(material)
             reconstructor = Reconstructor(material.samples, rows, plan.noise_std)
@@ -260,7 +260,7 @@ def basis_rows(material: Material) -> Array:
         rows = student_basis(material.samples, plan.spec.q)
         scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)  # as large as allowed
         return scaled
-    n, signs = plan.params.ring_degree, basis.signs.astype(np.float64)
+    n, signs = plan.ring_degree, basis.signs.astype(np.float64)
     return public_rows(n, basis.coefficients, plan.spec.samples, signs)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import ExchangeSpec, Release
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import kernels
 from securefair.config import defaults
 from securefair.errors import ModelError
@@ -197,7 +197,7 @@ class PreparedExchange:
         return twin.open(twin.serve())
 
 
-def spec_for(head: Head, samples: int, release: Release, **settings: Any) -> ExchangeSpec:
+def spec_for(head: Head, samples: int, release: str, **settings: Any) -> ExchangeSpec:
     """The spec for a student of that many samples and a given head.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -79,10 +79,12 @@ def spec_of(
     Raises:
         ConfigError: an option of projections was given for another release.
     """
-    from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release
+    from securefair.circuit.spec import ExchangeSpec, HeadBounds
     from securefair.errors import ConfigError
+    from securefair.releases import EXCHANGED, release_of
 
-    others = set(get_args(Release)) - {"projection"}  # unknown ones are the planner's to refuse
+    # Unknown ones are the planner's to refuse.
+    others = [name for name in EXCHANGED if not release_of(name).rows]
     for option, given in (("--basis", basis), ("--q", q)):
         if given is not None and release in others:
             raise ConfigError(
@@ -96,8 +98,8 @@ def spec_of(
         hidden=hidden,
         classes=classes,
         samples=samples,
-        release=cast(Release, release),
-        basis=cast(Basis, defaults.BASIS if basis is None else basis),
+        release=release,
+        basis=defaults.BASIS if basis is None else basis,
         q=defaults.Q if q is None else q,
         flooding_bits=flooding_bits,
         precision=precision,

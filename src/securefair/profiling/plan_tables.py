@@ -7,6 +7,7 @@ import math
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.spec import ExchangeSpec
 from securefair.profiling.cost import Cost
 from securefair.profiling.planned import PlannedStep, PlanReport
@@ -27,15 +28,6 @@ def plan_table(report: PlanReport) -> RenderableType:
     )
 
 
-PACKINGS = {
-    "features": "samples in slots, a feature in a ciphertext",
-    "pairs": "samples in slots, two features in a ciphertext",
-    "beside": "samples in slots, features beside each other in a ciphertext",
-    "monomials": "products of a sample's features in coefficients",
-}
-"""By `PlanReport.packing`."""
-
-
 def shape(spec: ExchangeSpec) -> str:
     """The model's layers: "head 512 -> 64 -> 10"."""
     if spec.network:
@@ -48,14 +40,14 @@ def shape(spec: ExchangeSpec) -> str:
 
 def _parameters(r: PlanReport) -> list[tuple[str, str]]:
     spec = r.spec
-    chosen = f", {spec.basis} basis, q = {spec.q}" if spec.release == "projection" else ""
+    chosen = f", {spec.basis} basis, q = {spec.q}" if spec.leaves.rows else ""
     filled = percent(spec.samples / r.places, 0)
     bits = ", ".join(f"{p.bit_length()}" for p in r.primes)
     return [
         ("Exchange", f"{count(spec.samples)} samples, {shape(spec)}"),
         ("Release", spec.release + chosen),
         ("Ring degree", f"{count(r.ring_degree)}; {plural(r.blocks, 'block')}, {filled} filled"),
-        ("Packing", PACKINGS[r.packing]),
+        ("Packing", packing_of(r.packing).about),
         ("Limbs", f"{len(r.primes)} of {bits} bits, special {r.special_prime.bit_length()} bits"),
         ("log2 QP", f"{r.log_qp:.1f} of at most {r.log_qp_cap} bits"),
         ("Security", f"{r.security_bits} bits, classical"),

@@ -151,7 +151,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         ring_degree=params.ring_degree,
         slots=params.slots,
         blocks=plan.blocks,
-        packing=_packing(plan),
+        packing=plan.schedule.packing,
         places=plan.places,
         primes=params.primes,
         special_prime=params.special_prime,
@@ -174,14 +174,6 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         number_bits=plan.number_bits,
         certificate=[_certified(fact) for fact in certificate(plan)],
     )
-
-
-def _packing(plan: ExchangePlan) -> str:
-    if plan.monomials is not None:
-        return "monomials"
-    if plan.schedule.parts > 1:
-        return "beside"
-    return {"none": "features", "features": "pairs"}[plan.schedule.pairs]
 
 
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from securefair.config import defaults
 if TYPE_CHECKING:
     from torch import nn
 
-    from securefair.circuit.spec import Release
     from securefair.model.heads import Head
     from securefair.profiling.exchange_cost import ExchangeCost
 
@@ -44,7 +43,7 @@ class FheCost:
         head: Head | nn.Module,
         *,
         samples: int,
-        release: Release = "logits",
+        release: str = "logits",
         backend: str = defaults.BACKEND,
         repeats: int = 3,
         **spec: Any,

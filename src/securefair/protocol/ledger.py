@@ -30,13 +30,13 @@ collaboration that agreed on `logits` sets none (None).
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from securefair.errors import ConfigError, LedgerError
 from securefair.records import WEIGHTED_SUM, LedgerRow
+from securefair.releases import Release, release_of
 
 EVERY_OFFER = 1 << 31
 """Rounds, more than any budget of sums: a participant that does not know what it let out before."""
@@ -45,27 +45,12 @@ EVERY_NUMBER = 1 << 62
 """Numbers, as many: a student that may have had so many gets none more, whatever the limits."""
 
 
-class Release(enum.StrEnum):
-    """What leaves an encryption for the student, per answer."""
-
-    LOSS = "loss"
-    CLASS_SUMS = "class_sums"
-    PROJECTION = "projection"
-    LOGITS = "logits"
-    ALIGNMENT = "alignment"
-
-    @property
-    def needs_predictions(self) -> bool:
-        """Whether a query must carry something of the student's: predictions, or a direction."""
-        return self in (Release.LOSS, Release.CLASS_SUMS, Release.ALIGNMENT)
-
-
 @dataclass(frozen=True, kw_only=True)
 class DisclosurePolicy:
     """What one teacher releases, and how much of it at most.
 
     Args:
-        release: the kind of answer.
+        release: the kind of answer, a name of the register (`securefair.releases`).
         classes: M.
         block: samples that a block of `logits` holds; whole blocks are counted, real and
             imaginary parts, because a dishonest student may fill every slot. None counts what
@@ -81,7 +66,7 @@ class DisclosurePolicy:
         ConfigError: a count is below 1, or the fraction is not positive.
     """
 
-    release: Release
+    release: str
     classes: int
     rows: int
     teacher_parameters: int
@@ -103,22 +88,21 @@ class DisclosurePolicy:
 
     def numbers_per_answer(self, samples: int) -> int:
         """Numbers that one answer to a student with B = `samples` discloses (protocol, table 2)."""
-        if self.release in (Release.LOSS, Release.ALIGNMENT):
-            return 1
-        if self.release is Release.CLASS_SUMS:
-            return self.classes
-        if self.release is Release.PROJECTION:
-            return self.rows * self.classes
-        if self.block is None:
-            return samples * self.classes
-        return math.ceil(samples / self.block) * 2 * self.block * self.classes
+        if self.kind.whole and self.block is not None:
+            return math.ceil(samples / self.block) * 2 * self.block * self.classes
+        return self.kind.numbers(samples, self.classes, self.rows)
+
+    @property
+    def kind(self) -> Release:
+        """What leaves."""
+        return release_of(self.release)
 
     def limit_per_version(self, samples: int) -> float:
         """Most numbers of one teacher version to a student with `samples`; inf for no limit."""
         if self.fraction_per_version is None:
             return math.inf
         smaller = self.teacher_parameters
-        if self.release is not Release.ALIGNMENT:  # which is of gradients, not of logits
+        if self.kind.exchanged:  # which is of gradients, not of logits
             smaller = min(smaller, samples * self.classes)
         return math.floor(self.fraction_per_version * smaller)
 
@@ -266,7 +250,7 @@ class Ledger:
                 algorithm=algorithm,
                 student=student,
                 teacher=teacher,
-                release=policy.release.value,
+                release=policy.release,
                 answers=account.answers,
                 numbers_per_answer=policy.numbers_per_answer(account.samples),
                 numbers_total=account.total,

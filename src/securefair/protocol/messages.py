@@ -32,7 +32,7 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 10
+PROTOCOL_VERSION = 11
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 COLLABORATION_BYTES = 32

@@ -253,4 +253,4 @@ class MachineSettings:
     @property
     def needs_question(self) -> bool:
         """Whether questions for single answers say anything, so that they must be prepared."""
-        return self.disclosure.release.needs_predictions or not self.needs_keys
+        return self.disclosure.kind.predictions or not self.needs_keys

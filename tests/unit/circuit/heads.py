@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from securefair.circuit import planner
+from securefair.circuit import weighing
 from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.monomial_plans import in_monomials
-from securefair.circuit.monomials import pack_monomials
+from securefair.circuit.packings.monomials.plans import shortest as in_monomials
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.layers import AffineLayer
+from securefair.model.projection import sample_at
 
 
 def spec_of(**changes):
@@ -20,7 +20,7 @@ def spec_of(**changes):
 
 def in_forms(spec):
     """The fastest plan with monomials, whether the planner would choose it or not."""
-    return planner.flooded(in_monomials(spec)[0])
+    return weighing.flooded(in_monomials(spec)[0])
 
 
 def head_of(spec, seed=0):
@@ -60,7 +60,8 @@ def run(plan, maps, features, backend):
     engine = get_backend(backend)
     keys = engine.generate_keys(plan.params)
     evaluator = engine.evaluator(plan.params, keys.public)
-    packed = pack_monomials(plan.spec, plan.params.ring_degree, features)
+    rows = features[sample_at(plan.spec.samples, plan.places)]
+    packed = plan.packing.pack(plan.spec, plan.schedule, rows)
     blocks = [
         evaluator.load(keys.encryptor.encrypt(block, plan.features), plan.features)
         for block in packed

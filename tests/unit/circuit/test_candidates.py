@@ -6,7 +6,7 @@ import math
 import msgspec
 import pytest
 
-from securefair.circuit import candidates, ends, planner
+from securefair.circuit import candidates, ends, weighing
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
@@ -52,7 +52,7 @@ def test_no_cheaper_plan_is_passed_over(release):
     """The search leaves out what is dearer than a plan that grants; here nothing is left out."""
     changes = {"release": release, "basis": "student", "q": 3, "hidden": 0, "flooding_bits": 20}
     spec = msgspec.structs.replace(SPEC, **changes)
-    found = candidates._with_largest_scale(spec, affine_specs(spec), CKKS, math.inf, "none", 1)
+    found = candidates._with_largest_scale(spec, affine_specs(spec), CKKS, math.inf, "alone", 1)
     searched = [plan for plan, _ in found]
     everything = []
     for product, factor in itertools.product(range(1, 6), candidates.FACTOR_SCALES):
@@ -83,11 +83,11 @@ def test_a_scale_without_room_for_flooding_does_not_end_the_search():
     )
     ckks = CkksSpec(ring_degree=8192, limb_bits=(31, 26, 26), special_bits=31)
     found = candidates._with_largest_scale(
-        spec, affine_specs(spec), ckks, spec.precision, "none", 1
+        spec, affine_specs(spec), ckks, spec.precision, "alone", 1
     )
     assert any(plan.grants for plan, _ in found)
 
 
 def cheapest(plans):
     granting = [plan for plan in plans if plan.grants]
-    return min(granting, key=lambda plan: planner._cost((plan, 0.0))).schedule
+    return min(granting, key=lambda plan: weighing.block_seconds((plan, 0.0))).schedule

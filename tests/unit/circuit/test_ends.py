@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from securefair.circuit import planner
+from securefair.circuit import weighing
 from securefair.circuit.candidates import rescaled
 from securefair.circuit.ends import FEW_FACTOR_SCALES, LEVELS, best_end, multiplied
 from securefair.circuit.network import affine_specs
@@ -91,10 +91,10 @@ def test_the_cheapest_way_is_found_whatever_is_left_out(release):
     spec = spec_of(release, precision=2.0**-6)
     ring = (spec, affine_specs(spec), 16384, MAX_LOG_QP[16384])
     everything = list(rescaled(*ring))
-    best = min((found for found in everything if found[0].grants), key=planner._cost)
+    best = min((found for found in everything if found[0].grants), key=weighing.block_seconds)
     fewer = [found for found in rescaled(*ring, most=spec.precision) if found[0].grants]
-    assert min(fewer, key=planner._cost)[0].schedule == best[0].schedule
+    assert min(fewer, key=weighing.block_seconds)[0].schedule == best[0].schedule
     none_slower = rescaled(*ring, most=spec.precision, slowest=best[1])
     found = [found for found in none_slower if found[0].grants]
-    assert min(found, key=planner._cost)[0].schedule == best[0].schedule
+    assert min(found, key=weighing.block_seconds)[0].schedule == best[0].schedule
     assert len(fewer) < len(everything)

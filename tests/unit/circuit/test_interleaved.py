@@ -6,11 +6,12 @@ from math import log2
 import msgspec
 import pytest
 
-from securefair.circuit import planner
+from securefair.circuit import weighing
+from securefair.circuit.admission import MAX_HELD_BYTES
 from securefair.circuit.certificate import certificate
 from securefair.circuit.evaluation import evaluate
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.planner import plan_exchange, verified_plan
-from securefair.circuit.schedule import MAX_HELD_BYTES, held_bytes
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends.wire import switching_key_bytes
 from securefair.ckks.interleaving import element
@@ -50,8 +51,7 @@ def test_wide_heads_of_some_samples_travel_beside_each_other(samples):
     assert n == 8192
     assert 1 < parts <= 64
     assert parts > 8 or samples > 256  # no fewer than leave few numbers
-    assert not plan.schedule.monomials
-    assert plan.schedule.pairs == "none"
+    assert plan.schedule.packing == "beside"
     assert plan.features.count == -(-784 // parts)
     assert plan.features.interleaved
     assert plan.coefficients == n // parts
@@ -64,24 +64,24 @@ def test_wide_heads_of_some_samples_travel_beside_each_other(samples):
 def test_fewer_and_more_samples_travel_otherwise(samples):
     plan = plan_exchange(spec_of(samples=samples))
     assert plan.schedule.parts == 1
-    assert plan.schedule.monomials == (samples < 4)
+    assert (plan.schedule.packing == "monomials") == (samples < 4)
 
 
 @pytest.mark.parametrize("release", OTHERS)
 def test_other_releases_do_not_travel_so(release):
     spec = spec_of(**OTHERS[release], features=64, hidden=8, classes=3)
-    schedule = plan_exchange(spec).schedule
+    schedule = plan_exchange(spec, coefficients=False).schedule
     assert schedule.parts == 1
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(spec, with_schedule(schedule, parts=8))
+        verified_plan(spec, with_schedule(schedule, packing="beside", parts=8))
 
 
 def test_linear_heads_do_not_travel_so():
     spec = spec_of(hidden=0)
     assert plan_exchange(spec).schedule.parts == 1
-    schedule = plan_exchange(spec, monomials=False).schedule
+    schedule = plan_exchange(spec, coefficients=False).schedule
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(spec, with_schedule(schedule, parts=8))
+        verified_plan(spec, with_schedule(schedule, packing="beside", parts=8))
 
 
 def test_networks_do_not_travel_so(make_network):
@@ -89,12 +89,12 @@ def test_networks_do_not_travel_so(make_network):
     schedule = plan_exchange(network.spec).schedule
     assert schedule.parts == 1
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(network.spec, with_schedule(schedule, parts=8))
+        verified_plan(network.spec, with_schedule(schedule, packing="beside", parts=8))
 
 
 @pytest.mark.parametrize("samples", [10, 100, 1000])
 def test_backends_that_pack_no_coefficients_get_other_plans(samples):
-    plan = plan_exchange(spec_of(samples=samples), monomials=False)
+    plan = plan_exchange(spec_of(samples=samples), coefficients=False)
     assert plan.schedule.parts == 1
     assert plan.features.packing != "coefficients"
 
@@ -126,7 +126,7 @@ def test_what_is_granted_of_fewer_parts_is_certified(parts):
     plan = plan_beside(spec_of(samples=64), 64)
     scale = plan.schedule.feature_scale + log2(64 / parts)
     schedule = with_schedule(plan.schedule, parts=parts, feature_scale=scale)
-    found = planner.flooded(evaluate(plan.spec, schedule))
+    found = weighing.flooded(evaluate(plan.spec, schedule))
     assert verified_plan(plan.spec, found.schedule).digest == found.digest
     assert failing(found) == []
     assert found.features.count == -(-784 // parts)
@@ -140,9 +140,10 @@ REFUSED = {
     "none": {"parts": 0},
     "negative": {"parts": -64},
     "huge": {"parts": 1 << 40},
-    "pairs of features": {"pairs": "features"},
-    "monomials": {"monomials": True},
-    "monomials without stages": {"monomials": True, "stages": (), "relinearize": False},
+    "pairs of features": {"packing": "pairs"},
+    "no packing": {"packing": "none such"},
+    "monomials": {"packing": "monomials"},
+    "monomials without stages": {"packing": "monomials", "stages": (), "relinearize": False},
 }
 
 
@@ -195,13 +196,13 @@ def test_all_coefficients_count_where_masks_do_not(samples):
 def test_a_feature_of_its_own_tells_more_numbers():
     """Than features beside each other, whatever number of samples is claimed."""
     plan = plan_beside(spec_of(), 64)
-    assert plan.numbers < plan_exchange(spec_of(samples=16), monomials=False).numbers
+    assert plan.numbers < plan_exchange(spec_of(samples=16), coefficients=False).numbers
 
 
 @pytest.mark.parametrize("samples", [16, 100, 1000])
 def test_uploads_are_a_fraction_and_one_key_turns_them(samples):
     spec = spec_of(samples=samples)
-    plan, other = plan_exchange(spec), plan_exchange(spec, monomials=False)
+    plan, other = plan_exchange(spec), plan_exchange(spec, coefficients=False)
     parts = plan.schedule.parts
     assert plan.feature_bytes < other.feature_bytes * 2.4 / parts  # those are pairs
     assert plan.galois_name == "rotation"
@@ -222,12 +223,17 @@ def test_strangers_heads_do_not_fill_the_teachers_memory():
     """Hidden units and their squares are held at once."""
     spec = spec_of(features=100, weight_bits=10)
     schedule = plan_beside(spec, 64).schedule
-    assert held_bytes(spec, schedule) <= MAX_HELD_BYTES
+    assert packing_of(schedule.packing).held_bytes(spec, schedule) <= MAX_HELD_BYTES
     wide = spec_of(features=100, weight_bits=10, hidden=1100)
-    assert held_bytes(wide, schedule) > MAX_HELD_BYTES
+    assert packing_of(schedule.packing).held_bytes(wide, schedule) > MAX_HELD_BYTES
     with pytest.raises(PlanError, match="too much memory"):
         verified_plan(wide, schedule)
-    assert held_bytes(wide, plan_exchange(wide).schedule) <= MAX_HELD_BYTES
+    assert (
+        packing_of(plan_exchange(wide).schedule.packing).held_bytes(
+            wide, plan_exchange(wide).schedule
+        )
+        <= MAX_HELD_BYTES
+    )
 
 
 def test_understated_noise_is_not_certified():

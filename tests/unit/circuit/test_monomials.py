@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 
 from securefair.circuit import planner
 from securefair.circuit.certificate import certificate
+from securefair.circuit.evaluation import evaluate
 from securefair.circuit.flooding import most_flooding
-from securefair.circuit.monomials import (
+from securefair.circuit.packings.interface import SPARE_BITS
+from securefair.circuit.packings.monomials import packing
+from securefair.circuit.packings.monomials.forms import (
     SPACING,
     form_polynomials,
     form_spec,
     layout,
+    layout_of,
     monomials_norm,
     pack_monomials,
     rounding_error,
@@ -65,7 +69,7 @@ def test_inner_products_with_forms_are_the_logits_of_every_shape(changes, seed):
 def test_encrypted_logits_are_as_exact_as_planned(backend, changes):
     spec = spec_of(**changes)
     plan = plan_exchange(spec)
-    assert plan.monomials is not None
+    assert plan.schedule.packing == "monomials"
     maps, features = head_of(spec), features_of(spec)
     opened, _ = run(plan, maps, features, backend)
     assert np.abs(opened - logits_of(spec, maps, features)).max() <= plan.error_bound
@@ -73,7 +77,7 @@ def test_encrypted_logits_are_as_exact_as_planned(backend, changes):
 
 def test_no_key_but_the_public_one_is_needed():
     plan = plan_exchange(spec_of())
-    assert plan.monomials is not None
+    assert plan.schedule.packing == "monomials"
     assert not plan.relinearization_limbs
     assert not plan.galois_limbs
     assert plan.key_bytes == plan.public_key_bytes
@@ -83,7 +87,7 @@ def test_no_key_but_the_public_one_is_needed():
 @given(features=st.integers(1, 2000), hidden=st.integers(0, 2), samples=st.integers(1, 5000))
 def test_every_sample_has_a_place_of_its_own(features, hidden, samples):
     spec = spec_of(features=features, hidden=hidden, samples=samples)
-    form = layout(spec, 4096)
+    form = layout(spec, 4096, 1)
     assert form.blocks * form.samples >= samples > form.blocks * (form.samples - 1)
     assert form.ciphertexts * 4096 >= form.samples * form.values
     assert form.samples == 1 or form.ciphertexts == 1
@@ -93,8 +97,9 @@ def test_every_sample_has_a_place_of_its_own(features, hidden, samples):
 
 def test_what_travels_is_as_long_as_promised():
     spec = spec_of(bounds=HeadBounds(feature=2.0))
-    packed = pack_monomials(spec, 4096, np.full((spec.samples, spec.features), 2.0))
-    form = layout(spec, 4096)
+    schedule = plan_exchange(spec).schedule
+    packed = pack_monomials(spec, schedule, np.full((spec.samples, spec.features), 2.0))
+    form = layout_of(spec, schedule)
     rows = packed.reshape(form.blocks, -1)[0, : form.samples * form.values]
     norms = np.linalg.norm(rows.reshape(form.samples, -1), axis=1)
     np.testing.assert_allclose(norms, monomials_norm(spec))
@@ -115,10 +120,10 @@ def test_coefficients_between_those_that_are_sent_would_tell_more():
     """Why they must not leave: they are shifted inner products, of no sample's own."""
     spec = spec_of(samples=2)
     schedule = plan_exchange(spec).schedule
-    packed = pack_monomials(spec, 4096, features_of(spec))[0]
+    packed = pack_monomials(spec, schedule, features_of(spec))[0]
     polynomial = form_polynomials(spec, schedule, plan_exchange(spec).specs, head_of(spec))[0]
     whole = negacyclic_product(packed, polynomial.astype(np.float64))[0]
-    between = np.delete(whole, layout(spec, 4096).coefficients)
+    between = np.delete(whole, layout_of(spec, schedule).coefficients)
     assert np.abs(between).max() > 0
     assert plan_exchange(spec).coefficients == 2
 
@@ -134,22 +139,22 @@ def test_coefficients_between_those_that_are_sent_would_tell_more():
         ({"features": 13, "hidden": 16, "classes": 2, "samples": 300}, True),
         ({"features": 13, "hidden": 16, "classes": 2, "samples": 4096}, False),
         ({"features": 13, "samples": 300, "release": "loss"}, False),
-        ({"features": 13, "samples": 300, "release": "projection", "q": 8}, False),
+        ({"features": 13, "samples": 300, "release": "projection", "q": 8}, True),
     ],
     ids=str,
 )
 def test_the_planner_chooses_what_takes_fewest_seconds(changes, chosen):
     spec = spec_of(**changes)
     plan = plan_exchange(spec)
-    assert (plan.monomials is not None) == chosen
-    assert plan_exchange(spec, monomials=False).monomials is None
+    assert (plan.schedule.packing == "monomials") == chosen
+    assert plan_exchange(spec, coefficients=False).schedule.packing != "monomials"
     assert verified_plan(spec, plan.schedule).digest == plan.digest
     assert [fact.name for fact in certificate(plan) if not fact.holds] == []
 
 
 def test_one_wide_image_travels_in_a_fraction_of_the_bytes():
     spec = spec_of(features=784, hidden=64, classes=10, samples=1)
-    few, many = plan_exchange(spec), plan_exchange(spec, monomials=False)
+    few, many = plan_exchange(spec), plan_exchange(spec, coefficients=False)
     assert 20 * (few.key_bytes + few.feature_bytes) < many.key_bytes + many.feature_bytes
     assert few.numbers == spec.classes
     assert few.bits < many.bits
@@ -158,7 +163,7 @@ def test_one_wide_image_travels_in_a_fraction_of_the_bytes():
 def test_masks_hold_where_most_samples_share_a_ciphertext():
     spec = spec_of(features=6, samples=300, classes=2)
     plan = plan_exchange(spec)
-    assert plan.monomials is not None
+    assert plan.schedule.packing == "monomials"
     assert plan.coefficients > 90
     assert masks_hold(plan.answer, plan.coefficients)
 
@@ -167,11 +172,12 @@ def test_masks_hold_where_most_samples_share_a_ciphertext():
     "changes",
     [
         {"factor_scale": 11.5},
-        {"pairs": "features"},
-        {"pairs": "samples"},
+        {"packing": "pairs"},
+        {"packing": "beside"},
+        {"parts": 2},
         {"relinearize": True},
         {"factor_scale": 4.0},  # rounds too much
-        {"monomials": False},
+        {"packing": "alone"},
     ],
     ids=str,
 )
@@ -197,7 +203,7 @@ def test_forms_that_no_signed_word_holds_are_refused():
             answer_limbs=5,
             flooding_bits=30,
         )
-        assert (planner.evaluate(spec, schedule) is not None) == fits
+        assert (evaluate(spec, schedule) is not None) == fits
 
 
 @pytest.mark.parametrize(
@@ -216,8 +222,8 @@ def test_forms_that_no_signed_word_holds_are_refused():
 def test_a_number_has_no_room_for_a_second_entry_of_a_form(changes):
     """Whoever chooses what is added up in one number would read both."""
     plan = plan_exchange(spec_of(**changes))
-    assert plan.monomials is not None
-    assert plan.number_bits <= planner.most_bits(plan) == plan.needed_bits + planner.SPARE_FORM_BITS
+    assert plan.schedule.packing == "monomials"
+    assert plan.number_bits <= planner.most_bits(plan) == plan.needed_bits + packing.SPARE_FORM_BITS
 
 
 def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
@@ -234,25 +240,28 @@ def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
         return msgspec.structs.replace(wide, flooding_bits=flooding_bits)
 
     def grants(flooding_bits):
-        plan = planner.evaluate(spec, flooded(flooding_bits))
+        plan = evaluate(spec, flooded(flooding_bits))
         return plan is not None and plan.floods_to_precision
 
     wide = flooded(most_flooding(30, grants))
     with pytest.raises(PlanError, match="more than the precision needs"):
         verified_plan(spec, wide)
-    monkeypatch.setattr(planner, "SPARE_FORM_BITS", planner.SPARE_BITS)
+    monkeypatch.setattr(packing, "SPARE_FORM_BITS", SPARE_BITS)
     assert verified_plan(spec, wide).numbers == plan_exchange(spec).numbers
 
 
-@pytest.mark.parametrize("release", ["loss", "class_sums", "projection"])
+OTHERS = {"student": {"release": "projection", "basis": "student"}}
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums", "student"])
 def test_other_releases_and_networks_do_not_travel_so(release, make_network):
     schedule = plan_exchange(spec_of()).schedule
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(spec_of(release=release, q=2), schedule)
+        verified_plan(spec_of(q=2, **OTHERS.get(release, {"release": release})), schedule)
     network, _ = make_network(squares=1)
     with pytest.raises(PlanError, match="does not fit the spec"):
         verified_plan(network.spec, schedule)
-    assert plan_exchange(network.spec).monomials is None
+    assert plan_exchange(network.spec).schedule.packing != "monomials"
 
 
 @pytest.mark.parametrize(("times", "opens"), [(3.9, True), (4.2, False), (7.0, False)])

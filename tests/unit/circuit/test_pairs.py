@@ -6,8 +6,9 @@ import pytest
 from securefair.circuit import planner
 from securefair.circuit.certificate import certificate
 from securefair.circuit.evaluation import evaluate
+from securefair.circuit.packings import pairs
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.planner import plan_exchange, verified_plan
-from securefair.circuit.schedule import held_bytes
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
@@ -44,7 +45,7 @@ def single(monkeypatch):
 
     def plan_of(spec):
         with monkeypatch.context() as patch:
-            patch.setattr(planner, "_may_pay", lambda *_: False)
+            patch.setattr(pairs, "_may_pay", lambda *_: False)
             return planner._search(spec)
 
     return plan_of
@@ -54,8 +55,8 @@ def single(monkeypatch):
 def test_pairs_halve_what_a_wide_head_uploads(release, single):
     spec = spec_of(**RELEASES[release])
     plan, other = plan_exchange(spec), single(spec)
-    assert plan.schedule.pairs == "features"
-    assert other.schedule.pairs == "none"
+    assert plan.schedule.packing == "pairs"
+    assert other.schedule.packing == "alone"
     assert plan.params.ring_degree == other.params.ring_degree
     assert (plan.features.count, other.features.count) == (256, 512)
     assert 0.49 < plan.feature_bytes / other.feature_bytes < 0.53
@@ -69,8 +70,8 @@ def test_pairs_halve_what_a_wide_head_uploads(release, single):
 @pytest.mark.parametrize(("features", "release"), PLANNED)
 def test_plans_in_pairs_are_certified_and_verified(release, features):
     spec = spec_of(features=features, samples=500, hidden=8, classes=3, **RELEASES[release])
-    plan = plan_exchange(spec, monomials=False)
-    assert plan.schedule.pairs == "features"
+    plan = plan_exchange(spec, coefficients=False)
+    assert plan.schedule.packing == "pairs"
     assert plan.features.count == -(-features // 2)
     assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
     assert [fact.name for fact in certificate(plan) if not fact.holds] == []
@@ -85,12 +86,13 @@ def test_plans_in_pairs_are_certified_and_verified(release, features):
 )
 def test_few_features_or_many_units_stay_by_themselves(changes):
     """A key and a switch for every unit cost more than they save."""
-    assert plan_exchange(spec_of(classes=2, samples=200, **changes)).schedule.pairs == "none"
+    plan = plan_exchange(spec_of(classes=2, samples=200, **changes), coefficients=False)
+    assert plan.schedule.packing == "alone"
 
 
 def test_a_plan_in_pairs_is_another_plan():
     plan = plan_exchange(spec_of(release="logits"))
-    alone = msgspec.structs.replace(plan.schedule, pairs="none")
+    alone = msgspec.structs.replace(plan.schedule, packing="alone")
     other = evaluate(plan.spec, alone)
     assert other is None or other.digest != plan.digest
 
@@ -98,9 +100,9 @@ def test_a_plan_in_pairs_is_another_plan():
 def test_networks_are_not_packed_in_pairs(make_network):
     network, _ = make_network(squares=1)
     plan = plan_exchange(network.spec)
-    assert plan.schedule.pairs == "none"
+    assert plan.schedule.packing == "alone"
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(network.spec, msgspec.structs.replace(plan.schedule, pairs="features"))
+        verified_plan(network.spec, msgspec.structs.replace(plan.schedule, packing="pairs"))
 
 
 def test_pairs_without_a_full_special_prime_are_not_granted():
@@ -122,8 +124,8 @@ def test_a_strangers_pairs_do_not_fill_the_teachers_memory():
     """Hidden units of pairs are held at once: 1.6 GB and more of a ring larger than needed."""
     spec = of_many_units(1000, 4096)
     plan = plan_exchange(spec)
-    assert plan.schedule.pairs == "features"
-    assert held_bytes(spec, plan.schedule) == 393_216_000
+    assert plan.schedule.packing == "pairs"
+    assert packing_of(plan.schedule.packing).held_bytes(spec, plan.schedule) == 393_216_000
     assert verified_plan(spec, plan.schedule).digest == plan.digest
     large = msgspec.structs.replace(plan.schedule.ckks, ring_degree=32768)
     schedule = msgspec.structs.replace(plan.schedule, ckks=large)
@@ -131,12 +133,12 @@ def test_a_strangers_pairs_do_not_fill_the_teachers_memory():
     with pytest.raises(PlanError, match="too much memory") as refused:
         verified_plan(wide, schedule)
     assert refused.value.where == "schedule"
-    assert str(held_bytes(wide, schedule)) in str(refused.value)
+    assert str(packing_of(schedule.packing).held_bytes(wide, schedule)) in str(refused.value)
 
 
 def test_linear_heads_are_not_packed_in_pairs():
     spec = spec_of(hidden=0, release="logits", samples=8192)
-    schedule = plan_exchange(spec, monomials=False).schedule
-    assert schedule.pairs == "none"
+    schedule = plan_exchange(spec, coefficients=False).schedule
+    assert schedule.packing == "alone"
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(spec, msgspec.structs.replace(schedule, pairs="features"))
+        verified_plan(spec, msgspec.structs.replace(schedule, packing="pairs"))

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.circuit import planner
+from securefair.circuit.evaluation import evaluate
+from securefair.circuit.packings.register import part_of
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import masking, rules
@@ -45,7 +47,7 @@ def test_a_plan_grants_its_spec_at_full_security(changes):
     assert plan.relative_error <= spec.precision
     assert plan.error_bound > 0
     assert plan.places >= spec.samples > plan.places - plan.places // plan.blocks
-    assert (plan.places == plan.blocks * params.slots) == (plan.monomials is None)
+    assert (plan.places == plan.blocks * params.slots) == (plan.schedule.packing != "monomials")
     assert len(plan.released) == (plan.blocks if spec.release == "logits" else 1)
     for meta in plan.released:
         assert meta.limbs == schedule.answer_limbs
@@ -64,9 +66,13 @@ def test_no_smaller_ring_would_do(changes, monkeypatch):
     smaller = {n: cap for n, cap in MAX_LOG_QP.items() if n < chosen.params.ring_degree}
     if not smaller:
         return
-    monkeypatch.setattr(planner, "MAX_LOG_QP", smaller)
-    with pytest.raises(PlanError):
-        planner._search(spec, chosen.monomials is not None)
+    search = part_of(chosen.schedule.packing, "search")
+    monkeypatch.setitem(search.__globals__, "MAX_LOG_QP", smaller)
+    if chosen.schedule.packing == "alone":
+        with pytest.raises(PlanError):
+            search(spec, None)
+    else:
+        assert search(spec, None) is None
 
 
 def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
@@ -74,7 +80,8 @@ def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
     assert plan.params.ring_degree == 4096
     assert not plan.relinearization_limbs
     assert plan.evaluation_key_bytes == 0
-    quadratic = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16}))
+    spec = spec_of({"features": 13, "samples": 300, "q": 16})
+    quadratic = plan_exchange(spec, coefficients=False)
     assert quadratic.params.ring_degree == 8192
     assert not quadratic.relinearization_limbs
 
@@ -131,7 +138,7 @@ def test_primes_are_no_longer_than_the_precision_needs():
 )
 def test_the_ledger_counts_what_the_release_says(release, numbers):
     spec = spec_of({"features": 13, "samples": 300, "q": 16, "release": release})
-    plan = plan_exchange(spec, monomials=False)
+    plan = plan_exchange(spec, coefficients=False)
     every_slot = plan.blocks * plan.params.ring_degree * plan.spec.classes
     assert plan.numbers == (every_slot if numbers is None else numbers)
 
@@ -142,7 +149,7 @@ def test_an_answer_is_flooded_up_to_the_precision(changes):
     plan = plan_exchange(spec_of(changes))
     schedule = plan.schedule
     assert schedule.flooding_bits >= plan.spec.flooding_bits
-    more = planner.evaluate(
+    more = evaluate(
         plan.spec, msgspec.structs.replace(schedule, flooding_bits=schedule.flooding_bits + 1)
     )
     assert more is None or not more.floods_to_precision
@@ -152,7 +159,9 @@ def test_an_answer_is_flooded_up_to_the_precision(changes):
 def test_more_precision_is_more_bits_and_nothing_else_is():
     spec = spec_of({"features": 13, "samples": 300, "q": 16})
     bits = [
-        plan_exchange(msgspec.structs.replace(spec, precision=2.0**-p)).number_bits
+        plan_exchange(
+            msgspec.structs.replace(spec, precision=2.0**-p), coefficients=False
+        ).number_bits
         for p in (6, 10, 14, 18)
     ]
     assert all(3 <= b - a <= 5 for a, b in itertools.pairwise(bits))

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from securefair.circuit import planner
+from securefair.circuit.evaluation import evaluate
 from securefair.circuit.flooding import most_flooding
 from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.schedule import LayerSteps, RescaleStep
@@ -47,7 +48,7 @@ def test_the_digest_changes_with_every_field_of_the_spec():
 
 def test_the_digest_changes_with_the_schedule():
     plan = plan_exchange(BASE)
-    other = msgspec.structs.replace(plan.schedule, answer_limbs=1)
+    other = msgspec.structs.replace(plan.schedule, answer_limbs=3)
     moved = planner.ExchangePlan(
         plan.spec,
         other,
@@ -176,5 +177,5 @@ def test_a_number_may_not_carry_far_more_than_the_precision_needs():
 
 
 def grants(spec, schedule):
-    plan = planner.evaluate(spec, schedule)
+    plan = evaluate(spec, schedule)
     return plan is not None and plan.floods_to_precision

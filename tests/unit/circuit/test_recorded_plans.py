@@ -42,8 +42,8 @@ def _words(case):
 @pytest.mark.parametrize("case", RECORDED, ids=_words)
 def test_a_plan_costs_what_was_recorded(case):
     spec = msgspec.convert(case["spec"], ExchangeSpec)
-    plan = plan_exchange(spec, monomials=case.get("monomials", False))
-    assert (plan.monomials is not None) == case.get("monomials", False)
+    plan = plan_exchange(spec, coefficients=case.get("monomials", False))
+    assert (plan.schedule.packing == "monomials") == case.get("monomials", False)
     params = plan.params
     assert params.ring_degree == case["ring_degree"]
     assert [*params.primes, params.special_prime] == [*case["primes"], case["special_prime"]]

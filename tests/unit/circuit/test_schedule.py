@@ -1,13 +1,14 @@
 import msgspec
 import pytest
 
+from securefair.circuit.packings.register import packing_of
 from securefair.circuit.schedule import (
     LayerSteps,
     RescaleStep,
     Schedule,
     factors_meta,
-    features_meta,
 )
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
 SPEC = CkksSpec(ring_degree=8192, limb_bits=(31,) * 4, special_bits=31)
@@ -25,7 +26,9 @@ SCHEDULE = Schedule(
 
 def test_features_travel_whole_and_factors_at_the_level_of_their_product():
     params = CkksParameters(SPEC)
-    features = features_meta(params, SCHEDULE, count=13, bound=2.0)
+    spec = ExchangeSpec(features=13, classes=2, samples=9, bounds=HeadBounds(feature=2.0))
+    scale = SCHEDULE.feature_scale
+    features = packing_of(SCHEDULE.packing).fresh(params, spec, log2_scale=scale, parts=1)
     assert (features.count, features.limbs) == (13, 4)
     assert (features.log2_scale, features.bound) == (53.875, 2.0)
     factors = factors_meta(params, SCHEDULE, count=3)

@@ -21,9 +21,9 @@ def test_a_plan_takes_the_seconds_for_which_it_was_chosen(way):
 
 
 def test_larger_models_take_longer():
-    small = plan_exchange(HEAD, monomials=False)
+    small = plan_exchange(HEAD, coefficients=False)
     wide = plan_exchange(
         ExchangeSpec(features=64, hidden=8, samples=4096, classes=3, release="logits"),
-        monomials=False,
+        coefficients=False,
     )
     assert 0 < steps_seconds(small) < steps_seconds(wide)

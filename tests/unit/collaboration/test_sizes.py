@@ -13,7 +13,7 @@ from securefair.errors import PlanError
 from support.agreements import agree
 
 SLOTS = 4096
-IN_SLOTS = {"monomials": False, "parts": 1}
+IN_SLOTS = {"packing": "alone", "parts": 1}
 UPLOADS = ("feature_bytes", "evaluation_key_bytes", "public_key_bytes", "answer_bytes")
 
 
@@ -45,7 +45,7 @@ def test_every_number_of_few_samples_keeps_the_limits(features, most):
     spec = ExchangeSpec(features=features, classes=10, hidden=64, samples=most, release="logits")
     longest = longest_plans(most, lambda samples: plan_for(spec, samples))
     plans = [plan_for(spec, samples) for samples in range(1, most + 1)]
-    assert len({(plan.schedule.monomials, plan.schedule.parts) for plan in plans}) > 1
+    assert len({(plan.schedule.packing, plan.schedule.parts) for plan in plans}) > 1
     for name in UPLOADS:
         expected = max(getattr(plan, name) for plan in plans)
         assert max(getattr(plan, name) for plan in longest) == expected
@@ -62,7 +62,7 @@ def test_an_impossible_half_ends_the_search_and_an_impossible_whole_is_told():
     def planned(samples):
         if samples < 10:
             raise PlanError("too few")
-        schedule = SimpleNamespace(pairs="none", **IN_SLOTS)
+        schedule = SimpleNamespace(**IN_SLOTS)
         return SimpleNamespace(schedule=schedule, spec=SimpleNamespace(samples=samples))
 
     assert [plan.spec.samples for plan in longest_plans(45, planned)] == [45, 22, 11]

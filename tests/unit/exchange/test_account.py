@@ -155,14 +155,14 @@ def test_a_schedule_that_lets_out_more_than_the_own_plan_raises_no_limit():
     spec = ExchangeSpec(features=13, hidden=16, classes=1, samples=100, release="logits")
     maps = DenseMap(np.zeros((16, 13)), np.zeros(16)), DenseMap(np.zeros((1, 16)), np.zeros(1))
     assert dense_network(*maps).determining == 105  # of 241 parameters
-    own, slots = plan_exchange(spec), plan_exchange(spec, monomials=False)
+    own, slots = plan_exchange(spec), plan_exchange(spec, coefficients=False)
     assert (own.numbers, slots.numbers) == (102, 8192)
     for plan in (own, slots):
         limits = Allowance().limits(plan, 105, spec)
         assert limits.identity_numbers == own.numbers
         assert limits.total_numbers == 8 * own.numbers
     # An engine that packs no coefficients plans slots itself; and its owner may allow anything.
-    assert Allowance().limits(slots, 105, spec, monomials=False).identity_numbers == 8192
+    assert Allowance().limits(slots, 105, spec, coefficients=False).identity_numbers == 8192
     assert Allowance(max_numbers=9000).limits(slots, 105, spec).identity_numbers == 9000
 
 

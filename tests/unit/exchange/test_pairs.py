@@ -23,7 +23,7 @@ def test_wide_heads_answer_as_in_the_clear(release, samples_in_slots):
     # Rings of 16384 take SEAL seconds, and it computes the same residues.
     backend = "seal" if release in ("public", "logits") else "rns"
     done, clear = run(wide(release), backend), run(wide(release), "clear")
-    assert done.plan.schedule.pairs == "features"
+    assert done.plan.schedule.packing == "pairs"
     error = np.abs(done.opened.released - clear.opened.released).max()
     assert 0 < error <= done.plan.error_bound * 1.125  # opened values are rounded
 
@@ -45,7 +45,7 @@ def test_a_student_of_pairs_goes_on_after_it_was_saved(tmp_path, samples_in_slot
     assert (again.open(done.answer).released == done.opened.released).all()
 
 
-def test_the_answer_to_pairs_needs_its_key():
+def test_the_answer_to_pairs_needs_its_key(samples_in_slots):
     done = run(wide("public"))
     with pytest.raises(EncryptionError, match="conjugation key is missing"):
         done.teacher.answer(altered(done.asked, evaluation_keys=b""))

@@ -35,7 +35,7 @@ def test_released_numbers_are_as_exact_as_planned(release, hidden, backend):
     assert done.opened.released.shape == np.shape(done.exact)
     error = np.abs(done.opened.released - done.exact).max()
     # Logits of few samples come of a rounded form, which counts as encryption's error.
-    exact = backend == "clear" and done.plan.monomials is None
+    exact = backend == "clear" and done.plan.schedule.packing != "monomials"
     assert error <= (1e-9 if exact else done.plan.error_bound)
 
 
@@ -184,7 +184,7 @@ def length_of(meta, blocks):
 def test_messages_of_several_blocks_are_planned_a_block_each(release):
     """By plan alone: the case above of three blocks shows that plans are kept to."""
     spec = spec_of(release, samples=20_000, features=2)
-    plan = plan_exchange(spec, monomials=False)
+    plan = plan_exchange(spec, coefficients=False)
     assert plan.blocks == -(-20_000 // plan.params.slots)
     assert plan.blocks >= 3
     assert plan.feature_bytes == length_of(plan.features, plan.blocks)

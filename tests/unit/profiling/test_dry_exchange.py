@@ -41,7 +41,7 @@ def test_every_step_on_paper_is_timed_and_has_a_name(spec, changes):
     material, _, stages, totals = run(spec(**changes))
     planned = {step.stage for step in trace(material.plan)}
     if LAYERS in stages.seconds:
-        single = {"conjugate"} if material.plan.schedule.pairs == "none" else set()
+        single = {"conjugate"} if material.plan.schedule.packing == "alone" else set()
         assert planned >= set(WITHIN_LAYERS) - single
         planned = planned - set(WITHIN_LAYERS) | {LAYERS}
     assert planned <= set(stages.seconds) <= set(STAGES)

@@ -25,7 +25,7 @@ def test_a_fresh_profile_states_what_a_profile_states(spec, limits, monkeypatch,
     assert found.peak_rss_mb > 0
     assert found.student_peak_rss_mb > 0
     names = {stage.stage for stage in found.stages}
-    evaluated = "layers" if plan.monomials is None else "forms"
+    evaluated = "layers" if plan.schedule.packing != "monomials" else "forms"
     assert {"encode", "zeros_ahead", "receive", evaluated, "sanitise", "open"} <= names
 
 

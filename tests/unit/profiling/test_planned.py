@@ -53,9 +53,9 @@ def test_no_step_overflows_and_errors_only_grow(spec, changes):
 
 
 def test_pairs_are_encrypted_together_and_conjugated_once_a_unit(spec):
-    plan = plan_exchange(spec(release="logits", features=65), monomials=False)
+    plan = plan_exchange(spec(release="logits", features=65), coefficients=False)
     report = report_plan(plan)
-    assert plan.schedule.pairs == "features"
+    assert plan.schedule.packing == "pairs"
     assert report.encryptions == 33
     assert report.evaluation_keys == ("relinearisation", "conjugation")
     (conjugate,) = [step for step in report.steps if step.stage == "conjugate"]

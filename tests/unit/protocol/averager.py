@@ -23,7 +23,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Questions,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
@@ -43,7 +43,7 @@ SETTINGS = MachineSettings(
     forced_every=4,
     always_share=False,
     disclosure=DisclosurePolicy(
-        release=Release.ALIGNMENT,
+        release="alignment",
         classes=2,
         rows=1,
         teacher_parameters=100,

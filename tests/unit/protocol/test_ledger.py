@@ -10,14 +10,14 @@ from securefair.protocol.ledger import (
     Account,
     DisclosurePolicy,
     Ledger,
-    Release,
 )
 from securefair.records import LedgerRow
+from securefair.releases import release_of
 
 
 def policy(**changes) -> DisclosurePolicy:
     settings = {
-        "release": Release.PROJECTION,
+        "release": "projection",
         "classes": 2,
         "rows": 10,
         "teacher_parameters": 100,
@@ -33,15 +33,15 @@ def charge(ledger, student="bea", *, numbers=20, version=0, basis="features 0", 
 @pytest.mark.parametrize(
     ("release", "numbers", "needs_predictions"),
     [
-        (Release.LOSS, 1, True),
-        (Release.CLASS_SUMS, 2, True),
-        (Release.PROJECTION, 20, False),
-        (Release.LOGITS, 60, False),
+        ("loss", 1, True),
+        ("class_sums", 2, True),
+        ("projection", 20, False),
+        ("logits", 60, False),
     ],
 )
 def test_numbers_of_each_release_are_those_of_the_table(release, numbers, needs_predictions):
     assert policy(release=release).numbers_per_answer(samples=30) == numbers
-    assert release.needs_predictions is needs_predictions
+    assert release_of(release).predictions is needs_predictions
 
 
 def test_the_limit_is_a_fraction_of_the_smaller_disclosure_bound():
@@ -76,10 +76,10 @@ def test_more_rows_of_the_same_basis_cost_the_difference():
 
 
 def test_logits_need_the_whole_disclosure_bound():
-    release_all = policy(release=Release.LOGITS, fraction_per_version=1.0, teacher_parameters=999)
+    release_all = policy(release="logits", fraction_per_version=1.0, teacher_parameters=999)
     assert charge(Ledger(release_all), numbers=400).total == 400
     with pytest.raises(LedgerError):
-        charge(Ledger(policy(release=Release.LOGITS, fraction_per_version=0.99)), numbers=400)
+        charge(Ledger(policy(release="logits", fraction_per_version=0.99)), numbers=400)
 
 
 def test_totals_bound_a_student_over_versions_and_colluding_students():

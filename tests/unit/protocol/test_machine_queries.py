@@ -19,7 +19,6 @@ from securefair.protocol.jobs import (
     Questions,
     Step,
 )
-from securefair.protocol.ledger import Release
 from securefair.protocol.messages import (
     Answer,
     Ask,
@@ -51,7 +50,7 @@ def questions(payload: bytes, *peers: str) -> Questions:
 
 
 def with_predictions() -> Stage:
-    return Stage(disclosure=dataclasses.replace(DISCLOSURE, release=Release.CLASS_SUMS))
+    return Stage(disclosure=dataclasses.replace(DISCLOSURE, release="class_sums"))
 
 
 def test_queries_wait_for_the_predictions_that_they_carry():

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from securefair.errors import LocalProtocolError
-from securefair.protocol.ledger import DisclosurePolicy, Ledger, Release
+from securefair.protocol.ledger import DisclosurePolicy, Ledger
 from securefair.protocol.messages import Ask, Keys
 from securefair.protocol.states import ServingState
 from securefair.protocol.stored import APART_BYTES, decode_memory, encode_memory
 from securefair.protocol.turn import Introduction, Memory, Peer, Serving
 
 POLICY = DisclosurePolicy(
-    release=Release.PROJECTION,
+    release="projection",
     classes=2,
     rows=3,
     teacher_parameters=50,

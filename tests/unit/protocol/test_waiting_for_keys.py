@@ -9,7 +9,7 @@ from securefair.protocol.jobs import (
     Prepared,
     Questions,
 )
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import PROTOCOL_VERSION, Ask, Hello, Keys
 from securefair.protocol.settings import MachineSettings, SumSettings
@@ -20,7 +20,7 @@ SETTINGS = MachineSettings(
     forced_every=1,
     always_share=False,
     disclosure=DisclosurePolicy(
-        release=Release.PROJECTION,
+        release="projection",
         classes=1,
         rows=4,
         teacher_parameters=9,

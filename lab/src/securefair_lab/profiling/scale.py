@@ -253,8 +253,8 @@ def _collaborate(plan: ExchangePlan, participants: int, backend: str) -> tuple[f
             weight_bits=spec.weight_bits,
         ),
         training=TrainingSection(local_epochs=0, local_steps=1),
-        distillation=DistillationSection(
-            release=spec.release, basis=spec.basis, q=spec.q, lambda_0=0.0
+        distillation=DistillationSection.model_validate(
+            {"release": spec.release, "basis": spec.basis, "q": spec.q, "lambda_0": 0.0}
         ),
         fairness=FairnessSection(),
         encryption=EncryptionSection(flooding_bits=spec.flooding_bits, precision=spec.precision),

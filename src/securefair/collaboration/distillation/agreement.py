@@ -12,10 +12,10 @@ import msgspec
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.sizes import longest_plans
 from securefair.config import (
+    DisclosureSection,
     DistillationSection,
     EncryptionSection,
     FairnessSection,
@@ -26,7 +26,7 @@ from securefair.errors import ConfigError
 from securefair.model.aimed import REFUSED
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.settings import MachineSettings
 from securefair.worth import ReputationRule
 
@@ -154,7 +154,7 @@ class DistillationAgreement(AgreedSections):
     @property
     def numbers_a_round(self) -> int:
         """See `Agreement`: one answer to the student with the most samples."""
-        policy = self.machine_settings(self.participants[0], 1, DisclosureLimits()).disclosure
+        policy = self.machine_settings(self.participants[0], 1, DisclosureSection()).disclosure
         return policy.numbers_per_answer(self.spec.samples)
 
     @property
@@ -171,7 +171,7 @@ class DistillationAgreement(AgreedSections):
     @property
     def fewest_samples(self) -> int:
         """Of a participant: with fewer, an answer would tell as much as all logits, or one."""
-        return {"projection": self.spec.q + 1, "logits": 1}.get(self.spec.release, 2)
+        return self.spec.leaves.least(self.spec.q)
 
     @property
     def limits(self) -> Limits:
@@ -192,7 +192,7 @@ class DistillationAgreement(AgreedSections):
         self,
         name: str,
         teacher_parameters: int,
-        disclosure: DisclosureLimits,
+        disclosure: DisclosureSection,
         *,
         guarantee: StatedGuarantee | None = None,
         required: StatedGuarantee | None = None,
@@ -212,14 +212,14 @@ class DistillationAgreement(AgreedSections):
             forced_every=self.fairness.forced_every,
             always_share=self.always_share,
             disclosure=DisclosurePolicy(
-                release=Release(spec.release),
+                release=spec.release,
                 classes=spec.classes,
                 rows=spec.q,
                 teacher_parameters=teacher_parameters,
                 # Whoever agrees on `logits` lets out all of them; totals can still limit it.
-                fraction_per_version=None if spec.release == "logits" else disclosure.fraction,
+                fraction_per_version=None if spec.leaves.whole else disclosure.fraction,
                 # As many as slots hold: more than what leaves of few samples.
-                block=plan_exchange(spec, monomials=False).params.slots,
+                block=plan_exchange(spec, coefficients=False).params.slots,
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
             ),

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.collaboration.disclosure import DisclosureLimits, limits_of
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
-from securefair.config import RunConfig
+from securefair.config import DisclosureSection, RunConfig
 from securefair.data import ParticipantData
 from securefair.model.building import build_model
 
@@ -73,7 +72,7 @@ def _algorithm(
 
 def _renewals(agreed: DistillationAgreement, rounds: int) -> int:
     """How often a participant makes new keys: by the public schedule."""
-    settings = agreed.machine_settings(agreed.participants[0], 1, DisclosureLimits())
+    settings = agreed.machine_settings(agreed.participants[0], 1, DisclosureSection())
     return 0 if settings.key_rounds is None else (rounds - 1) // settings.key_rounds
 
 
@@ -93,7 +92,7 @@ def _disclosure(
     )
     parameters = model.parameter_count
     policy = agreed.machine_settings(
-        agreed.participants[0], parameters, limits_of(config)
+        agreed.participants[0], parameters, config.disclosure
     ).disclosure
     rows = []
     for own in (one for one in data if agreed.asked_by(one.name)):

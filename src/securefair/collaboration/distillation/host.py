@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.distillation.participant import ModelConfig, Participant, RoundNotes
 from securefair.collaboration.host import KEPT, Remembering, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
 from securefair.exchange.answerer import Answerer
@@ -80,7 +80,7 @@ class DistillingHost(Remembering, Participant):
         *,
         seed: int,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,

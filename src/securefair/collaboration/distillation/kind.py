@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
@@ -19,12 +18,13 @@ from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
+from securefair.releases import TRAINING, release_of
 
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
     from securefair.collaboration.distillation.host import DistillingHost
+    from securefair.collaboration.distillation.observer import DistillationObserver
     from securefair.collaboration.distillation.participant import ModelConfig
-    from securefair.collaboration.distillation.run import EncryptedRun
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.private import PrivateTeacher
     from securefair.config.privacy import PrivacySection
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
-
-TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +73,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
         release = config.distillation.release
-        if self.name in config.run.algorithms and release not in TRAINING_RELEASES:
+        if self.name in config.run.algorithms and release not in TRAINING:
             raise ConfigError(
                 f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
                 "must train",
@@ -89,7 +87,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             and not self.always_share
             and config.privacy is not None
             and config.privacy.asked_epsilon is not None
-            and release != "logits"
+            and not release_of(release).whole
         ):
             raise ConfigError(
                 f"a {release} mixes all patients into every logit: an alignment of it cannot count "
@@ -139,37 +137,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
             except PlanError as error:
                 raise error.about(own.name) from error
 
-    def start(
-        self,
-        config: RunConfig,
-        agreement: DistillationAgreement,
-        data: Sequence[ParticipantData],
-        *,
-        seed: int,
-        models: Mapping[str, Head] | None = None,
-        trained: bool = True,
-    ) -> EncryptedRun:
-        """See `Kind`."""
-        from securefair.collaboration.distillation.run import start_run
-
-        terms = config.privacy
-        teachers, alignments = self._private(config, agreement, data, terms, seed=seed)
-        return start_run(
-            self.name,
-            data,
-            agreement,
-            [model_of(config)] * len(data),
-            seed=seed,
-            backend=config.encryption.backend,
-            disclosure=limits_of(config),
-            given=models,
-            trained=trained,
-            teachers=teachers or None,
-            alignments=alignments or None,
-            required=None if terms is None else terms.required,
-            made_by=self._participant,
-        )
-
     def host(
         self,
         config: RunConfig,
@@ -179,6 +146,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         seed: int,
         stored: Stored | None = None,
         role: Role = "both",
+        given: Head | None = None,
     ) -> DistillingHost:
         """See `Kind`."""
         self.check_role(role)
@@ -192,10 +160,11 @@ class DistillationKind(Kind["DistillationAgreement"]):
             model_of(config),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=limits_of(config),
+            disclosure=config.disclosure,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,
+            given=given,
             stored=stored,
         )
         if not host.restored:
@@ -246,6 +215,15 @@ class DistillationKind(Kind["DistillationAgreement"]):
             budget=budget,
         )
         return teachers, alignments
+
+    def observer(
+        self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]
+    ) -> DistillationObserver:
+        """See `Kind`."""
+        from securefair.collaboration.distillation.observer import DistillationObserver
+
+        del data
+        return DistillationObserver(self.name, config.encryption.backend, agreement)
 
     def refit(
         self,

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
@@ -130,7 +129,7 @@ class Participant:
         *,
         seed: int | None = None,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
@@ -159,7 +158,7 @@ class Participant:
         self._settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
-            disclosure or DisclosureLimits(),
+            disclosure or DisclosureSection(),
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )
@@ -337,12 +336,14 @@ class Participant:
         return self._model.clip.applied(logits)
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
-        """What a step learns from: by teacher its logits (B, M), and its reputation."""
+        """What a step learns from: by teacher its logits (B, M), and how much these count."""
         opened, found = self.rounds[job.round].opened, {}
+        apart = self.teacher is not None or bool(self.collaboration.teachers)
+        weight = 1.0 if apart else learning.weight_of_round(job.round)  # nothing flows back
         for peer, reputation in zip(job.peers, job.reputations, strict=True):
             answer = opened[peer].logits
             if answer is not None and reputation is not None:
-                found[peer] = answer, reputation
+                found[peer] = answer, reputation * weight
         return found
 
     def learn(

@@ -13,8 +13,9 @@ from securefair.collaboration.telling import (
 )
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.aimed import aimed_answers
+from securefair.model.aimed import REFUSED
 from securefair.records import PrivacyResult, RunResult
+from securefair.releases import release_of
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bool) -> list[str]:
@@ -89,22 +90,8 @@ def counted(result: RunResult, nouns: Nouns) -> str:
 def released(config: RunConfig, nouns: Nouns) -> str:
     """What a teacher lets out, as part of a sentence."""
     settings = config.distillation
-    match settings.release:
-        case "projection":
-            chooser = (
-                "weights that a public seed fixes"
-                if settings.basis == "public"
-                else "weights that the student chose"
-            )
-            return (
-                f"{settings.q} weighted sums per class over all of the student's {nouns.samples}, "
-                f"with {chooser}; from them the student estimates the single predictions"
-            )
-        case "logits":
-            return f"the prediction scores for every single {nouns.sample} of the student"
-        case "class_sums":
-            return "one number per class, which measures agreement but cannot train a model"
-    return "one number, which measures agreement but cannot train a model"
+    nouned = {"samples": nouns.samples, "sample": nouns.sample}
+    return release_of(settings.release).told(settings.q, settings.basis, **nouned)
 
 
 def not_protected(
@@ -120,7 +107,7 @@ def not_protected(
         "enough numbers reveal any model. The ledger above counts them."
     )
     more, handled = "It gets no more of them.", "checked and rounded"
-    if config.distillation.release == "logits":
+    if release_of(config.distillation.release).whole:
         implied += " Releasing logits discloses as much as a public prediction service."
         more = "It can also get more of them than its samples need; the ledger counts them all."
         handled = "rounded"
@@ -160,7 +147,7 @@ def not_protected(
             f"{nouns.samples}, or make it open to parts of the student's secret key. {carried} "
             f"What is no smooth function of the features is refused, and values are {handled} when "
             "they are opened. That limits this and does not stop it: on heart disease data, "
-            f"{aimed_answers(config.training.rounds)}.",
+            f"{REFUSED}.",
         ),
         (
             "Collusion",

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.config import (
+    DisclosureSection,
     EncryptionSection,
     FairnessSection,
     GossipSection,
@@ -28,7 +28,7 @@ from securefair.model.architectures import architecture
 from securefair.model.stacked import Stacked
 from securefair.protocol.codec import Limits
 from securefair.protocol.flows import alignment_bits
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import MachineSettings, SumSettings
 from securefair.worth.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
@@ -219,14 +219,14 @@ class GossipAgreement(AgreedSections):
         beside = zip(self.participants, row, strict=True)
         return tuple(sorted(peer for peer, linked in beside if linked and peer != name))
 
-    def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:
+    def machine_settings(self, name: str, disclosure: DisclosureSection) -> MachineSettings:
         """Settings of the machine of one participant."""
         return MachineSettings(
             collaboration=self.digest,
             forced_every=self.fairness.forced_every,
             always_share=False,
             disclosure=DisclosurePolicy(
-                release=Release.ALIGNMENT,
+                release="alignment",
                 classes=self.classes,
                 rows=1,
                 teacher_parameters=self.stacked.trained,

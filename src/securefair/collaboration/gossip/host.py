@@ -21,12 +21,12 @@ import numpy as np
 import torch
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.participant import GossipNotes, GossipParticipant
 from securefair.collaboration.host import KEPT, Remembering, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.state import decode_state, encode_state
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.stacked import Stacked
 from securefair.model.stored import Function, NamedNetwork
@@ -66,7 +66,7 @@ class GossipHost(Remembering, GossipParticipant):
         pretraining_epochs: int = 0,
         seed: int,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         stored: Stored | None = None,
     ) -> None:
         left = stored or Stored()

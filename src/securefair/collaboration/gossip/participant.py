@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from securefair.averaging import Gathering, Shares, SumKeys, make_share, open_sum, release
 from securefair.averaging.spec import check_vector
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import Row
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
@@ -102,13 +101,13 @@ class GossipParticipant:
         pretraining_epochs: int = 0,
         seed: int,
         backend: str = defaults.BACKEND,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         stored: Stored | None = None,
     ) -> None:
         left = stored or Stored()
         check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        self._disclosure = disclosure or DisclosureLimits()
+        self._disclosure = disclosure or DisclosureSection()
         self.machine = self._machine(left.saved_state, left.memory)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")

@@ -12,16 +12,15 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.sizes import longest_plans
-from securefair.config import EncryptionSection, ModelSection, TransferSection
+from securefair.config import DisclosureSection, EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
-from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import MachineSettings, SumSettings
 
@@ -184,10 +183,10 @@ class TransferAgreement(AgreedSections):
             names=MAX_NAME_BYTES * self.most_teachers,
         )
 
-    def disclosure_policy(self, disclosure: DisclosureLimits) -> DisclosurePolicy:
+    def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """What a teacher lets out, and how much of it at most."""
         return DisclosurePolicy(
-            release=Release.PROJECTION,
+            release="projection",
             classes=self.outputs,
             rows=self.transfer.q,
             teacher_parameters=self.parameters,
@@ -199,7 +198,7 @@ class TransferAgreement(AgreedSections):
     def machine_settings(
         self,
         name: str,
-        disclosure: DisclosureLimits,
+        disclosure: DisclosureSection,
         *,
         guarantee: StatedGuarantee | None = None,
         required: StatedGuarantee | None = None,

@@ -36,7 +36,7 @@ class TransferAudit(Audit):
         plan = plan_exchange(agreement.spec_for(len(student.data.train)))
         basis = steps.public_basis(plan, agreement.basis_seed)
         rows = public_rows(
-            plan.params.ring_degree,
+            plan.ring_degree,
             basis.coefficients,
             plan.spec.samples,
             basis.signs.astype(np.float64),

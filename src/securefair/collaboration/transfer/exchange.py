@@ -80,7 +80,7 @@ class TransferStudent:
         else:
             self._keys = self._backend.restore_keys(self.plan.params, *keys)
         rows = public_rows(
-            self.plan.params.ring_degree,
+            self.plan.ring_degree,
             self._basis.coefficients,
             query_size(len(patients)),
             self._basis.signs.astype(np.float64),

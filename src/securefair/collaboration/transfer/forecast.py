@@ -9,7 +9,6 @@ import numpy as np
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config import RunConfig
@@ -67,7 +66,7 @@ def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 def _disclosure(
     config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
-    policy = agreed.disclosure_policy(limits_of(config))
+    policy = agreed.disclosure_policy(config.disclosure)
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:

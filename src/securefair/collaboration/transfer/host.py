@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.host import KEPT, Remembering, Role, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
@@ -70,7 +70,7 @@ class TransferHost(Remembering, TransferParticipant):
         *,
         seed: int,
         backend: str,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,

@@ -32,7 +32,6 @@ from securefair.averaging.pairwise import (
 )
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.host import Stored
 from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -44,7 +43,7 @@ from securefair.collaboration.transfer.exchange import (
 )
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
-from securefair.config import defaults
+from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,
@@ -135,7 +134,7 @@ class TransferParticipant:
         *,
         seed: int,
         backend: str = defaults.BACKEND,
-        disclosure: DisclosureLimits | None = None,
+        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
@@ -143,7 +142,7 @@ class TransferParticipant:
         left = stored or Stored()
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        limits = disclosure or DisclosureLimits()
+        limits = disclosure or DisclosureSection()
         peers = [name for name in agreement.participants if name != self.name]
         self.machine = ParticipantMachine(
             self.name,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from securefair.collaboration.disclosure import DisclosureLimits, limits_of
 from securefair.collaboration.interface import Agreement, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
+from securefair.config import DisclosureSection
 from securefair.data.table import class_names
 from securefair.errors import ConfigError
 from securefair.sites.project.project import Project
@@ -69,13 +69,13 @@ def classes_of(terms: Terms) -> list[str]:
     return class_names(None if table is None else table_spec(table), shape_of(terms)[1])
 
 
-def disclosure_of(terms: Terms) -> DisclosureLimits:
+def disclosure_of(terms: Terms) -> DisclosureSection:
     """What every teacher keeps to; over all rounds it is finite.
 
     Raises:
         ConfigError: a total is missing.
     """
-    limits = limits_of(terms.config)
+    limits = terms.config.disclosure
     if limits.student_total is None or limits.teacher_total is None:
         raise ConfigError(
             "a project needs totals of disclosed numbers",

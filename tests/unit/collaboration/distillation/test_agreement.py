@@ -4,7 +4,7 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
-from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.config import DisclosureSection
 from securefair.errors import ConfigError, PlanError
 from support.agreements import agree
 
@@ -124,19 +124,19 @@ class TestMachineSettings:
         settings = AGREED.machine_settings(
             AGREED.participants[0],
             10,
-            DisclosureLimits(fraction=0.5, student_total=100, teacher_total=200),
+            DisclosureSection(fraction=0.5, student_total=100, teacher_total=200),
         )
         assert settings.collaboration == AGREED.digest
         assert (settings.forced_every, settings.always_share) == (5, False)
         assert (settings.round_seconds, settings.setup_seconds) == (600.0, 3600.0)
         policy = settings.disclosure
-        assert (policy.release.value, policy.classes, policy.rows) == ("projection", 2, 8)
+        assert (policy.release, policy.classes, policy.rows) == ("projection", 2, 8)
         assert policy.teacher_parameters == 10
         assert policy.fraction_per_version == 0.5
         assert (policy.student_total, policy.teacher_total) == (100, 200)
 
     def test_own_limits_are_private(self):
         """Each decides for itself, so they are no part of what must agree."""
-        one = AGREED.machine_settings(AGREED.participants[0], 10, DisclosureLimits())
-        other = AGREED.machine_settings(AGREED.participants[0], 99, DisclosureLimits(fraction=0.1))
+        one = AGREED.machine_settings(AGREED.participants[0], 10, DisclosureSection())
+        other = AGREED.machine_settings(AGREED.participants[0], 99, DisclosureSection(fraction=0.1))
         assert one.collaboration == other.collaboration

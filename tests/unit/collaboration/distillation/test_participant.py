@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.notes import KEPT_ROUNDS
+from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import (
     ConfigError,
@@ -116,7 +116,7 @@ class TestConstruction:
 
     def test_it_owns_its_disclosure_limits(self, hospitals):
         agreed = agreed_on(hospitals)
-        limits = DisclosureLimits(fraction=None, teacher_total=7)
+        limits = DisclosureSection(fraction=None, teacher_total=7)
         one = Participant(hospitals[0], agreed, MODEL, seed=1, backend="clear", disclosure=limits)
         assert one.machine.settings.disclosure.fraction_per_version is None
         assert one.machine.settings.disclosure.teacher_total == 7

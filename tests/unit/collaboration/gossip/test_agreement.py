@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from securefair.ckks.parameters import CkksParameters
-from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.config import DisclosureSection
 from securefair.errors import ConfigError, PlanError
 from support.agreements import agree
 
@@ -132,7 +132,7 @@ def test_the_largest_share_reaches_the_plan_of_sums():
 
 def test_a_machine_knows_its_neighbours_and_how_many_make_a_sum():
     agreed = changed(topology="ring")
-    settings = agreed.machine_settings("bea", DisclosureLimits(student_total=5))
+    settings = agreed.machine_settings("bea", DisclosureSection(student_total=5))
     assert settings.sums.neighbours == ("ann", "cem")
     assert settings.sums.min_senders == 2
     assert settings.disclosure.student_total == 5

@@ -6,11 +6,12 @@ import math
 
 from securefair.circuit.candidates import Candidate
 from securefair.circuit.evaluation import computed
-from securefair.circuit.monomials import BEYOND, monomials_bound, rounding_error
 from securefair.circuit.on_paper import parameters
+from securefair.circuit.packings.monomials.forms import monomials_bound, open_bound, rounding_error
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import Schedule, travels_as_monomials
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit.weighing import WORTH, exchange_cost
 from securefair.circuit.work import forms_seconds
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
@@ -28,35 +29,66 @@ TOP_BITS = 2.01
 instead of wrapping around."""
 
 
-def in_monomials(spec: ExchangeSpec) -> Candidate | None:
+MAX_FORMS = 4096
+"""Each class is a ciphertext of the answer: more are cheaper with samples in slots."""
+
+
+def search(spec: ExchangeSpec, best: Candidate | None) -> Candidate | None:
+    """The plan with the shortest modulus in the smallest ring, if it is worth it.
+
+    Fewer numbers leave of these, and they take no key where features beside each other take two.
+    """
+    found = shortest(spec)
+    if found is None or best is None:
+        return found
+    worth = WORTH**2 if best[0].galois_element and best[0].features.interleaved else WORTH
+    return found if exchange_cost(best) >= worth * exchange_cost(found) else None
+
+
+def travels_so(spec: ExchangeSpec) -> bool:
+    """Whether samples may travel as monomials: logits of a head, or sums of them that need no
+    product."""
+    return not spec.multiplies and not spec.network and spec.classes <= MAX_FORMS
+
+
+def parts_for(spec: ExchangeSpec, ring_degree: int) -> int:
+    """Monomials of a sample in a ciphertext, where sums leave: as many as samples leave room for; 0
+    where there is no room for two."""
+    if spec.leaves.whole:
+        return 1
+    room = ring_degree // (2 * spec.samples)
+    return 1 << (room.bit_length() - 1) if room > 1 else 0
+
+
+def shortest(spec: ExchangeSpec) -> Candidate | None:
     """The plan with the shortest modulus in the smallest ring, or None if there is none."""
-    plan = _shortest(spec)
+    plan = _shortest(spec) if travels_so(spec) else None
     return None if plan is None else (plan, forms_seconds(plan.features, spec))
 
 
 def _shortest(spec: ExchangeSpec) -> ExchangePlan | None:
-    if not travels_as_monomials(spec):
-        return None
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         special = smallest_prime_bits(ring_degree)  # no key is switched
-        for total, most, bits in sorted(
-            (n * bits, n, bits) for n in FORM_LIMBS for bits in FORM_BITS
-        ):
+        parts = parts_for(spec, ring_degree)
+        if not parts:
+            continue
+        sizes = sorted((n * bits, n, bits) for n in FORM_LIMBS for bits in FORM_BITS)
+        for total, most, bits in sizes:
             if total + special > cap:
                 break
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * most, special_bits=special)
-            plan = _best(spec, ckks, most)
+            plan = _best(spec, ckks, most, parts)
             if plan is None or not plan.grants:
                 continue
             # It is flooded as it is: an inner product has no bits to spare.
-            fewer = (_best(spec, ckks, left) for left in range(1, most))
+            fewer = (_best(spec, ckks, left, parts) for left in range(1, most))
             return next((p for p in fewer if p is not None and p.grants), plan)
     return None
 
 
-def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int) -> ExchangePlan | None:
+def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int, parts: int) -> ExchangePlan | None:
     """The most precise plan of these primes, if it is precise enough."""
-    largest = math.log2(BEYOND * spec.bounds.logit)
+    largest = math.log2(open_bound(spec))
     room = parameters(ckks).log_q(len(ckks.limb_bits)) - TOP_BITS - largest
     widest = rules.MAX_LOG2_COEFFICIENT - math.log2(monomials_bound(spec))
     best: ExchangePlan | None = None
@@ -75,7 +107,8 @@ def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int) -> ExchangePlan
             flooding_bits=spec.flooding_bits,
             flooding_limbs=len(ckks.limb_bits),
             answer_limbs=answer_limbs,
-            monomials=True,
+            packing="monomials",
+            parts=parts,
         )
         if rounding_error(spec, schedule) > spec.precision * 2 * spec.bounds.logit:
             continue

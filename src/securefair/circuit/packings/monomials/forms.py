@@ -1,4 +1,4 @@
-"""A head as one linear map, for few samples: the student encrypts products of features.
+"""A head as one linear map: the student encrypts products of features.
 
     features x -> monomials of (x, 1), encrypted as coefficients -> inner products with the head's
     quadratic form, one a class -> logits
@@ -32,11 +32,10 @@ from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.encoding import reversed_integers
 from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.interleaving import interleave
 from securefair.ckks.layers import AffineLayer, check_layer
-from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import fresh
 from securefair.ckks.specs import AffineSpec, PolynomialSpec
-from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError
 
 P = TypeVar("P")
@@ -55,12 +54,16 @@ opened: each is a coefficient of its own, which a modulus that is too short woul
 
 @dataclass(frozen=True)
 class Layout:
-    """Where samples sit: one after the other in the coefficients of a block.
+    """Where samples sit in the coefficients of a block.
+
+    Where all logits leave, one sample after the other. Else in the slots of polynomials in
+    Y = X^parts, of which monomial f has X^f p_f(Y): times X^-f and its weight each brings its part
+    to the polynomial in Y, whose coefficients are sums over all samples, as of samples in slots.
 
     Attributes:
         values: numbers that a sample travels as.
         ciphertexts: of a block. Several samples share one, or one sample takes several.
-        samples: of a block; the last block may hold fewer.
+        samples: of a block.
         blocks: that all samples fill.
     """
 
@@ -71,29 +74,24 @@ class Layout:
 
     @property
     def coefficients(self) -> NDArray[np.int64]:
-        """Coefficients (samples,) of an answer that hold logits."""
+        """Coefficients (samples,) of an answer that hold logits, where they all leave."""
         return self.values * np.arange(self.samples, dtype=np.int64)
 
 
-def layout(spec: ExchangeSpec, ring_degree: int) -> Layout:
+def layout(spec: ExchangeSpec, ring_degree: int, parts: int) -> Layout:
     """The layout of a spec's samples in a ring."""
     width = spec.features + 1
     values = width * (width + 1) // 2 if spec.hidden else width
+    if not spec.leaves.whole:
+        return Layout(values, -(-values // parts), ring_degree // parts // 2, 1)
     blocks = -(-spec.samples // max(1, ring_degree // max(values, SPACING)))
     samples = -(-spec.samples // blocks)
     return Layout(values, -(-values * samples // ring_degree), samples, blocks)
 
 
-def monomials_meta(params: CkksParameters, schedule: Schedule, spec: ExchangeSpec) -> CipherMeta:
-    """Public facts of one block of encrypted monomials."""
-    return fresh(
-        params,
-        count=layout(spec, params.ring_degree).ciphertexts,
-        limbs=params.limbs,
-        log2_scale=schedule.feature_scale,
-        bound=monomials_bound(spec),
-        packing="coefficients",
-    )
+def layout_of(spec: ExchangeSpec, schedule: Schedule) -> Layout:
+    """The layout of a schedule."""
+    return layout(spec, schedule.ckks.ring_degree, schedule.parts)
 
 
 def monomials_bound(spec: ExchangeSpec) -> float:
@@ -108,13 +106,18 @@ def monomials_norm(spec: ExchangeSpec) -> float:
     return square if spec.hidden else math.sqrt(square)
 
 
+def open_bound(spec: ExchangeSpec) -> float:
+    """Largest number that opens right. A sum over samples is a mean of logits, at most."""
+    return spec.bounds.logit * (BEYOND if spec.leaves.whole else 1)
+
+
 def form_spec(spec: ExchangeSpec, schedule: Schedule) -> PolynomialSpec:
     """Public facts of the polynomials of one class."""
     return PolynomialSpec(
-        count=layout(spec, schedule.ckks.ring_degree).ciphertexts,
+        count=layout_of(spec, schedule).ciphertexts,
         log2_scale=round(schedule.factor_scale),
         l2=form_norm(spec),
-        bound=BEYOND * spec.bounds.logit,
+        bound=open_bound(spec),
     )
 
 
@@ -130,22 +133,22 @@ def rounding_error(spec: ExchangeSpec, schedule: Schedule) -> float:
 
     Each coefficient moves by half a unit at most: Cauchy and Schwarz.
     """
-    values = layout(spec, schedule.ckks.ring_degree).values
+    values = layout_of(spec, schedule).values
     return math.sqrt(values) / 2 * float(2.0**-schedule.factor_scale) * monomials_norm(spec)
 
 
-def pack_monomials(spec: ExchangeSpec, ring_degree: int, features: Array) -> Array:
-    """Features (B, d) -> coefficients (blocks, ciphertexts, N), zero where nobody sits."""
-    form = layout(spec, ring_degree)
-    ones = np.concatenate([features, np.ones((len(features), 1))], axis=1)
+def pack_monomials(spec: ExchangeSpec, schedule: Schedule, rows: Array) -> Array:
+    """Features of all places of all blocks (places, d) -> coefficients (blocks, ciphertexts, N)."""
+    n, form = schedule.ckks.ring_degree, layout_of(spec, schedule)
+    values = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
     if spec.hidden:
-        rows, columns, scale = _pairs(ones.shape[1])
-        ones = ones[:, rows] * ones[:, columns] * scale
-    padded = np.zeros((form.blocks * form.samples, form.values))
-    padded[: len(ones)] = ones
-    packed = np.zeros((form.blocks, form.ciphertexts * ring_degree))
-    packed[:, : form.samples * form.values] = padded.reshape(form.blocks, -1)
-    return packed.reshape(form.blocks, form.ciphertexts, ring_degree)
+        first, second, scale = _pairs(values.shape[1])
+        values = values[:, first] * values[:, second] * scale
+    if not spec.leaves.whole:
+        return interleave(values.T, schedule.parts, n)[None]
+    packed = np.zeros((form.blocks, form.ciphertexts * n))
+    packed[:, : form.samples * form.values] = values.reshape(form.blocks, -1)
+    return packed.reshape(form.blocks, form.ciphertexts, n)
 
 
 def form_polynomials(
@@ -164,12 +167,13 @@ def form_polynomials(
     if not layers:
         return [None] * spec.classes
     n, scale = schedule.ckks.ring_degree, round(schedule.factor_scale)
-    count = layout(spec, n).ciphertexts
+    count = layout_of(spec, schedule).ciphertexts
+    each = n if schedule.parts == 1 else schedule.parts
     polynomials: list[NDArray[np.int64] | None] = []
     for form in _forms(layers, specs):
-        padded = np.zeros(count * n)
-        padded[: len(form)] = form
-        polynomials.append(reversed_integers(padded.reshape(count, n), scale, n))
+        padded = np.zeros((count, n))
+        padded[:, :each].flat[: len(form)] = form
+        polynomials.append(reversed_integers(padded, scale, n))
     return polynomials
 
 
@@ -179,9 +183,10 @@ def monomial_logits(
     spec: PolynomialSpec,
     polynomials: Sequence[NDArray[np.int64] | None],
 ) -> CipherTensor[P]:
-    """Monomials of one block -> one ciphertext a class, with logits in `Layout.coefficients`.
+    """Monomials of one block -> one ciphertext a class.
 
-    All other coefficients mix samples and weights, and must not leave.
+    Logits are in `Layout.coefficients`, or their polynomial in Y is in the powers of Y. All other
+    coefficients mix samples and weights, and must not leave.
     """
     products = [evaluator.inner_plain(block, spec, each) for each in polynomials]
     rows = np.stack([np.arange(len(products)), np.zeros(len(products), np.int64)], axis=1)

@@ -1,0 +1,1 @@
+"""How samples travel: a packing is a file or a folder here and one line of the register."""

@@ -1,0 +1,40 @@
+"""The register of releases: a new release is a file and one line here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from securefair.errors import PlanError
+from securefair.releases.interface import Release
+
+REGISTERED: dict[str, str] = {
+    "loss": "securefair.releases.loss",
+    "class_sums": "securefair.releases.class_sums",
+    "projection": "securefair.releases.projection",
+    "logits": "securefair.releases.logits",
+    "alignment": "securefair.releases.alignment",
+}
+"""Where each release stands."""
+
+
+@cache
+def release_of(name: str) -> Release:
+    """The release of that name.
+
+    Raises:
+        PlanError: there is none.
+    """
+    if name not in REGISTERED:
+        raise PlanError(
+            "unknown choice", where="release", found=name, expected=", ".join(REGISTERED)
+        )
+    found: Release = import_module(REGISTERED[name]).RELEASE
+    return found
+
+
+EXCHANGED = tuple(name for name in REGISTERED if release_of(name).exchanged)
+"""Of exchanges of samples."""
+
+TRAINING = tuple(name for name in EXCHANGED if release_of(name).trains)
+"""Those that a student can train on."""
