@@ -18,7 +18,6 @@ from stored_cells import (
     worst,
 )
 
-from securefair_lab.papers.capride_code import weight
 from securefair_lab.papers.comparison import rows_of
 from securefair_lab.papers.cycle_rates import RATES
 from securefair_lab.papers.lambda_choice import CONTENDERS, LAMBDAS, chosen
@@ -85,26 +84,6 @@ def usefulness() -> str:
         bound = numbers(name, {**own, "gap": 0.0}).numbers["bound"].ours
         cells = [f"{found[gap]:.2f}" for gap in shown]
         rows.append([f"{deviation}", *cells, f"{found[least]:.2f}, {least}", f"{bound:.3f}"])
-    return markdown(rows)
-
-
-POSTER = {2: "1.58", 5: "3.55", 10: "5.52"}
-"""CaPriDe's own mean gains, from its poster."""
-
-
-def published_code() -> str:
-    """Gains of VPDL by weight and by which answers it learns from, for 2, 5 and 10 participants."""
-    name = "capride-code"
-    answers = {"of the round's start": "frozen", "of every mini-batch": "fresh"}
-    rows = [["N", "weight in all", *answers.values(), "fresh less frozen", "poster"]]
-    for n, divisions in ((2, 2), (5, 1), (5, 2), (10, 1), (10, 2)):
-        own = {"n": n, "divisions": divisions}
-        found = [numbers(name, {**own, "answers": one}).numbers["MCG"] for one in answers]
-        apart = [b - a for a, b in zip(*(one.each for one in found), strict=True)]
-        shown = [f"{one.ours:.2f} ± {one.spread:.2f}" for one in found]
-        shown.append(f"{mean(apart):+.2f} ± {stdev(apart):.2f}")
-        printed = POSTER[n] if divisions == 2 else ""
-        rows.append([f"{n}", f"{weight(n, divisions):.0f}", *shown, printed])
     return markdown(rows)
 
 
