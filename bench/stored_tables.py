@@ -8,6 +8,7 @@ A test compares the page with what this makes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -282,6 +283,7 @@ def permuted() -> str:
 def verdicts() -> str:
     """What the seeds tell of every claim of every stored result."""
     rows = [["experiment", "seeds", *VERDICTS]]
+    count: Counter[str] = Counter()
     for name in stored_names():
         stored = stored_result(name)
         if stored.claims:
@@ -291,7 +293,8 @@ def verdicts() -> str:
             ]
             cells = [". ".join(words) if words else "" for words in told]
             rows.append([f"`{name}`", str(stored.seeds), *cells])
-    return markdown(rows)
+            count.update(own.verdict for own in stored.claims)
+    return markdown([*rows, ["all claims", "", *(str(count[one]) for one in VERDICTS)]])
 
 
 def made_by() -> str:

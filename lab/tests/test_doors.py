@@ -26,7 +26,6 @@ INSIDE = {
     "securefair.profiling.dry_exchange": "a function of its module's name",
     "securefair.profiling.estimate": "a function of its module's name",
     "securefair.protocol.jobs": "jobs that are timed one by one",
-    "securefair.simulation.engine": "a run that is watched",
     "securefair.worth.tuned": "a name that another score has",
 }
 """What the laboratory takes from inside a room, and why. Never longer than today."""

@@ -8,6 +8,7 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples
+from securefair.sites.simulation.starting import simulated
 
 CONFIG = """
 [run]
@@ -54,11 +55,12 @@ def everyone():
     return people
 
 
-def begun(name, backend, *, trained=True, **changes):
+def begun(name, backend, *, folder=None, **changes):
     kind, data = kind_of(name), everyone()
     config = configured(name, **{"encryption.backend": backend} | changes)
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    return kind.start(config, agreement, data, seed=SEED, trained=trained), kind.rounds(config)
+    run = simulated(kind, config, agreement, data, seed=SEED, folder=folder)
+    return run, kind.rounds(config)
 
 
 @cache

@@ -14,10 +14,8 @@ from securefair.collaboration.wording import HOSPITALS
 from securefair.config import kinds_keys, override
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import logits_of, to_bytes
-from securefair.protocol.codec import kind_of as message_kind
-from securefair.run.resumable import ParticipantsRun
-from securefair.simulation.engine import Engine
-from securefair.simulation.network import Network
+from securefair.sites.simulation.starting import simulated
+from securefair.sites.simulation.town import Town
 from securefair.storage import Store
 from securefair.worth import sharing
 from securefair.worth.tuned import Tuned
@@ -88,7 +86,7 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     kind.check_plans(config, data, seed=SEED)
     kind.forecast(config, agreement, data)
     kind.rounds(config)
-    run = kind.start(config, agreement, data, seed=SEED)
+    run = simulated(kind, config, agreement, data, seed=SEED)
     for _ in run.rounds(2):
         pass
     kind.host(config, agreement, data[0], seed=SEED)
@@ -198,20 +196,56 @@ def test_encryption_changes_records_by_its_error_only(name):
     assert facts.encryption.error_over_range < 2**-8
 
 
-def test_a_restored_run_goes_on_as_if_nothing_had_been(name):
+def test_a_run_goes_on_from_its_stores_as_if_nothing_had_been(name, tmp_path):
     _, whole, facts = finished(name, "clear")
     rounds = len(whole)
-    for stop in range(rounds + 1):
-        first, _ = begun(name, "clear")
+    for stop in range(1, rounds + 1):
+        folder = tmp_path / str(stop)
+        first, _ = begun(name, "clear", folder=folder)
         before = list(first.rounds(stop))
-        second, _ = begun(name, "clear", trained=stop == 0)
-        earlier, later = ParticipantsRun(first), ParticipantsRun(second)
-        if stop:
-            later.restore(earlier.saved_state(), stop, first.exchanges)
+        first.close()
+        later, _ = begun(name, "clear", folder=folder)
+        later.restore(first.saved_state(), stop, first.exchanges)
         assert before + list(later.rounds(rounds)) == whole
         assert later.facts().ledger == facts.ledger
         assert later.facts().encryption == facts.encryption
         assert later.facts().traffic == facts.traffic
+        assert later.facts().problems == facts.problems
+        later.close()
+
+
+def test_a_run_goes_on_within_a_round(name, tmp_path):
+    """Its process ended between two inputs of the second round, or of the only one."""
+    _, whole, facts = finished(name, "clear")
+    stop = len(whole) - 1
+    for turns in (1, 2, 5, 8, 12):
+        folder = tmp_path / str(turns)
+        first, rounds = begun(name, "clear", folder=folder)
+        before = list(first.rounds(stop))
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(first, turns)
+        first.close()
+        later, _ = begun(name, "clear", folder=folder)
+        if stop:
+            later.restore(first.saved_state(), stop, first.exchanges)
+        assert before + list(later.rounds(rounds)) == whole
+        assert later.facts().ledger == facts.ledger
+        assert later.facts().traffic == facts.traffic
+        later.close()
+
+
+def interrupted(run, turns):
+    """One more round, but for so many deliveries."""
+    deliver, left = run.town.courier.deliver_next, [turns]
+
+    def stopping():
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return deliver()
+
+    run.town.courier.deliver_next = stopping
+    list(run.rounds(run.finished + 1))
 
 
 def test_a_forecast_bounds_what_is_sent_and_let_out(name):
@@ -263,7 +297,7 @@ def test_privacy_is_kept_or_refused_and_never_passed_over(name):
         assert "privacy" in refused
         return
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    run = kind.start(config, agreement, data, seed=SEED)
+    run = simulated(kind, config, agreement, data, seed=SEED)
     list(run.rounds(kind.rounds(config)))
     promised = run.facts().privacy
     assert sorted(promised) == ["East", "North", "South"]
@@ -309,12 +343,15 @@ def hosts_of(name, *, stored=None):
 
 def played(name, *, stored=None):
     agreement, hosts = hosts_of(name, stored=stored)
-    names = [host.name for host in hosts]
-    network = Network(names, classify=message_kind, rng=np.random.default_rng(SEED))
-    engine = Engine(hosts, agreement, network, seed=SEED)
-    for number in range(kind_of(name).rounds(configured(name))):
-        engine.round(number)
+    play(hosts, agreement, kind_of(name).rounds(configured(name)))
     return hosts
+
+
+def play(hosts, agreement, rounds):
+    people = {host.name: host for host in hosts}
+    town = Town(list(people), lambda name, _: people[name], agreement, seed=SEED)
+    for number in range(rounds):
+        town.play(number)
 
 
 def test_hosts_are_what_a_run_is_made_of(name):
@@ -350,10 +387,7 @@ def test_a_refit_takes_one_peer_out_or_says_why_it_cannot(name):
     )
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
     hosts = [kind.host(config, agreement, own, seed=SEED, stored=Stored()) for own in data]
-    network = Network([own.name for own in data], classify=message_kind)
-    engine = Engine(hosts, agreement, network, seed=SEED)
-    for number in range(kind.rounds(config)):
-        engine.round(number)
+    play(hosts, agreement, kind.rounds(config))
     host, own = hosts[0], data[0]
     pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
 

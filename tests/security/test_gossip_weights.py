@@ -22,7 +22,6 @@ from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.collaboration.gossip.alignment import AlignmentStudent
 from securefair.collaboration.gossip.participant import MARGIN, GossipParticipant, vector_of
-from securefair.collaboration.gossip.run import start_gossip
 from securefair.collaboration.gossip.weighing import UNKNOWN, Row
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
@@ -32,6 +31,7 @@ from securefair.protocol.flows import OFFER_BITS, REPLY_BITS
 from securefair.protocol.jobs import Adapt
 from securefair.worth import mixing
 from support.agreements import agree
+from support.simulated import start_gossip
 
 NAMES = ("ann", "bea", "cem", "dan")
 ASKER, ATTACKER = "ann", "bea"
@@ -198,9 +198,9 @@ def test_whoever_is_shown_the_weights_of_others_is_charged_for_their_levels(max_
     """With a largest share all senders see all weights, or weights cut at those of others."""
     run = started(max_share=max_share, max_sums=0)
     list(run.rounds(2))
-    machine = run.engine.participants[ASKER].machine
+    machine = run.hosts[ASKER].machine
     account = machine.ledger.accounts[ATTACKER]
-    bits = alignments * run.agreement.bits_per_alignment + OFFER_BITS
+    bits = alignments * run.observer.agreement.bits_per_alignment + OFFER_BITS
     assert account.bits == pytest.approx(2 * bits)
     assert machine.settings.round_bits == pytest.approx(bits + REPLY_BITS)
 
@@ -209,9 +209,9 @@ def test_an_offer_is_charged_until_the_sums_are_spent():
     """The best aligned neighbour sets the scale of all offers: each tells a bit of all of them."""
     run = started(max_sums=2, beta=0.0, forced_every=100)  # equal weights: everybody shares
     list(run.rounds(5))
-    account = run.engine.participants[ASKER].machine.ledger.accounts[ATTACKER]
+    account = run.hosts[ASKER].machine.ledger.accounts[ATTACKER]
     assert account.offers == 2
-    assert account.bits == pytest.approx(2 * OFFER_BITS + run.agreement.bits_per_alignment)
+    assert account.bits == pytest.approx(2 * OFFER_BITS + run.observer.agreement.bits_per_alignment)
 
 
 def pushed(sign, at, agreement):
@@ -267,8 +267,10 @@ def test_an_average_at_the_edge_leaves_room_for_a_step(monkeypatch):
     monkeypatch.setattr("securefair.collaboration.gossip.participant.open_sum", pushed_out)
     run = started(max_sums=0)
     for _ in run.rounds(3):
-        victim = run.engine.participants[ASKER]
-        np.testing.assert_allclose(victim.vector, (1 - MARGIN) * run.agreement.gossip.bound)
+        victim = run.hosts[ASKER]
+        np.testing.assert_allclose(
+            victim.vector, (1 - MARGIN) * run.observer.agreement.gossip.bound
+        )
 
 
 def started(**changes):
@@ -295,10 +297,10 @@ def started(**changes):
 def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
     """So the trits that all weights ever told are of many keys, and too few of any of them."""
     run = started(key_bits=16.0, max_sums=0)
-    asker = run.engine.participants[ASKER]
+    asker = run.hosts[ASKER]
     epochs, told = [], {}
     for _ in run.rounds(12):
-        introduction = run.engine.participants[ATTACKER].machine.memory.peers[ASKER].introduction
+        introduction = run.hosts[ATTACKER].machine.memory.peers[ASKER].introduction
         epochs.append(introduction.key_epoch)
         told[epochs[-1]] = asker.machine.ledger.accounts[ATTACKER].bits
     totals = [0.0, *told.values()]

@@ -13,8 +13,10 @@ from securefair.sites.post.peers import refusals
 from securefair.sites.post.post import Post
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
+from securefair.sites.simulation.starting import simulated
 from securefair.sites.site.notes import Notes
-from securefair.sites.site.site import SCOPE, Schedule, Site, stored_records
+from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.site import SCOPE, Site, stored_records
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from securefair.worth.sharing import coin
@@ -57,6 +59,8 @@ class KilledError(Exception):
 
 class FragileStore:
     """A store whose process is killed before or after chosen commits."""
+
+    lasts = True
 
     def __init__(self, store, kills):
         self.store, self.kills = store, kills
@@ -264,7 +268,7 @@ class Town:
     def in_one_process(self):
         """Decisions of the same run as a simulation, by site and round."""
         data = list(self.data.values())
-        run = self.kind.start(self.config, self.collaboration, data, seed=SEED)
+        run = simulated(self.kind, self.config, self.collaboration, data, seed=SEED)
         return list(run.rounds(self.rounds)), run
 
 
@@ -321,6 +325,6 @@ def same_as_one_process(town):
                 assert found == theirs.reputation[at]
         if town.kind.name == "transfer":
             known = {peer: one for peer, one in own[-1].reputations.items() if one is not None}
-            assert known == dict(run.trust[name].weights)
+            assert known == dict(run.hosts[name].transferred.trust.weights)
         assert to_bytes(town.hosts[name].model()) == to_bytes(run.models()[name])
     return run

@@ -219,7 +219,7 @@ NO_LIBRARY_ERROR = {
     "ckks/backends/seal_context.py": {"TypeError"},
     "ckks/lattice.py": {"ValueError"},
     "ckks/primes.py": {"ValueError"},
-    "collaboration/gossip/run.py": {"LookupError"},
+    "collaboration/gossip/observer.py": {"LookupError"},
     "config/writing.py": {"TypeError"},
     "privacy/randomness.py": {"ValueError"},
     "profiling/cost.py": {"ValueError"},

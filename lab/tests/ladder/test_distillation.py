@@ -23,7 +23,6 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import start_run
 from securefair.config import DisclosureSection
 from securefair.model.reconstruction import Reconstructor
 from securefair.worth import run as run_reference
@@ -37,6 +36,7 @@ from securefair_lab.algorithms import (
     Vpdl,
 )
 from support.agreements import agree
+from support.simulated import start_run
 
 SEED = 3
 EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2
@@ -251,10 +251,10 @@ def test_machines_with_clear_equal_the_reference(case, by_reference, in_the_clea
     # Monomials meet forms that are rounded, and the plan's error covers that. All else is exact.
     data = hospitals(case.participants, case.samples)
     rounded = release_error(case, data) if in_monomials(case, data) else 0.0
-    tolerance = max(1e-9, rounded / run.collaboration.distillation.temperature)
+    tolerance = max(1e-9, rounded / run.observer.collaboration.distillation.temperature)
     assert_numbers_close(found, expected, tolerance)
     assert [r.accuracy for r in found] == [r.accuracy for r in expected]
-    assert run.audit.max_abs_error <= rounded
+    assert run.observer.audit.max_abs_error <= rounded
 
 
 def test_logits_travel_in_slots_and_as_monomials(hospitals):
@@ -270,12 +270,14 @@ def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals, 
     clear, expected = in_the_clear(case)
     run, found = machines(case, data, backend)
     assert_decisions_alike(found, expected)
-    assert 0 < run.audit.max_abs_error <= release_error(case, data)
+    assert 0 < run.observer.audit.max_abs_error <= release_error(case, data)
     error = logit_error(case, data)
-    assert_numbers_close(found, expected, error / run.collaboration.distillation.temperature)
+    assert_numbers_close(
+        found, expected, error / run.observer.collaboration.distillation.temperature
+    )
     close_calls = [
         np.mean(np.ptp(own.train_state.model.logits(own.data.test.features), axis=1) <= error)
-        for own in clear.engine.participants.values()
+        for own in clear.hosts.values()
     ]
     difference = np.abs(numbers(found, "accuracy")[-1] - numbers(expected, "accuracy")[-1])
     assert (difference <= close_calls).all()

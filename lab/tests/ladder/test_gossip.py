@@ -17,14 +17,15 @@ import pytest
 
 from securefair.averaging import get_averaging
 from securefair.collaboration.gossip import participant
-from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.errors import BackendUnavailableError, DataError, SecureFairError
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
-from securefair.simulation.network import Faults, Link
+from securefair.sites.couriers.memory import Faults, Link
+from securefair.sites.simulation.run import SimulatedRun
 from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.algorithms.cycle_gossip import CycleGossip
 from support.agreements import agree
+from support.simulated import lose, start_gossip
 
 SEED = 4
 OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.001, clip_norm=5.0)
@@ -66,8 +67,8 @@ def start(data, agreement, *, backend="clear", **options):
     )
 
 
-def models_of(run: GossipRun):
-    return np.array([own.vector for own in run.engine.participants.values()])
+def models_of(run: SimulatedRun):
+    return np.array([own.vector for own in run.hosts.values()])
 
 
 @pytest.fixture
@@ -75,11 +76,11 @@ def errors_of_sums(monkeypatch):
     """A list that a run fills: the error of each sum, before it is divided by told weights."""
 
     def watched(run):
-        errors, real, people = [], participant.open_sum, run.engine.participants
+        errors, real, people = [], participant.open_sum, run.hosts
 
         def opened(sums, plan, keys, gathering, closed, released):
             total = real(sums, plan, keys, gathering, closed, released)
-            if gathering.session == run.agreement.digest:
+            if gathering.session == run.observer.agreement.digest:
                 told = people[gathering.receiver].row.told(gathering.senders)
                 exact = sum(
                     weight * participant.vector_of(people[name].rounds[gathering.round].adapted)
@@ -179,7 +180,7 @@ def test_with_a_largest_share_everybody_asks_for_what_senders_grant(data, monkey
     run = start(data, agreed)
     assert len(list(run.rounds(4))) == 4
     assert not run.problems
-    assert run.lost == 0
+    assert run.observer.lost == 0
     shares = [max(weights.values()) / sum(weights.values()) for weights in asked]
     assert max(shares) == pytest.approx(0.5)  # some were cut to it
 
@@ -218,7 +219,7 @@ def test_crypten_sums_to_the_same(data):
     for one, other in zip(ours.rounds(1), clear.rounds(1), strict=True):
         assert one.answered == other.answered
     assert np.abs(models_of(ours) - models_of(clear)).max() < 1e-5
-    assert ours.max_sum_error < 1e-12
+    assert ours.observer.max_sum_error < 1e-12
 
 
 def test_everyone_keeps_its_own_where_too_few_share(data):
@@ -230,13 +231,13 @@ def test_everyone_keeps_its_own_where_too_few_share(data):
         rows = np.sum(record.answered, axis=1)
         assert rows[0] == rows[3] == 0
         assert set(rows[1:3]) <= {0, 2}
-    assert run.kept_own >= 6
+    assert run.observer.kept_own >= 6
 
 
 def test_parts_of_rounds_that_nobody_may_ask_for_any_more_are_forgotten(data):
     run = start(data, agreement_of(data, beta=0.0))
     list(run.rounds(4))
-    for own in run.engine.participants.values():
+    for own in run.hosts.values():
         assert {number for _, number in own._shares.made} == {2, 3}
 
 
@@ -252,7 +253,7 @@ class TestFaults:
         names = [own.name for own in data]
         agreed = agreement_of(data, averaging=averaging, beta=0.0)  # so that everyone shares
         run = start(data, agreed)
-        bad = run.engine.participants[names[3]]
+        bad = run.hosts[names[3]]
         low_order = bad._keys.public[:-32] + bytes(32)
         bad._keys = replace(bad._keys, public=low_order)
         (record,) = run.rounds(1)
@@ -267,9 +268,11 @@ class TestFaults:
         errors = errors_of_sums(run)
         records = list(run.rounds(8))
         assert len(records) == 8
-        assert run.lost > 0
-        assert run.max_sum_error <= run.agreement.average_error_bound  # of what was averaged
-        assert 0 < max(errors) <= run.agreement.sum_plan.error_bound
+        assert run.observer.lost > 0
+        assert (
+            run.observer.max_sum_error <= run.observer.agreement.average_error_bound
+        )  # of what was averaged
+        assert 0 < max(errors) <= run.observer.agreement.sum_plan.error_bound
         assert any(any(map(any, record.answered)) for record in records)
 
     def test_a_sum_goes_on_without_a_sender_whose_parts_never_arrive(self, data, errors_of_sums):
@@ -278,20 +281,18 @@ class TestFaults:
         agreed = agreement_of(data, forced_every=100, beta=0.0)  # so that everyone shares
         run = start(data, agreed)
         errors = errors_of_sums(run)
-        network = run.network
-        carried, kinds = network.send, []
+        kinds = []
 
-        def send(sender, to, message):
+        def lost(sender, to, message):
             kinds.append((sender, to, "share" if is_share(message) else kind_of(message)))
-            if kinds[-1] != (silent, receiver, "share"):
-                carried(sender, to, message)
+            return kinds[-1] == (silent, receiver, "share")
 
-        network.send = send
+        lose(run, lost)
         (record,) = run.rounds(1)
         row = dict(zip(names, record.answered[0], strict=True))
         assert row == {names[0]: False, names[1]: True, silent: False, names[3]: True}
-        assert run.lost == 1
-        assert run.max_sum_error <= agreed.average_error_bound
+        assert run.observer.lost == 1
+        assert run.observer.max_sum_error <= agreed.average_error_bound
         assert len(errors) == 4
         assert max(errors) <= agreed.sum_plan.error_bound
         # Both others contributed to two attempts, and gave one key away.
@@ -303,13 +304,7 @@ class TestFaults:
     def test_two_left_out_of_three_senders_are_too_few(self, data):
         names = [own.name for own in data]
         run = start(data, agreement_of(data, forced_every=100, beta=0.0, min_senders=3))
-        carried = run.network.send
-
-        def send(sender, to, message):
-            if (sender, to) != (names[2], names[0]) or not is_share(message):
-                carried(sender, to, message)
-
-        run.network.send = send
+        lose(run, lambda own, to, said: (own, to) == (names[2], names[0]) and is_share(said))
         (record,) = run.rounds(1)
         assert not any(record.answered[0])
         assert all(sum(row) == 3 for row in record.answered[1:])

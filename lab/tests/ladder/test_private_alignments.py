@@ -10,6 +10,7 @@ from securefair.collaboration.distillation.private_alignments import private_ali
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.private import private_teachers
 from securefair.config import demo_config, override
+from securefair.sites.simulation.starting import simulated
 from securefair.user.participants import load_participants
 from securefair.worth import run
 from securefair_lab.algorithms import Cycle, LogitsRelease, Population
@@ -35,7 +36,8 @@ pytestmark = pytest.mark.slow
 def test_alignments_are_what_the_reference_forms():
     config = override(demo_config(), SETTINGS, source="test")
     data = load_participants(config, 0)
-    encrypted = CYCLE.start(config, CYCLE.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
+    agreed = CYCLE.agree(config, PublicFacts.of(data), seed=0)
+    encrypted = simulated(CYCLE, config, agreed, data, seed=0)
     terms = config.privacy
     teachers = private_teachers(
         data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.transfer.run import start_transfer
 from securefair_lab.algorithms.releases import ProjectionRelease, Rounding
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
+from support.simulated import start_transfer
 from support.transfers import agree, make_hospitals
 
 __all__ = ["agree", "make_hospitals"]
@@ -44,7 +44,7 @@ def test_clear_is_the_reference(make_hospitals, agree, opened, classes, degree):
     for name, model in expected.models.items():
         x = hospitals[0].test.features
         np.testing.assert_allclose(run.models()[name].logits(x), model.logits(x), atol=1e-6)
-        assert run.trust[name].in_peers == pytest.approx(
+        assert run.hosts[name].transferred.trust.in_peers == pytest.approx(
             expected.transferred[name].trust.in_peers, abs=1e-6
         )
     assert not run.problems

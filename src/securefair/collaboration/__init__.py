@@ -7,7 +7,6 @@ from securefair.errors import on_first_use
 if TYPE_CHECKING:
     from securefair.collaboration.interface import PublicFacts as PublicFacts
     from securefair.collaboration.kinds import kinds_of as kinds_of
-    from securefair.collaboration.simulated import network_between as network_between
     from securefair.collaboration.training import optimizer_of as optimizer_of
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

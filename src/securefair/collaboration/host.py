@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from securefair.protocol.jobs import Job, Result
 from securefair.protocol.ledger import Ledger
+from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.saved_state import SavedState as MachineState
 from securefair.protocol.turn import Memory
-from securefair.simulation.engine import Hosted
 from securefair.storage import Secret, Store
 
 if TYPE_CHECKING:
@@ -22,12 +23,29 @@ KEPT = "kept "
 """Begins the names of pieces that survive a recovery."""
 
 
-class Host(Hosted, Protocol):
+class Host(Protocol):
     """One participant: its data, model, keys and machine. A site runs one of them.
 
-    The simulation's engine runs many, and asks only for what `Hosted` says; the rest is for a
-    process that may end at any moment.
+    Its process may end at any moment.
     """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def machine(self) -> ParticipantMachine:
+        """What decides for it."""
+        ...
+
+    def begin(self, round: int) -> None:
+        """Keep what all answers of the round come from."""
+        ...
+
+    def run(self, job: Job) -> Result:
+        """Carry out one job of its machine."""
+        ...
 
     @property
     def ledger(self) -> Ledger:

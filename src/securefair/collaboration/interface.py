@@ -1,8 +1,8 @@
 """What a kind of collaboration is: all that the rest of the package asks of one.
 
     configuration -> check -> agree -> forecast        what `securefair check` needs
-                                    -> start -> Run    all participants in this process
-                                    -> host  -> Host   one participant in a process of its own
+                                    -> host              one participant, at a site
+                                    -> observer          what sees all of them, in a simulation
 
 A kind is a folder of `collaboration` and a line of `kinds`. Laws, which
 `tests/contract/test_kinds.py` asks of every kind that is registered:
@@ -18,20 +18,20 @@ A kind is a folder of `collaboration` and a line of `kinds`. Laws, which
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
+from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Limit
 from securefair.collaboration.wording import CONTROL_WORDINGS, Nouns, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
-from securefair.records import ExchangeRecord, RoundRecord, RunResult
+from securefair.records import RunResult
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -102,51 +102,6 @@ class Agreement(Protocol):
     @property
     def summary(self) -> str:
         """What it means, in a line for people: parameters, numbers, bytes."""
-        ...
-
-
-class Finished(Protocol):
-    """What a run has come to."""
-
-    @property
-    def finished(self) -> int:
-        """Rounds."""
-        ...
-
-
-SavedState = TypeVar("SavedState", bound=Finished)
-
-
-class Run(Protocol[SavedState]):
-    """All participants of one collaboration and seed, in this process."""
-
-    @property
-    def exchanges(self) -> Sequence[ExchangeRecord]:
-        """Of all rounds so far."""
-        ...
-
-    def models(self) -> Mapping[str, Function]:
-        """Everyone's model as it is now, by name, to be kept."""
-        ...
-
-    def heads(self) -> Mapping[str, Head]:
-        """The same as they train, where they are heads; none otherwise."""
-        ...
-
-    def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """Run until so many rounds are finished, counted from the first; one record each."""
-        ...
-
-    def saved_state(self) -> SavedState:
-        """All that the next round depends on: numbers, and no secret key."""
-        ...
-
-    def restore(self, saved_state: SavedState, exchanges: Sequence[ExchangeRecord]) -> None:
-        """Go on from there, before the first round of this process; keys are new."""
-        ...
-
-    def facts(self) -> RunFacts:
-        """What it leaves behind besides rounds and exchanges, once it is over."""
         ...
 
 
@@ -284,32 +239,6 @@ class Kind(ABC, Generic[A]):
         return head_controls(config, data, models)
 
     @abstractmethod
-    def start(
-        self,
-        config: RunConfig,
-        agreement: A,
-        data: Sequence[ParticipantData],
-        *,
-        seed: int,
-        models: Mapping[str, Head] | None = None,
-        trained: bool = True,
-    ) -> Run[Any]:
-        """All participants, ready for the first round.
-
-        Args:
-            config: of the run.
-            agreement: what was agreed.
-            data: one entry a participant, in the agreement's order.
-            seed: of initialisation, batches, sharing and the network's faults.
-            models: that everyone starts from, by name; None: as the configuration says.
-            trained: False leaves out what a restored run replaces, such as local training.
-
-        Raises:
-            ConfigError: this kind cannot start from given models.
-            SecureFairError: data do not fit the agreement, or training diverged.
-        """
-
-    @abstractmethod
     def host(
         self,
         config: RunConfig,
@@ -319,8 +248,9 @@ class Kind(ABC, Generic[A]):
         seed: int,
         stored: Stored | None = None,
         role: Role = "both",
+        given: Head | None = None,
     ) -> Host:
-        """One participant, ready for its next input: what `start` makes of each.
+        """One participant, ready for its next input.
 
         Args:
             config: of the project.
@@ -330,11 +260,24 @@ class Kind(ABC, Generic[A]):
             stored: of an earlier process, or `Stored()` for the first; None for one that need not
                 remember anything.
             role: whether it only answers ("teacher"), only asks ("student"), or both.
+            given: model that it starts from; None: as the configuration says.
 
         Raises:
-            ConfigError: this kind has no such role.
+            ConfigError: this kind has no such role, or cannot start from a given model.
             LedgerError: a private fit would cost its patients more than was agreed.
             SecureFairError: data or what is stored do not fit the agreement.
+        """
+
+    @abstractmethod
+    def observer(
+        self, config: RunConfig, agreement: A, data: Sequence[ParticipantData]
+    ) -> Observer[Any]:
+        """What sees all participants of one run, where they share a process.
+
+        Args:
+            config: of the run.
+            agreement: what was agreed.
+            data: of everyone, with what changes later.
         """
 
     @abstractmethod

@@ -6,7 +6,8 @@ A run writes into `OUT/unfinished/`, and removes that folder when its results ar
     checkpoint.json                  what the run depends on besides: its data and software
     seed-S.ALGORITHM.*               how far an algorithm of a seed has come (`run.entry`)
 
-No secret key is ever written: a run that goes on makes new keys.
+Participants that exchange bytes have their stores there, as sites have, and their keys in them:
+this process has everybody's data besides. Folders are for their owner only, and go with the run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from securefair.report import read_json, write_json, write_text
 from securefair.run.entry import Entry
 
 FOLDER = "unfinished"
-FORMAT = 5
+FORMAT = 6
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,8 +2,9 @@
 
     NAME.rounds.jsonl       one record a line
     NAME.exchanges.jsonl
-    NAME.state              after how many of these lines, and everything the next round depends
-                            on; replaced as a whole after every round
+    NAME.state              after how many of these lines, and what the next round depends on;
+                            replaced as a whole after every round
+    NAME.sites/             a store for each participant, where they exchange bytes
 
 Lines are written before the state that counts them, and lines that no state counts are dropped, so
 the end of the process between the two repeats a round and loses or doubles none. Nothing waits for
@@ -14,6 +15,7 @@ they are readable by their owner only.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,8 +113,19 @@ class Entry:
             _file(self.path, "exchanges.jsonl"), self.state.exchanges, ExchangeRecord
         )
 
+    @property
+    def stores(self) -> Path | None:
+        """Where participants keep what they remember; None: in memory."""
+        return None if self.path is None else _file(self.path, "sites")
+
+    def drop_stores(self) -> None:
+        """The algorithm is over, or begins anew."""
+        if self.stores is not None:
+            shutil.rmtree(self.stores, ignore_errors=True)
+
     def restart(self) -> None:
         """Forget everything: the algorithm begins anew."""
+        self.drop_stores()
         if self.path is not None:
             for name in ("state", "rounds.jsonl", "exchanges.jsonl"):
                 _file(self.path, name).unlink(missing_ok=True)

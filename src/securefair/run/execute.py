@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -30,8 +32,9 @@ from securefair.run.folder import SMALLER, write_run
 from securefair.run.kept import kept_models
 from securefair.run.resolved import ResolvedRun, smaller_config
 from securefair.run.results import Outcome, Repetition, conclude
-from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
+from securefair.run.resumable import ReferenceRun, ResumableRun
 from securefair.run.rounds import begun, run_rounds
+from securefair.sites.simulation.starting import simulated
 from securefair.user.participants import load_participants
 
 
@@ -255,16 +258,26 @@ class _Part:
             return self.what.rounds
         return self.what.rounds(self.task.config)
 
-    def begin(self, *, trained: bool) -> ResumableRun:
-        """Before its first round; `trained` False leaves out what a saved state replaces."""
+    def begin(self, entry: Entry, closing: ExitStack, *, trained: bool) -> ResumableRun:
+        """As its stores have it, or before its first round; they are closed with `closing`."""
+        del trained  # a control takes a single round
         what, task, seed = self.what, self.task, self.seed
         if isinstance(what, Control):
             return ReferenceRun(what.algorithm, what.members, seed)
         config, data = task.config, task.data[seed]
         agreement = what.agree(config, PublicFacts.of(data), seed=seed)
-        return ParticipantsRun(
-            what.start(config, agreement, data, seed=seed, models=task.models, trained=trained)
+        run = simulated(
+            what, config, agreement, data, seed=seed, models=task.models, folder=entry.stores
         )
+        closing.callback(run.close)
+        return run
+
+    def begins_anew(self, entry: Entry) -> bool:
+        """Whether an earlier process has left nothing that could be gone on with."""
+        if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
+            return False
+        lost = entry.stores is None or not any(entry.stores.glob("*"))
+        return lost or bool(self.task.config.renewals)  # which no store knows of
 
 
 def _parts(task: Task, seed: int) -> list[_Part]:
@@ -299,6 +312,8 @@ def _run_part(
     """Run one algorithm to its end, from where the checkpoint says it stands."""
     name = part.name
     entry = Entry(None) if checkpoint is None else checkpoint.entry(part.seed, name)
+    if part.begins_anew(entry):
+        entry.restart()
     progress.start(name, part.rounds, part.seed if part.repeated else None, done=len(entry.rounds))
 
     def heard(record: RoundRecord) -> None:
@@ -307,8 +322,14 @@ def _run_part(
             for callback in callbacks:
                 callback.on_round(record)
 
-    run = run_rounds(part.begin, entry, part.rounds, heard)
+    with ExitStack() as closing:
+        begin = partial(part.begin, entry, closing)
+        run = run_rounds(begin, entry, part.rounds, heard)
+        if part.task.keeps_heads and not isinstance(part.what, Control):
+            repetition.heads[name] = (run or begun(begin, entry)).heads()
     progress.finish()
+    if not part.task.keeps_heads:
+        entry.drop_stores()
     last = entry.state
     if last is None:
         raise LookupError("a finished algorithm has a state")
@@ -320,5 +341,3 @@ def _run_part(
     repetition.models[name] = {
         owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
     }
-    if part.task.keeps_heads and not isinstance(part.what, Control):
-        repetition.heads[name] = (run or begun(part.begin, entry)).heads()

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from securefair.collaboration.facts import RunFacts
-from securefair.collaboration.interface import Run, SavedState
 from securefair.collaboration.state import NotStorableError, decode_state, encode_state
-from securefair.errors import DataError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.records import ExchangeRecord, RoundRecord
@@ -133,50 +131,3 @@ class ReferenceRun(Generic[State, Members]):
     def heads(self) -> Mapping[str, Head]:
         """Nobody goes on with them."""
         return {}
-
-
-class ParticipantsRun(Generic[SavedState]):
-    """Participants that exchange bytes. Secret keys are not among what is stored.
-
-    Args:
-        run: of any kind.
-    """
-
-    def __init__(self, run: Run[SavedState]) -> None:
-        self._run = run
-
-    @property
-    def exchanges(self) -> Sequence[ExchangeRecord]:
-        """See `ResumableRun`."""
-        return self._run.exchanges
-
-    def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """See `ResumableRun`."""
-        return self._run.rounds(count)
-
-    def saved_state(self) -> bytes | None:
-        """See `ResumableRun`."""
-        return encode_state(self._run.saved_state())
-
-    def restore(
-        self, saved_state: bytes, finished: int, exchanges: Sequence[ExchangeRecord]
-    ) -> None:
-        """See `ResumableRun`; before the first round, since keys and features are sent again."""
-        decoded = decode_state(saved_state, self._run.saved_state())
-        if decoded.finished != finished:
-            raise DataError(
-                "a saved state is of another round", found=decoded.finished, expected=finished
-            )
-        self._run.restore(decoded, exchanges)
-
-    def facts(self) -> RunFacts | None:
-        """See `ResumableRun`."""
-        return self._run.facts()
-
-    def models(self) -> Mapping[str, Function]:
-        """See `ResumableRun`."""
-        return self._run.models()
-
-    def heads(self) -> Mapping[str, Head]:
-        """See `ResumableRun`."""
-        return self._run.heads()

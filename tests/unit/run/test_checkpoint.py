@@ -117,14 +117,14 @@ def test_twice_interrupted_is_as_good(whole, tmp_path):
     assert files(tmp_path) == files(whole)
     stored = read_run(tmp_path).outcome
     assert stored.interrupted == 2
-    assert stored.repeated_bytes > 0
+    assert stored.repeated_bytes == 0  # participants have kept their keys
 
 
 @pytest.mark.parametrize(("backend", "rounds"), [("rns", 3), ("seal", 2)])
-def test_an_encrypted_run_goes_on_with_new_keys(tmp_path, backend, rounds):
+def test_an_encrypted_run_goes_on_with_its_keys(tmp_path, backend, rounds):
     """What nothing encrypted reaches equals to the bit, the rest but for the noise of answers.
 
-    Interrupted after the first encrypted round; later answers come under the new keys.
+    Interrupted after the first encrypted round.
     """
     config = small(
         backend, **{"training.rounds": rounds, "run.algorithms": ["standalone", "cycle"]}
@@ -148,8 +148,7 @@ def test_an_encrypted_run_goes_on_with_new_keys(tmp_path, backend, rounds):
         else:
             assert (a.accuracy, a.cross_entropy) == (b.accuracy, b.cross_entropy)
     assert any(map(any, broken.outcome.rounds[-1].answered))
-    keys = sum(row.bytes for row in whole.outcome.traffic if row.message == "keys")
-    assert broken.outcome.repeated_bytes > keys
+    assert broken.outcome.traffic == whole.outcome.traffic
 
 
 AVERAGING = {
@@ -168,7 +167,7 @@ def whole_of_averages(tmp_path_factory):
 
 
 @pytest.mark.parametrize("after", [5, 6, 7])
-def test_averages_go_on_with_new_keys(whole_of_averages, tmp_path, after):
+def test_averages_go_on(whole_of_averages, tmp_path, after):
     """Interrupted after the first, second or third round of cycle-gossip: two do not align."""
     config = small(**AVERAGING)
     interrupt(config, tmp_path, after)
@@ -178,38 +177,25 @@ def test_averages_go_on_with_new_keys(whole_of_averages, tmp_path, after):
     assert again.rounds == whole.rounds
     assert again.ledger == whole.ledger
     assert again.traffic == whole.traffic
-    assert again.repeated_bytes > 0
     assert again.result.participants == whole.result.participants
 
 
-def test_no_secret_key_reaches_the_disk(tmp_path, monkeypatch):
-    """The only object with secret keys refuses to be stored, and the files hold none."""
-    from securefair.ckks.backends import get_backend
-    from securefair.collaboration.state import NotStorableError, encode_state
-
-    secrets = []
-    backend = type(get_backend("seal"))
-    generate = backend.generate_keys
-
-    def remembered(self, *arguments, **options):
-        keys = generate(self, *arguments, **options)
-        secrets.append(keys)
-        return keys
-
-    monkeypatch.setattr(backend, "generate_keys", remembered)
-    interrupt(small("seal", **{"run.algorithms": ["standalone", "cycle"]}), tmp_path, 6)
-    assert len(secrets) >= 4
-    written = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
-    smallest = min(len(keys.public.encryption) for keys in secrets)
-    assert written < smallest  # not even a public key would fit
-    with pytest.raises(NotStorableError):
-        encode_state(secrets[0].decryptor)
-
-
-def test_states_are_for_their_owner_only(tmp_path):
+def test_what_participants_keep_is_for_its_owner_only_and_goes_with_the_run(whole, tmp_path):
+    """Their stores hold models and secret keys."""
     interrupt(small(), tmp_path, 6)
+    stores = tmp_path / FOLDER / "seed-0.vpdl.sites"
+    assert len(list(stores.glob("*/store.sqlite"))) == 4
+    for path in stores.glob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
     for path in (tmp_path / FOLDER).glob("*.state"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    finish(small(), tmp_path, resume=True)
+    assert list(tmp_path.rglob("*.sqlite")) == []
+
+
+def test_stores_of_an_algorithm_that_is_over_are_gone(tmp_path):
+    interrupt(small(), tmp_path, 10)  # in CYCle
+    assert [path.name for path in tmp_path.rglob("*.sites")] == ["seed-0.cycle.sites"]
 
 
 def test_lines_that_no_state_counts_are_dropped(whole, tmp_path):
@@ -260,8 +246,8 @@ class TestRefusals:
     def test_another_version(self, tmp_path):
         interrupt(small(), tmp_path, 3)
         path = tmp_path / FOLDER / "checkpoint.json"
-        path.write_text(path.read_text().replace('"format": 5', '"format": 4'))
-        with pytest.raises(DataError, match=r"another version.*format 4.*format 5"):
+        path.write_text(path.read_text().replace('"format": 6', '"format": 5'))
+        with pytest.raises(DataError, match=r"another version.*format 5.*format 6"):
             finish(small(), tmp_path, resume=True)
 
     def test_nothing_to_go_on_with(self, whole, tmp_path):

@@ -18,6 +18,7 @@ from securefair.collaboration.privacy import (
 from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.run.execute import run_experiment, write_outcome
+from securefair.sites.simulation.starting import simulated
 
 pytestmark = pytest.mark.slow
 
@@ -99,12 +100,12 @@ def test_the_models_that_answer_are_private_ones():
     from securefair.user.participants import load_participants
 
     data = load_participants(config, 0)
-    run = VPDL.start(config, VPDL.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
+    run = simulated(VPDL, config, VPDL.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
     teachers = private_teachers(
         data, ["linear"] * 4, config.privacy, seed=0, hidden=config.model.hidden
     )
     for record in run.rounds(2):
-        for own in run.engine.participants.values():
+        for own in run.hosts.values():
             for peer, opened in own.rounds[record.round].opened.items():
                 expected = teachers[peer].model.logits(own.data.train.features)
                 assert opened.logits == pytest.approx(expected, abs=0.02)

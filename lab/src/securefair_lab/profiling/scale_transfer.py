@@ -20,7 +20,7 @@ import numpy as np
 
 from securefair.ckks import set_threads
 from securefair.collaboration import PublicFacts
-from securefair.collaboration.transfer import TransferAgreement, start_transfer
+from securefair.collaboration.transfer import TransferAgreement, TransferHost, TransferObserver
 from securefair.config import (
     EncryptionSection,
     ModelSection,
@@ -31,6 +31,7 @@ from securefair.config import (
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError, EncryptionError
 from securefair.profiling import TransferPoint, TransferProfile, describe_machine
+from securefair.sites.simulation import SimulatedRun, Town
 
 PARTICIPANTS = (4, 6, 8, 10)
 HELD_OUT = 12
@@ -154,7 +155,9 @@ def _measured(agreed: TransferAgreement, backend: str) -> tuple[float, int]:
     """
     hospitals = _synthetic(agreed)
     started = time.process_time()
-    run = start_transfer("transfer", hospitals, agreed, seed=0, backend=backend)
+    hosts = {own.name: TransferHost(own, agreed, seed=0, backend=backend) for own in hospitals}
+    town = Town(list(hosts), lambda name, _: hosts[name], agreed, seed=0)
+    run = SimulatedRun(town, TransferObserver("transfer", backend, agreed))
     records = list(run.rounds(1))
     seconds = time.process_time() - started
     answers = sum(map(sum, records[0].answered))

@@ -20,13 +20,14 @@ from typing import Any
 from securefair.circuit import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.collaboration import PublicFacts, optimizer_of
-from securefair.collaboration.distillation import DistillationAgreement, EncryptedRun, ModelConfig
+from securefair.collaboration.distillation import DistillationAgreement, ModelConfig
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.profiling import Stopwatch, synthetic
 from securefair.profiling.dry_exchange import dry_exchange
 from securefair.records import RoundRecord
+from securefair.sites.simulation import SimulatedRun
 from securefair_lab.profiling.fit import linear_fit
 from securefair_lab.profiling.sharing_records import (
     CycleCost,
@@ -127,7 +128,7 @@ class FinishedSharing:
 class SharingRun:
     """A run under way, and what it has cost so far."""
 
-    run: EncryptedRun
+    run: SimulatedRun
     participants: list[WatchedParticipant]
     records: list[RoundRecord] = field(default_factory=list)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from securefair.collaboration import network_between
 from securefair.collaboration.distillation import (
     DistillationAgreement,
-    EncryptedRun,
+    DistillationObserver,
+    DistillingHost,
     ModelConfig,
-    Participant,
 )
 from securefair.config import DisclosureSection
 from securefair.data import ParticipantData
@@ -25,7 +24,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Result,
 )
-from securefair.simulation.engine import Engine
+from securefair.sites.simulation import SimulatedRun, Town
 
 AS_TEACHER = (ImportPeer, AnswerAsk)
 AS_STUDENT = (PrepareKeysAndFeatures, PrepareAsk, OpenAnswer)
@@ -34,7 +33,7 @@ UNLIMITED = DisclosureSection(fraction=None)
 """A profile asks what answers cost: the ledger counts them and refuses none."""
 
 
-class WatchedParticipant(Participant):
+class WatchedParticipant(DistillingHost):
     """A participant whose jobs are timed.
 
     With `reputation`, whatever it thinks of a teacher it reports that reputation instead. Machine,
@@ -90,8 +89,8 @@ def start_watched(
     backend: str,
     reputation: float | None = None,
     clock: Clock = time.perf_counter,
-) -> tuple[EncryptedRun, list[WatchedParticipant]]:
-    """An encrypted run before its first round, as `start_run` makes them.
+) -> tuple[SimulatedRun, list[WatchedParticipant]]:
+    """An encrypted run before its first round, as any is.
 
     Returns:
         The run, and its participants.
@@ -110,13 +109,7 @@ def start_watched(
     ]
     for participant in participants:
         participant.train_alone()
-    network = network_between(participants, seed=seed)
-    run = EncryptedRun(
-        algorithm=name,
-        collaboration=collaboration,
-        engine=Engine(participants, collaboration, network, seed=seed),
-        network=network,
-        audit=None,
-        backend=backend,
-    )
-    return run, participants
+    people = {own.name: own for own in participants}
+    town = Town(list(people), lambda name, _: people[name], collaboration, seed=seed)
+    observer = DistillationObserver(name, backend, collaboration, audit=False)
+    return SimulatedRun(town, observer), participants

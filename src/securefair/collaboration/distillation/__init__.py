@@ -8,8 +8,10 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import (
         DistillationAgreement as DistillationAgreement,
     )
+    from securefair.collaboration.distillation.host import DistillingHost as DistillingHost
+    from securefair.collaboration.distillation.observer import (
+        DistillationObserver as DistillationObserver,
+    )
     from securefair.collaboration.distillation.participant import ModelConfig as ModelConfig
-    from securefair.collaboration.distillation.participant import Participant as Participant
-    from securefair.collaboration.distillation.run import EncryptedRun as EncryptedRun
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

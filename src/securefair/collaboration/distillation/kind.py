@@ -23,8 +23,8 @@ from securefair.releases import release_of, training_releases
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
     from securefair.collaboration.distillation.host import DistillingHost
+    from securefair.collaboration.distillation.observer import DistillationObserver
     from securefair.collaboration.distillation.participant import ModelConfig
-    from securefair.collaboration.distillation.run import EncryptedRun
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.private import PrivateTeacher
     from securefair.config.privacy import PrivacySection
@@ -137,37 +137,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
             except PlanError as error:
                 raise error.about(own.name) from error
 
-    def start(
-        self,
-        config: RunConfig,
-        agreement: DistillationAgreement,
-        data: Sequence[ParticipantData],
-        *,
-        seed: int,
-        models: Mapping[str, Head] | None = None,
-        trained: bool = True,
-    ) -> EncryptedRun:
-        """See `Kind`."""
-        from securefair.collaboration.distillation.run import start_run
-
-        terms = config.privacy
-        teachers, alignments = self._private(config, agreement, data, terms, seed=seed)
-        return start_run(
-            self.name,
-            data,
-            agreement,
-            [model_of(config)] * len(data),
-            seed=seed,
-            backend=config.encryption.backend,
-            disclosure=config.disclosure,
-            given=models,
-            trained=trained,
-            teachers=teachers or None,
-            alignments=alignments or None,
-            required=None if terms is None else terms.required,
-            made_by=self._participant,
-        )
-
     def host(
         self,
         config: RunConfig,
@@ -177,6 +146,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         seed: int,
         stored: Stored | None = None,
         role: Role = "both",
+        given: Head | None = None,
     ) -> DistillingHost:
         """See `Kind`."""
         self.check_role(role)
@@ -194,6 +164,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,
+            given=given,
             stored=stored,
         )
         if not host.restored:
@@ -244,6 +215,15 @@ class DistillationKind(Kind["DistillationAgreement"]):
             budget=budget,
         )
         return teachers, alignments
+
+    def observer(
+        self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]
+    ) -> DistillationObserver:
+        """See `Kind`."""
+        from securefair.collaboration.distillation.observer import DistillationObserver
+
+        del data
+        return DistillationObserver(self.name, config.encryption.backend, agreement)
 
     def refit(
         self,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.gossip.agreement import GossipAgreement
     from securefair.collaboration.gossip.host import GossipHost
-    from securefair.collaboration.gossip.run import GossipRun
+    from securefair.collaboration.gossip.observer import GossipObserver
     from securefair.model.heads import Head
     from securefair.model.stored import Function
 
@@ -124,32 +124,6 @@ class GossipKind(Kind["GossipAgreement"]):
         )
         return controls_of(config, data, learners, fits=config.gossip.network is None)
 
-    def start(
-        self,
-        config: RunConfig,
-        agreement: GossipAgreement,
-        data: Sequence[ParticipantData],
-        *,
-        seed: int,
-        models: Mapping[str, Head] | None = None,
-        trained: bool = True,
-    ) -> GossipRun:
-        """See `Kind`."""
-        from securefair.collaboration.gossip.run import start_gossip
-        from securefair.collaboration.training import optimizer_of
-
-        self._refuse(models)
-        return start_gossip(
-            self.name,
-            data,
-            agreement,
-            optimizer_of(config),
-            pretraining_epochs=config.training.local_epochs if trained else 0,
-            seed=seed,
-            backend=config.encryption.backend,
-            disclosure=config.disclosure,
-        )
-
     def host(
         self,
         config: RunConfig,
@@ -159,12 +133,15 @@ class GossipKind(Kind["GossipAgreement"]):
         seed: int,
         stored: Stored | None = None,
         role: Role = "both",
+        given: Head | None = None,
     ) -> GossipHost:
         """See `Kind`."""
         from securefair.collaboration.gossip.host import GossipHost
         from securefair.collaboration.training import optimizer_of
 
         self.check_role(role)
+        if given is not None:
+            self._refuse({own.name: given})
         host = GossipHost(
             own,
             agreement,
@@ -188,6 +165,15 @@ class GossipKind(Kind["GossipAgreement"]):
     def refits(self) -> bool:
         """See `Kind`."""
         return False
+
+    def observer(
+        self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
+    ) -> GossipObserver:
+        """See `Kind`."""
+        from securefair.collaboration.gossip.observer import GossipObserver
+
+        del data
+        return GossipObserver(self.name, config.encryption.backend, agreement)
 
     def refit(
         self,

@@ -10,6 +10,7 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.agreement import TransferAgreement as TransferAgreement
-    from securefair.collaboration.transfer.run import start_transfer as start_transfer
+    from securefair.collaboration.transfer.host import TransferHost as TransferHost
+    from securefair.collaboration.transfer.observer import TransferObserver as TransferObserver
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

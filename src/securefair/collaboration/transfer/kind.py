@@ -7,7 +7,7 @@ neither torch nor an encryption.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from securefair.collaboration.host import Role, Stored
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.transfer.agreement import TransferAgreement
     from securefair.collaboration.transfer.host import TransferHost
-    from securefair.collaboration.transfer.run import TransferRun
+    from securefair.collaboration.transfer.observer import TransferObserver
     from securefair.model.heads import Head
     from securefair.model.stored import Function
 
@@ -105,43 +105,6 @@ class TransferKind(Kind["TransferAgreement"]):
         """One exchange, and one for every participant whose patients change."""
         return telling.ROUNDS + len(config.renewals)
 
-    def start(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        data: Sequence[ParticipantData],
-        *,
-        seed: int,
-        models: Mapping[str, Head] | None = None,
-        trained: bool = True,
-    ) -> TransferRun:
-        """See `Kind`."""
-        from securefair.collaboration.private import private_teachers
-        from securefair.collaboration.transfer.run import start_transfer
-
-        del trained
-        if models is not None:
-            raise ConfigError(
-                "a transfer fits models of its own, it starts from none that is given",
-                where="algorithm",
-                found=self.name,
-            )
-        terms = config.privacy
-        teachers = None
-        if terms is not None:
-            teachers = private_teachers(data, ["linear"] * len(data), terms, seed=seed)
-        return start_transfer(
-            self.name,
-            data,
-            agreement,
-            seed=seed,
-            backend=config.encryption.backend,
-            disclosure=config.disclosure,
-            teachers=teachers,
-            required=None if terms is None else terms.required,
-            renewals=[one.name for one in config.renewals],
-        )
-
     def check_role(self, role: Role) -> None:
         """See `Kind`: a student answers nobody, a teacher asks nobody."""
         del role
@@ -155,11 +118,19 @@ class TransferKind(Kind["TransferAgreement"]):
         seed: int,
         stored: Stored | None = None,
         role: Role = "both",
+        given: Head | None = None,
     ) -> TransferHost:
         """See `Kind`."""
         from securefair.collaboration.private import private_teachers
         from securefair.collaboration.transfer.host import TransferHost
 
+        if given is not None:
+            raise ConfigError(
+                "a transfer fits models of its own, it starts from none that is given",
+                where="algorithm",
+                found=self.name,
+            )
+        own = own.earlier[0] if own.earlier else own
         terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
@@ -176,6 +147,16 @@ class TransferKind(Kind["TransferAgreement"]):
             stored=stored,
             role=role,
         )
+
+    def observer(
+        self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
+    ) -> TransferObserver:
+        """See `Kind`; a name stands among renewals as often as its data have an earlier state."""
+        from securefair.collaboration.transfer.observer import TransferObserver
+
+        later = {own.name: [*own.earlier[1:], replace(own, earlier=())] for own in data}
+        renewals = [later[one.name].pop(0) for one in config.renewals]
+        return TransferObserver(self.name, config.encryption.backend, agreement, renewals)
 
     def refit(
         self,

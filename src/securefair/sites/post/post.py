@@ -157,6 +157,10 @@ class Post:
         known = read_peer(tx, peer)
         return tx.outbox.next_sequence(stream_of(peer, known.epoch)) - known.confirmed
 
+    def has_heard(self, tx: Transaction, peer: str) -> bool:
+        """See `Letters`."""
+        return bool(read_peer(tx, peer).heard)
+
     # --- the courier's side ---
 
     def pending(self, peer: str, seconds: float) -> bytes | None:

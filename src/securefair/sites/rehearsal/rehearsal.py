@@ -23,10 +23,6 @@ from securefair.config import defaults, demo_config
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.stored import Function, logits_of
-from securefair.protocol.codec import kind_of as message_kind
-from securefair.protocol.effects import RoundOver
-from securefair.simulation.engine import Engine
-from securefair.simulation.network import Network
 from securefair.sites.operator.making import new_project
 from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
@@ -35,6 +31,7 @@ from securefair.sites.project.terms import project_sections
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.proof import proof_of_concept
 from securefair.sites.rehearsal.witness import Witness
+from securefair.sites.simulation.starting import simulated
 from securefair.sites.site.folder import (
     DOOR,
     CourierName,
@@ -42,7 +39,7 @@ from securefair.sites.site.folder import (
     SiteSettings,
     make_place,
 )
-from securefair.sites.site.records import SiteRecord, record_of
+from securefair.sites.site.records import SiteRecord
 from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
@@ -208,27 +205,16 @@ def _play(
 def in_one_process(
     project: Project, data: Sequence[ParticipantData], rounds: int, seed: int
 ) -> Expected:
-    """The same hosts, on the engine of a simulation."""
+    """The same hosts, in a simulation."""
     kind, config = kind_in(project.terms), project.terms.config
-    agreement = check_agreement(project)
-    hosts = [kind.host(config, agreement, own, seed=seed) for own in data]
-    names = [own.name for own in data]
-    sent = [0]
-
-    def counted(message: bytes) -> str:
-        sent[0] += 1
-        return message_kind(message)
-
-    network = Network(names, classify=counted, rng=np.random.default_rng(seed))
-    engine = Engine(hosts, agreement, network, seed=seed)
-    records: dict[str, list[SiteRecord]] = {name: [] for name in names}
+    run = simulated(kind, config, check_agreement(project), data, seed=seed)
+    records: dict[str, list[SiteRecord]] = {own.name: [] for own in data}
     for number in range(rounds):
-        log = engine.round(number)
-        for host in hosts:
-            over = RoundOver(number, log.summaries[host.name])
-            records[host.name].append(record_of(over, host, ()))
-    notices = rounds * len(names) * (len(names) - 1)
-    return Expected(records, {host.name: host for host in hosts}, sent[0] + notices)
+        for name, record in run.town.play(number).items():
+            records[name].append(record)
+    sent = sum(row.count for row in run.traffic)
+    notices = rounds * len(data) * (len(data) - 1)
+    return Expected(records, run.town.hosts, sent + notices)
 
 
 def _same(found: Function | None, expected: Function, test: Samples) -> bool:

@@ -10,9 +10,9 @@ where it was: jobs that were under way run again, and nobody has seen their firs
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 import msgspec
 
@@ -38,12 +38,12 @@ from securefair.protocol.jobs import Job
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.protocol.stored import encode_memory
-from securefair.sites.post.peers import read_peer
-from securefair.sites.post.post import Post
 from securefair.sites.project.card import utc
+from securefair.sites.site.letters import Letters
 from securefair.sites.site.notes import end_round, end_site, note
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.sites.site.records import SiteRecord, SiteState, record_of
+from securefair.sites.site.schedule import Schedule
 from securefair.storage import Amount, Item, Store, Transaction
 from securefair.storage import Limits as StoreLimits
 
@@ -56,27 +56,11 @@ SCOPE, CONTROL_SCOPE = "answers", "control messages"
 """Of the ledger's rows: numbers that were released, and bits of opened values (`flows`)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """How a site keeps time.
+Aside: TypeAlias = Callable[[Transaction, Blame | Failed], None]
 
-    Attributes:
-        rounds: of the collaboration.
-        coins: the sharing coin of a round and student, in [0, 1).
-        wall: seconds since 1970.
-        monotonic: seconds that only grow; they do not count while the site is down.
-        linger: seconds that a site waits after its last round for the others to end theirs.
-        receipts: seconds that it waits for the last receipts when all have.
-        leave: seconds for which it still answers then.
-    """
 
-    rounds: int
-    coins: Callable[[int, str], float]
-    wall: Callable[[], float] = time.time
-    monotonic: Callable[[], float] = time.monotonic
-    linger: float = 600.0
-    receipts: float = 20.0
-    leave: float = 2.0
+def _unheard(tx: Transaction, event: Blame | Failed) -> None:
+    del tx, event
 
 
 class Site:
@@ -89,19 +73,22 @@ class Site:
         limits: most bytes of every message.
         schedule: rounds, coins and clocks.
         identities: of the peers in the durable ledger, by name.
+        aside: hears of every blame and of every job that failed, inside their transaction.
     """
 
     def __init__(
         self,
         host: Host,
-        post: Post,
+        post: Letters,
         store: Store,
         limits: Limits,
         schedule: Schedule,
         identities: Mapping[str, str],
+        aside: Aside = _unheard,
     ) -> None:
         self._host, self._post, self._store = host, post, store
         self._limits, self._schedule, self._identities = limits, schedule, identities
+        self._aside = aside
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
@@ -134,7 +121,7 @@ class Site:
         """Whether nobody needs this site any more, as far as it can wait for that."""
         if not self.finished or self._post.fault is not None:
             return False
-        if self._left() <= 0:
+        if self.left <= 0:
             return True
         if self._state.pace.waits_for(self._schedule.rounds, self._peers):
             return False
@@ -162,14 +149,14 @@ class Site:
                 return
             if not self.finished and self._host.idle():
                 continue  # with what came in the meantime
-            self._post.wait(since, max(0.01, min(self._left(), LOOK_AGAIN)))
+            self._post.wait(since, max(0.01, min(self.left, LOOK_AGAIN)))
 
     def _settle(self) -> None:
         """Once everyone has ended all rounds, only receipts are missing: some may never come."""
         pace, rounds = self._state.pace, self._schedule.rounds
         if self.finished and not self._settled and not pace.waits_for(rounds, self._peers):
             self._settled = True
-            self._set_deadline(min(self._left(), self._schedule.receipts))
+            self._set_deadline(min(self.left, self._schedule.receipts))
 
     def _take_leave(self) -> None:
         """Stay for as long as peers repeat what they sent last: the receipts may be on their way.
@@ -191,8 +178,11 @@ class Site:
             end_site(tx, at=utc(self._schedule.wall()))
             self._save(tx, closed=True)
 
-    def turn(self) -> bool:
+    def turn(self, *, rounds: int | None = None) -> bool:
         """Take one input, if there is one; never waits.
+
+        Args:
+            rounds: that may begin, counted from the first; None: all.
 
         Raises:
             SecureFairError: as `run`.
@@ -209,11 +199,11 @@ class Site:
             self._read(item)
             return True
         if memory.state is not RoundState.IDLE:
-            if self._left() > 0:
+            if self.left > 0:
                 return False
             self._feed(Expired(memory.round))
             return True
-        return False if self.finished else self._begin_when_due()
+        return False if self.finished else self._begin_when_due(rounds)
 
     # --- inputs ---
 
@@ -250,14 +240,16 @@ class Site:
         newcomer = item.sequence == 0 and self._state.pace.announced > 0
         self._feed(*inputs, item=item, blame=(peer, blame), greet=peer if newcomer else None)
 
-    def _begin_when_due(self) -> bool:
+    def _begin_when_due(self, rounds: int | None) -> bool:
         pace, memory = self._state.pace, self.machine.memory
         number = pace.next_round(memory.round, self._peers)
         if number >= self._schedule.rounds:
             number = max(memory.round + 1, self._schedule.rounds - 1)
+        if rounds is not None and number >= rounds:
+            return False
         gone: tuple[str, ...] = ()
         if memory.round >= 0 and pace.waits_for(number, self._peers):
-            if self._left() > 0:
+            if self.left > 0:
                 return False
             gone = pace.silent(number, self._peers)
         self._host.begin(number)
@@ -284,6 +276,8 @@ class Site:
             if blame[1]:
                 self._carry_out(tx, Blame(*blame))
             for event in events:
+                if isinstance(event, Failed):
+                    self._aside(tx, event)
                 effects = self.machine.handle(event)
                 self._charge(tx)  # before the row of a round that ends with this
                 for effect in effects:
@@ -306,13 +300,14 @@ class Site:
             case SetDeadline(seconds=seconds):
                 self._set_deadline(seconds)
             case Blame(peer=peer, reason=reason):
+                self._aside(tx, effect)
                 note(tx, "blame", peer=peer, reason=reason[:400])
             case RoundOver():
                 self._end_round(tx, effect)
 
     def _end_round(self, tx: Transaction, over: RoundOver) -> None:
         pace = self._state.pace
-        never = [peer for peer in self._peers if not read_peer(tx, peer).heard]
+        never = [peer for peer in self._peers if not self._post.has_heard(tx, peer)]
         away = (*pace.away, *(peer for peer in never if peer not in pace.away))
         record = record_of(over, self._host, away)
         tx.memory.put(MODEL, to_bytes(self._host.model()))
@@ -348,6 +343,10 @@ class Site:
                 note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
+        self._state = replace(self._state, left=self.left, closed=closed)
+        self._anchor = self._schedule.monotonic()
+        if not self._store.lasts:
+            return  # nobody goes on with it
         data, apart = encode_memory(self.machine.memory, self._apart)
         self._apart = apart
         tx.memory.put(MACHINE, data)
@@ -362,13 +361,12 @@ class Site:
                 tx.memory.delete(HOST + name)
             else:
                 tx.memory.put(HOST + name, piece)
-        self._state = replace(self._state, left=self._left(), closed=closed)
-        self._anchor = self._schedule.monotonic()
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
 
     # --- time ---
 
-    def _left(self) -> float:
+    @property
+    def left(self) -> float:
         """Seconds to the deadline: of the round, or after the last one of the waiting."""
         return self._state.left - (self._schedule.monotonic() - self._anchor)
 

@@ -46,15 +46,8 @@ from securefair.sites.site.format import check_format
 from securefair.sites.site.records import learned_from, rounds_away
 from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.samples import check_same_samples, own_samples
-from securefair.sites.site.site import (
-    BLOB,
-    LEFT,
-    MACHINE,
-    Schedule,
-    Site,
-    stored_pieces,
-    stored_records,
-)
+from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.site import BLOB, LEFT, MACHINE, Site, stored_pieces, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 from securefair.storage.generation import advance
 from securefair.worth.sharing import coin, private_coin

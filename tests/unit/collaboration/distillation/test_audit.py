@@ -4,9 +4,9 @@ import pytest
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import start_run
 from securefair.exchange.student import Opened
 from support.agreements import agree
+from support.simulated import start_run
 
 pytestmark = pytest.mark.slow
 
@@ -40,20 +40,20 @@ def first_round(hospitals, *, release="logits", basis="public", backend="clear")
         audit=False,
     )
     list(run.rounds(1))
-    participants = run.engine.participants
+    participants = run.hosts
     return run, {name: own.rounds[0].snapshot for name, own in participants.items()}
 
 
 def audited(run, teachers):
-    audit = ReleaseAudit(run.collaboration)
-    for own in run.engine.participants.values():
+    audit = ReleaseAudit(run.observer.collaboration)
+    for own in run.hosts.values():
         audit.check(own, 0, teachers)
     return audit
 
 
 def test_nothing_released_is_no_error(hospitals):
     run, _ = first_round(hospitals)
-    audit = ReleaseAudit(run.collaboration)
+    audit = ReleaseAudit(run.observer.collaboration)
     assert (audit.max_abs_error, audit.value_range, audit.error_over_range) == (0.0, 0.0, 0.0)
 
 
@@ -67,7 +67,7 @@ def test_a_clear_run_has_no_error(release, basis, hospitals):
 def test_an_encrypted_run_has_the_error_of_encryption(hospitals):
     run, teachers = first_round(hospitals, backend="rns")
     audit = audited(run, teachers)
-    plan = plan_exchange(run.collaboration.spec)
+    plan = plan_exchange(run.observer.collaboration.spec)
     assert 0.0 < audit.max_abs_error <= plan.error_bound + plan.grid / 2
     assert audit.error_over_range == audit.max_abs_error / audit.value_range
 
@@ -77,7 +77,7 @@ def test_the_range_is_that_of_the_clear_values(hospitals):
     values = np.concatenate(
         [
             opened.released.ravel()
-            for own in run.engine.participants.values()
+            for own in run.hosts.values()
             for opened in own.rounds[0].opened.values()
         ]
     )
@@ -87,7 +87,7 @@ def test_the_range_is_that_of_the_clear_values(hospitals):
 @pytest.mark.parametrize(("release", "basis"), RELEASES)
 def test_one_wrong_number_is_found(release, basis, hospitals):
     run, teachers = first_round(hospitals, release=release, basis=basis)
-    opened = run.engine.participants["b"].rounds[0].opened
+    opened = run.hosts["b"].rounds[0].opened
     wrong = np.array(opened["c"].released)
     wrong.flat[-1] -= 0.125
     opened["c"] = Opened(wrong, opened["c"].logits, opened["c"].unexplained)

@@ -10,6 +10,7 @@ from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.protocol.effects import Blame, Received
 from securefair.protocol.messages import Ask
+from securefair.sites.simulation.starting import simulated
 from support.agreements import agree
 
 NAMES = ("North", "South", "East", "West")
@@ -44,7 +45,7 @@ def started(**changes):
     config = override(demo_config(), APART | changes, source="test")
     kind, data = kind_of("vpdl"), people()
     agreed = kind.agree(config, PublicFacts.of(data), seed=0)
-    return kind.start(config, agreed, data, seed=0), kind, config, agreed, data
+    return simulated(kind, config, agreed, data, seed=0), kind, config, agreed, data
 
 
 def test_only_learners_ask_and_only_teachers_answer():
@@ -79,7 +80,7 @@ def test_who_only_teaches_trains_as_alone_and_sends_nothing_that_it_learned():
 def test_a_question_to_somebody_who_only_learns_is_blamed():
     run, *_ = started()
     list(run.rounds(1))
-    machine = run.engine.participants["East"].machine
+    machine = run.hosts["East"].machine
     before = machine.memory
     effects = machine.handle(Received("West", Ask(0, 0, b"")))
     assert [type(one) for one in effects] == [Blame]

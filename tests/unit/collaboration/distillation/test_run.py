@@ -3,14 +3,14 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import start_run
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.model.quantize import quantize_at
 from securefair.model.training import evaluate
-from securefair.simulation.network import Faults, Link
+from securefair.sites.couriers.memory import Faults, Link
 from support.agreements import agree
+from support.simulated import start_run
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def test_keys_are_renewed_after_so_many_answers_of_a_peer(hospitals, always_shar
     for most in (64, 2):
         run = start(hospitals, always_share=always_share, key_openings=most)
         records[most] = [(one.accuracy, one.answered) for one in run.rounds(5)]
-        renewed = {own.machine.memory.upload.renewal for own in run.engine.participants.values()}
+        renewed = {own.machine.memory.upload.renewal for own in run.hosts.values()}
         assert run.problems == []
         if most == 64:
             assert renewed == {0}
@@ -67,7 +67,7 @@ class TestRecords:
     def test_numbers_are_those_of_the_participants(self, hospitals):
         run = start(hospitals)
         *_, record = run.rounds(2)
-        everyone = list(run.engine.participants.values())
+        everyone = list(run.hosts.values())
         tested = [evaluate(own.train_state.model, own.data.test).accuracy for own in everyone]
         trained = [
             evaluate(own.train_state.model, own.data.train).cross_entropy for own in everyone
@@ -75,7 +75,7 @@ class TestRecords:
         assert record.accuracy == tested
         assert record.cross_entropy == trained
         for row, own in zip(record.reputation, everyone, strict=True):
-            assert row == [own.machine.reputations.get(name) for name in run.engine.participants]
+            assert row == [own.machine.reputations.get(name) for name in run.hosts]
 
     def test_matrices_hold_nothing_where_nothing_happened(self, hospitals):
         first, second = start(hospitals).rounds(2)
@@ -107,7 +107,7 @@ class TestRecords:
     def test_auditing_changes_nothing(self, hospitals):
         run = start(hospitals, audit=False)
         assert list(run.rounds(3)) == list(start(hospitals).rounds(3))
-        assert run.audit is None
+        assert run.observer.audit is None
 
 
 class TestAccounts:
@@ -161,8 +161,10 @@ class TestQuantization:
     def test_it_compares_the_last_models_with_their_rounded_twins(self, hospitals):
         run = start(hospitals)
         list(run.rounds(2))
-        scales = [spec.log2_scale for spec in plan_exchange(run.collaboration.spec).specs]
-        for own, report in zip(run.engine.participants.values(), run.quantization(), strict=True):
+        scales = [spec.log2_scale for spec in plan_exchange(run.observer.collaboration.spec).specs]
+        for own, report in zip(
+            run.hosts.values(), run.observer.quantization(run.hosts), strict=True
+        ):
             x = own.data.test
             before = own.train_state.model.logits(x.features)
             after = quantize_at(own.train_state.model.folded(), scales).logits(x.features)
@@ -173,8 +175,8 @@ class TestQuantization:
 
     def test_fewer_bits_change_more(self, hospitals):
         few, many = (
-            max(r.max_abs_logit_change for r in start(hospitals, weight_bits=bits).quantization())
-            for bits in (6, 14)
+            max(r.max_abs_logit_change for r in run.observer.quantization(run.hosts))
+            for run in (start(hospitals, weight_bits=bits) for bits in (6, 14))
         )
         assert many < few / 64
 

@@ -8,8 +8,8 @@ from securefair.sites.site.site import Site
 class Waiting(Site):
     """A site to which nothing comes, until it is over."""
 
-    def __init__(self, left, pieces):
-        self.left, self.pieces, self.waited = left, pieces, 0
+    def __init__(self, until, pieces):
+        self.until, self.pieces, self.waited = until, pieces, 0
         self._post = self._host = self
         self.changes, self.ending = 0, False
 
@@ -26,8 +26,8 @@ class Waiting(Site):
 
     @property
     def over(self):
-        self.left -= 1
-        return self.left < 0
+        self.until -= 1
+        return self.until < 0
 
     def idle(self):
         self.pieces -= 1
@@ -36,7 +36,8 @@ class Waiting(Site):
     def wait(self, *_):
         self.waited += 1
 
-    def _left(self):
+    @property
+    def left(self):
         return 1.0
 
     def _take_leave(self):
@@ -50,11 +51,11 @@ class Waiting(Site):
 
 
 def test_a_site_that_waits_prepares_first_and_looks_at_its_post_between_pieces():
-    site = Waiting(left=5, pieces=3)
+    site = Waiting(until=5, pieces=3)
     site.run()
     assert (site.pieces, site.waited) == (-2, 2)
     assert site.closed  # its audit log, at the very end
-    ending = Waiting(left=5, pieces=3)
+    ending = Waiting(until=5, pieces=3)
     ending.ending = True
     ending.run()
     assert (ending.pieces, ending.waited) == (3, 5)

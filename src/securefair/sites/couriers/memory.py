@@ -1,31 +1,34 @@
-"""An in-memory network in virtual time: bytes from one named participant to another.
+"""A courier in memory and in virtual time: parcels from one site of this process to another.
 
 Time passes only by deliveries and by `advance`, so a run is the same on every machine and takes
-no longer than its computations. The sender of a delivery is set by the network, as an
-authenticated channel would: no participant can pretend to be another.
+no longer than its computations. The courier says who sent a parcel, as an authenticated channel
+would: no site can pretend to be another.
 
-Without faults a link is a pipe: first in, first out, one message after the other at the link's
+Without faults a link is a pipe: first in, first out, one parcel after the other at the link's
 bandwidth, each arriving `latency` after its last byte has left. Faults are drawn from the
 generator that is passed in:
 
-    drop       the message never arrives
+    drop       it is lost, and sent once more after `RETRY_SECONDS`, as every courier repeats
+               what was not confirmed
     duplicate  it arrives twice, the second time later
-    delay      the link stalls: this message and everything after it arrive later
-    reorder    this message alone arrives later; later ones may overtake it
+    delay      the link stalls: this parcel and everything after it arrive later
+    reorder    this parcel alone arrives later; later ones may overtake it, and wait at their site
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import count
 
-import numpy as np
-
 from securefair.errors import ConfigError, LocalProtocolError
-from securefair.records import TrafficRow
+
+RETRY_SECONDS, MOST_DOUBLINGS = 1.0, 10
+"""Until a courier sends again what was lost, or came before its turn; twice as long after every
+further loss."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,20 +94,13 @@ class Link:
 
 @dataclass(frozen=True)
 class Delivery:
-    """Bytes that arrive at `receiver` at virtual time `time` (seconds)."""
+    """A parcel that arrives at `receiver` at virtual time `time` (seconds): one frame, numbered."""
 
     time: float
     sender: str
     receiver: str
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Messages of one type from one participant to another: how many, how many bytes in all."""
-
-    count: int = 0
-    bytes: int = 0
+    frame: bytes
+    sequence: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,12 +113,11 @@ class _Fate:
     reorder: float = 0.0
 
 
-class Network:
-    """Carries bytes between participants in virtual time.
+class MemoryCourier:
+    """Carries parcels between sites in virtual time.
 
     Args:
         participants: their names.
-        classify: the type of a message by its bytes, for the counters (codec.kind_of).
         link: every direction that `links` does not name.
         links: particular directions, by (sender, receiver).
         rng: draws the faults; needed only if a link has any.
@@ -135,10 +130,9 @@ class Network:
         self,
         participants: Sequence[str],
         *,
-        classify: Callable[[bytes], str],
         link: Link | None = None,
         links: Mapping[tuple[str, str], Link] | None = None,
-        rng: np.random.Generator | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._names = frozenset(participants)
         if len(self._names) != len(participants):
@@ -160,13 +154,11 @@ class Network:
         ):
             raise ConfigError("faults need a random generator", where="rng", found="None")
         self._rng = rng
-        self._classify = classify
-        self._queue: list[tuple[float, int, Delivery]] = []
+        self._queue: list[tuple[float, int, Delivery, int]] = []
         self._sequence = count()
         self._now = 0.0
         self._free_at: dict[tuple[str, str], float] = {}
         self._last_arrival: dict[tuple[str, str], float] = {}
-        self._traffic: dict[tuple[str, str, str], Traffic] = {}
 
     @property
     def now(self) -> float:
@@ -175,34 +167,11 @@ class Network:
 
     @property
     def next_time(self) -> float | None:
-        """When the next delivery is due; None if nothing is under way."""
+        """When something happens next; None if nothing is under way."""
         return self._queue[0][0] if self._queue else None
 
-    @property
-    def traffic(self) -> Mapping[tuple[str, str, str], Traffic]:
-        """What was sent, by (sender, receiver, message type).
-
-        Counted where it is sent: a dropped message cost its sender its bytes, and a duplicate
-        that the network made cost it none.
-        """
-        return dict(self._traffic)
-
-    def traffic_rows(self, algorithm: str) -> list[TrafficRow]:
-        """The counters as records, in order of sender, receiver and type."""
-        return [
-            TrafficRow(
-                algorithm=algorithm,
-                sender=sender,
-                receiver=receiver,
-                message=message,
-                count=traffic.count,
-                bytes=traffic.bytes,
-            )
-            for (sender, receiver, message), traffic in sorted(self._traffic.items())
-        ]
-
-    def send(self, sender: str, receiver: str, data: bytes) -> None:
-        """Put bytes on the link now; they arrive later, or not, or twice.
+    def send(self, sender: str, receiver: str, frame: bytes, sequence: int = 0) -> None:
+        """Put a parcel on the link now; it arrives later, or twice.
 
         Raises:
             LocalProtocolError: an unknown or the same participant, or something else than bytes.
@@ -214,21 +183,28 @@ class Network:
                 found=f"{sender} to {receiver}",
                 expected=f"two of {sorted(self._names)}",
             )
-        if not isinstance(data, bytes):
+        if not isinstance(frame, bytes):
             raise LocalProtocolError(
-                "only bytes cross the network", where="send", found=type(data).__name__
+                "only bytes cross the network", where="send", found=type(frame).__name__
             )
-        key = (sender, receiver, self._classify(data))
-        before = self._traffic.get(key, Traffic())
-        self._traffic[key] = Traffic(before.count + 1, before.bytes + len(data))
-        self._transmit(sender, receiver, data)
+        self._transmit(Delivery(self._now, sender, receiver, frame, sequence))
+
+    def again(self, delivery: Delivery) -> None:
+        """A parcel came before its turn: it comes again later."""
+        self._push(replace(delivery, time=self._now + RETRY_SECONDS))
 
     def deliver_next(self) -> Delivery | None:
-        """Let time pass until the next delivery and return it; None if nothing is under way."""
+        """Let time pass until the next event; its delivery, or None.
+
+        None if nothing is under way, and where a parcel that was lost was sent once more.
+        """
         if not self._queue:
             return None
-        time, _, delivery = heapq.heappop(self._queue)
+        time, _, delivery, losses = heapq.heappop(self._queue)
         self._now = time
+        if losses:
+            self._transmit(delivery, losses)
+            return None
         return delivery
 
     def advance(self, time: float) -> None:
@@ -247,13 +223,18 @@ class Network:
             )
         self._now = time
 
-    def _transmit(self, sender: str, receiver: str, data: bytes) -> None:
-        pair = (sender, receiver)
+    def _transmit(self, parcel: Delivery, losses: int = 0) -> None:
+        """Put a parcel on its link, where it was lost so often before."""
+        pair = (parcel.sender, parcel.receiver)
         link = self._links.get(pair, self._link)
-        departure = max(self._now, self._free_at.get(pair, 0.0)) + len(data) / link.bandwidth
+        departure = (
+            max(self._now, self._free_at.get(pair, 0.0)) + len(parcel.frame) / link.bandwidth
+        )
         self._free_at[pair] = departure
         fate = self._draw(link.faults)
         if fate.dropped:
+            pause = RETRY_SECONDS * 2 ** min(losses, MOST_DOUBLINGS)
+            self._push(replace(parcel, time=departure + pause), losses + 1)
             return
         arrival = max(departure + link.latency + fate.delay, self._last_arrival.get(pair, 0.0))
         if not fate.reorder:
@@ -262,8 +243,10 @@ class Network:
         if fate.duplicate is not None:
             arrivals.append(arrivals[0] + fate.duplicate)
         for time in arrivals:
-            delivery = Delivery(time, sender, receiver, data)
-            heapq.heappush(self._queue, (time, next(self._sequence), delivery))
+            self._push(replace(parcel, time=time))
+
+    def _push(self, parcel: Delivery, losses: int = 0) -> None:
+        heapq.heappush(self._queue, (parcel.time, next(self._sequence), parcel, losses))
 
     def _draw(self, faults: Faults) -> _Fate:
         """What happens to one message.
@@ -273,11 +256,11 @@ class Network:
         """
         if self._rng is None or not faults.possible:
             return _Fate()
-        happens = self._rng.random(4)
-        extra = self._rng.random(3) * faults.spread
+        happens = [self._rng.random() for _ in range(4)]
+        extra = [self._rng.random() * faults.spread for _ in range(3)]
         return _Fate(
-            dropped=bool(happens[0] < faults.drop),
-            duplicate=float(extra[0]) if happens[1] < faults.duplicate else None,
-            delay=float(extra[1]) if happens[2] < faults.delay else 0.0,
-            reorder=float(extra[2]) if happens[3] < faults.reorder else 0.0,
+            dropped=happens[0] < faults.drop,
+            duplicate=extra[0] if happens[1] < faults.duplicate else None,
+            delay=extra[1] if happens[2] < faults.delay else 0.0,
+            reorder=extra[2] if happens[3] < faults.reorder else 0.0,
         )

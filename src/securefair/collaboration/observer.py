@@ -1,0 +1,158 @@
+"""What whoever sees all participants of a run makes of it: records, exchanges and facts.
+
+A participant knows its own part. Only a simulation has everybody in one place: it compares what
+was opened with the same in the clear, and writes one record for all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+import msgspec
+
+from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.host import Host
+from securefair.records import LedgerRow, RoundRecord
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
+
+Participant = TypeVar("Participant", bound=Host)
+
+
+class RoundEnd(Protocol):
+    """What one participant notes of a round; see `protocol.effects.RoundSummary`."""
+
+    @property
+    def forced(self) -> bool:
+        """Everyone was asked."""
+        ...
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
+    def combined(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Peers."""
+        ...
+
+    @property
+    def reputations(self) -> Mapping[str, float | None]:
+        """See `Host`."""
+        ...
+
+    @property
+    def measured(self) -> Mapping[str, float]:
+        """See `Host`: with "accuracy" and "cross_entropy"."""
+        ...
+
+
+Ends = Mapping[str, RoundEnd]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One exchange of a round, but for its bytes; see `ExchangeRecord`."""
+
+    student: str
+    teacher: str
+    answered: bool
+    teacher_seconds: float
+    student_seconds: float
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What an observer has found so far that no participant remembers."""
+
+    numbers: tuple[float, ...] = ()
+    problems: list[str] = []
+
+
+class Observer(ABC, Generic[Participant]):
+    """Sees everybody in one run.
+
+    Args:
+        algorithm: the name that records carry.
+        backend: encryption engine.
+
+    Attributes:
+        problems: that it has found.
+    """
+
+    def __init__(self, algorithm: str, backend: str) -> None:
+        self.algorithm, self.backend = algorithm, backend
+        self.problems: list[str] = []
+
+    def begins(self, round: int, hosts: Mapping[str, Participant]) -> bool:
+        """Before a round; False: there is nothing left to do."""
+        del round, hosts
+        return True
+
+    @abstractmethod
+    def ends(self, round: int, hosts: Mapping[str, Participant], ends: Ends) -> RoundRecord:
+        """After a round: look at what was opened, and write one record for all."""
+
+    @abstractmethod
+    def exchanges(
+        self, round: int, hosts: Mapping[str, Participant], ends: Ends
+    ) -> Iterator[Asked]:
+        """Who was asked in a round."""
+
+    @abstractmethod
+    def facts(self, hosts: Mapping[str, Participant]) -> RunFacts:
+        """What the run leaves behind, but for traffic and what sites blamed each other for."""
+
+    def ledger(self, hosts: Mapping[str, Participant]) -> list[LedgerRow]:
+        """What everyone has disclosed so far."""
+        return [
+            row
+            for name, own in hosts.items()
+            for row in own.ledger.rows(algorithm=self.algorithm, teacher=name)
+        ]
+
+    def heads(self, hosts: Mapping[str, Participant]) -> Mapping[str, Head]:
+        """Everyone's model as it trains, by name, where that is a head."""
+        del hosts
+        return {}
+
+    @property
+    def seen(self) -> Seen:
+        """To go on with."""
+        return Seen(self._numbers(), list(self.problems))
+
+    def go_on(self, seen: Seen, hosts: Mapping[str, Participant]) -> None:
+        """Take up what an observer of an earlier process had seen."""
+        del hosts
+        self.problems = list(seen.problems)
+        self._restore(seen.numbers)
+
+    def _numbers(self) -> tuple[float, ...]:
+        return ()
+
+    def _restore(self, numbers: tuple[float, ...]) -> None:
+        del numbers

@@ -1,0 +1,56 @@
+"""A kind of collaboration and everyone's data -> a run of all of them in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from securefair.collaboration.host import Host, Stored
+from securefair.collaboration.interface import Kind
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.model.heads import Head
+from securefair.sites.couriers.memory import Link
+from securefair.sites.simulation.run import SimulatedRun
+from securefair.sites.simulation.town import Town
+
+
+def simulated(
+    kind: Kind[Any],
+    config: RunConfig,
+    agreement: Any,
+    data: Sequence[ParticipantData],
+    *,
+    seed: int,
+    models: Mapping[str, Head] | None = None,
+    folder: Path | None = None,
+    link: Link | None = None,
+    links: Mapping[tuple[str, str], Link] | None = None,
+) -> SimulatedRun:
+    """All participants, ready for the next round.
+
+    Args:
+        kind: of collaboration.
+        config: of the run.
+        agreement: that participants of this kind made.
+        data: one entry a participant, in the agreement's order.
+        seed: of initialisation, batches, sharing and the courier's faults.
+        models: that everyone starts from, by name; None: as the configuration says.
+        folder: of their stores, where an earlier process may have left some; None: in memory.
+        link: of the courier between all pairs; instantaneous by default.
+        links: particular directions, by (sender, receiver).
+
+    Raises:
+        ConfigError: this kind cannot start from given models.
+        StorageError: a store cannot be used.
+        SecureFairError: data do not fit the agreement, or training diverged.
+    """
+    people = {own.name: own for own in data}
+
+    def make(name: str, stored: Stored | None) -> Host:
+        given = None if models is None else models[name]
+        return kind.host(config, agreement, people[name], seed=seed, stored=stored, given=given)
+
+    town = Town(list(people), make, agreement, seed=seed, folder=folder, link=link, links=links)
+    return SimulatedRun(town, kind.observer(config, agreement, data))

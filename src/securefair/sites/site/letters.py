@@ -1,0 +1,47 @@
+"""What a site asks of its post, whatever carries it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from securefair.errors import StorageError
+from securefair.storage import Transaction
+
+
+class Letters(Protocol):
+    """A site's post, towards the site: what is said inside a transaction leaves after it."""
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """Whom it writes to."""
+        ...
+
+    @property
+    def fault(self) -> StorageError | None:
+        """Why the site must not go on."""
+        ...
+
+    @property
+    def changes(self) -> int:
+        """How often something was committed; for `wait`."""
+        ...
+
+    def send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
+        """Keep a frame for a peer; it leaves once the transaction is committed."""
+        ...
+
+    def announce(self) -> None:
+        """Something was committed."""
+        ...
+
+    def wait(self, since: int, seconds: float) -> None:
+        """Wait until something was committed after `changes` was `since`, or so many seconds."""
+        ...
+
+    def unconfirmed(self, tx: Transaction, peer: str) -> int:
+        """Frames that a peer has not confirmed yet."""
+        ...
+
+    def has_heard(self, tx: Transaction, peer: str) -> bool:
+        """Whether anything came from a peer, ever."""
+        ...

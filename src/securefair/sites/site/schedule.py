@@ -1,0 +1,30 @@
+"""How a site keeps time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How a site keeps time.
+
+    Attributes:
+        rounds: of the collaboration.
+        coins: the sharing coin of a round and student, in [0, 1).
+        wall: seconds since 1970.
+        monotonic: seconds that only grow; they do not count while the site is down.
+        linger: seconds that a site waits after its last round for the others to end theirs.
+        receipts: seconds that it waits for the last receipts when all have.
+        leave: seconds for which it still answers then.
+    """
+
+    rounds: int
+    coins: Callable[[int, str], float]
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    linger: float = 600.0
+    receipts: float = 20.0
+    leave: float = 2.0
