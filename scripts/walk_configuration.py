@@ -7,7 +7,7 @@ Runs one command of securefair in this process and watches every call. A functio
 *has* the configuration if an argument, or what it returns, is
 
 - the plain table of a file (a dict with a section `run`),
-- a section, or the whole (an instance of `securefair.config.base.Section`), or a list of these,
+- a section, or the whole, or a list of these; not a rule of a column, which tables have as well,
 - an object that holds the whole as its attribute `config`.
 
 Counted are
@@ -19,6 +19,7 @@ files    their modules.
 names    their names, and the names of the arguments under which they have it.
 visits   how often the configuration came to a function from another one.
 whole    stays at which it is the plain table, the whole, or what holds it: not a section alone.
+outside  stays that are no method of a section or of the whole itself.
 
 Validators of sections are stays too. Without dependence on time: two runs give the same figures.
 """
@@ -26,6 +27,7 @@ Validators of sections are stays too. Without dependence on time: two runs give 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +36,8 @@ from types import CodeType, FrameType
 import securefair
 from securefair.config.base import Section
 from securefair.config.sections import RunConfig
+
+_INSIDE = re.compile(r":(\w*Section|RunConfig)\.")
 
 PACKAGE = str(Path(securefair.__file__).parent)
 
@@ -84,11 +88,11 @@ def _holds(value: object) -> str:
     if isinstance(value, RunConfig):
         return "whole"
     if isinstance(value, Section):
-        return "part"
+        return "part" if type(value).__name__.endswith("Section") else ""
     if type(value) is dict:
         return "whole" if isinstance(value.get("run"), dict | Section) else ""
     if isinstance(value, list | tuple):
-        return "part" if value and isinstance(value[0], Section) else ""
+        return _holds(value[0]) if value and isinstance(value[0], Section) else ""
     try:
         held = vars(value).get("config")
     except TypeError:
@@ -117,9 +121,10 @@ def lines(walk: Walk, *, details: bool) -> Iterator[str]:
         for name, keys in walk.stays.items():
             what = "whole" if name in walk.whole else "part "
             yield f"{what} {name} ({', '.join(sorted(keys))})"
+    outside = {name for name in walk.stays if not _INSIDE.search(name)}
     yield (
-        f"stays {len(walk.stays)}, files {len(walk.files)}, names {len(names)}, "
-        f"visits {walk.visits}, whole {len(walk.whole)}"
+        f"stays {len(walk.stays)} (outside {len(outside)}), files {len(walk.files)}, "
+        f"names {len(names)}, visits {walk.visits}, whole {len(walk.whole)}"
     )
 
 

@@ -259,8 +259,8 @@ def test_the_tutorial_runs_from_csv_to_report(tmp_path, monkeypatch):
         "6 features",
         "4,096",
         "65.6 kB",
-        "234 kB",
-        "16.4 kB",
+        "35.4 kB",
+        "32.8 kB",
     ):
         assert claim in told, claim
     assert "ring degree 4096" in page.read_text("utf-8").replace("\n", " ")

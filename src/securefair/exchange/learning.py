@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import softmax
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
@@ -60,6 +61,16 @@ def distillation_loss(
 def update_reputation(rule: ReputationRule, previous: float | None, alignment: float) -> float:
     """Alignment -> this participant's new reputation of the teacher."""
     return rule.update(previous, alignment)
+
+
+def weight_of_round(round: int) -> float:
+    """How much the answers of a round count, in (0, 1]: less and less after the first ones.
+
+    A teacher that aims a small part at one patient, again and again, adds up how the student's own
+    answers move. What comes late moves them little, so that repeating it tells no more
+    (docs/threat-model.md). More rounds than the default overfit anyway.
+    """
+    return min(1.0, (defaults.ROUNDS / (round + 1)) ** 2)
 
 
 def learn(

@@ -336,12 +336,14 @@ class Participant:
         return self._model.clip.applied(logits)
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
-        """What a step learns from: by teacher its logits (B, M), and its reputation."""
+        """What a step learns from: by teacher its logits (B, M), and how much these count."""
         opened, found = self.rounds[job.round].opened, {}
+        apart = self.teacher is not None or bool(self.collaboration.teachers)
+        weight = 1.0 if apart else learning.weight_of_round(job.round)  # nothing flows back
         for peer, reputation in zip(job.peers, job.reputations, strict=True):
             answer = opened[peer].logits
             if answer is not None and reputation is not None:
-                found[peer] = answer, reputation
+                found[peer] = answer, reputation * weight
         return found
 
     def learn(

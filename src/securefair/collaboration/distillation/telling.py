@@ -13,7 +13,7 @@ from securefair.collaboration.telling import (
 )
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.aimed import aimed_answers
+from securefair.model.aimed import REFUSED
 from securefair.records import PrivacyResult, RunResult
 from securefair.releases import release_of
 
@@ -147,7 +147,7 @@ def not_protected(
             f"{nouns.samples}, or make it open to parts of the student's secret key. {carried} "
             f"What is no smooth function of the features is refused, and values are {handled} when "
             "they are opened. That limits this and does not stop it: on heart disease data, "
-            f"{aimed_answers(config.training.rounds)}.",
+            f"{REFUSED}.",
         ),
         (
             "Collusion",
