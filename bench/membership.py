@@ -11,7 +11,9 @@ Rates are pooled over pools, models and patients. Takes some minutes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -24,7 +26,9 @@ from securefair.data.encoding import encode
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
 from securefair.model.transfer import own_fit
 from securefair.privacy import PatientGuarantee, Patients, PrivacyTarget, SeededNoise, private_fit
-from securefair.privacy.auditing import Rate, likelihood_ratios, true_positives_at
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.auditing import Rate, likelihood_ratios, true_positives_at
 
 Array = NDArray[np.float64]
 Fit = Callable[[Samples, int], Callable[[Array], Array]]

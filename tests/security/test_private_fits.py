@@ -22,8 +22,8 @@ from securefair.privacy import (
     SgdSettings,
     private_fit,
 )
-from securefair.privacy.auditing import epsilon_lower_bound, likelihood_ratios, true_positives_at
 from securefair.privacy.convex import INTERCEPT
+from support.auditing import epsilon_lower_bound, likelihood_ratios, true_positives_at
 
 TARGET = PrivacyTarget(epsilon=2.0, delta=1e-2, row_norm=1.0)
 FITS, TRAININGS, FAULTY = 2500, 500, 300

@@ -228,7 +228,7 @@ def test_one_teacher_is_not_taken_out_of_two_means_of_different_rounds(student):
     three = mean_times_senders(forgetful, student, 0, ("b", "c", "d"), request)
     two = mean_times_senders(forgetful, student, 1, ("b", "c"), request)
     alone = student.open(forgetful.answer("d", request)[0])
-    assert np.abs(three - two - alone).max() < 0.03 * np.abs(alone).max()
+    assert np.abs(three - two - alone).max() < 0.1 * np.abs(alone).max()
 
     ours = OurTeachers(agreed())
     mean_times_senders(ours, student, 0, ("b", "c", "d"), request)

@@ -135,13 +135,14 @@ class Nine:
 def test_where_a_student_names_the_senders_one_teacher_helps_it_to_all_other_fits():
     """The rule as it was, in one round: seven fits of nine hospitals, and nobody is blamed."""
     nine = Nine(missing=None)
-    worst = 0.0
+    worst = largest = 0.0
     for name in OTHERS:
         found, own = nine.alone(name), nine.honest[name]
         truth = nine.student.open(nine.plain(own.host)[1])
         worst = max(worst, np.abs(found - truth).max())
+        largest = max(largest, np.abs(truth).max())
         assert not own.blamed
-    assert worst < 0.02  # of some logits
+    assert worst < 0.1 * largest
 
 
 def test_now_no_teacher_gives_a_share_of_less_than_all_but_one():

@@ -4,6 +4,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from support import processes
 
 ROOT = Path(__file__).parents[2]
@@ -81,3 +83,30 @@ def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds_and_runs(tmp_path):
     done = processes.run("pytest", words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 10
+
+
+@pytest.mark.parametrize(
+    ("page", "module", "suite", "package"),
+    [
+        ("add-a-packing", "backwards", "test_packings", "securefair.circuit.packings"),
+        ("add-a-release", "total", "test_releases", "securefair.releases"),
+    ],
+)
+def test_what_a_page_adds_is_a_file_and_a_line(page, module, suite, package, tmp_path):
+    """And passes the contract suite, encrypted exchanges among it."""
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    (folder / f"{module}.py").write_text(module_on(page), encoding="utf-8")
+    (line,) = [text for text in blocks_on(page, "text") if module in text]
+    registers = (
+        f"import {package}.register as register\n"
+        f"import {package} as room\n"
+        f"room.__path__.append({str(folder)!r})\n"
+        f"register.REGISTERED.update({{{line.strip()}}})\n"
+    )
+    (tmp_path / f"registers_{module}.py").write_text(registers, encoding="utf-8")
+    words = ["-p", "no:cacheprovider", "-p", f"registers_{module}"]
+    words += [f"tests/contract/{suite}.py", "-k", module]
+    done = processes.run("pytest", words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5

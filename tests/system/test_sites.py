@@ -154,7 +154,7 @@ def test_two_hospitals_from_start_to_models(finished):
         [record] = [
             json.loads(line) for line in (results / "rounds.jsonl").read_text().split("\n") if line
         ]
-        assert record["combined"] == [peer]
+        assert record["opened"] == [peer]
         assert f"| {peer} | 1 | 0 | here | {record['received'][peer]} |" in (
             results / "report.md"
         ).read_text(encoding="utf-8")

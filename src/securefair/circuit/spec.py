@@ -10,7 +10,7 @@ import msgspec
 
 from securefair.config import defaults
 from securefair.errors import PlanError
-from securefair.releases import EXCHANGED, Release, release_of
+from securefair.releases import Release, exchanged_releases, release_of
 
 MAX_WEIGHT_BITS = 14
 """Integer weights fit the signed 16-bit digit of the kernels."""
@@ -215,7 +215,7 @@ def check_spec(spec: ExchangeSpec) -> None:
             expected="one width, or 0",
             hint="Give bounds of every layer as `network`, and a NetworkHead as the model",
         )
-    _one_of("release", spec.release, EXCHANGED)
+    _one_of("release", spec.release, exchanged_releases())
     fewest = spec.leaves.fewest
     sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1, "answers": 1}
     for field, least in sizes.items():

@@ -132,6 +132,9 @@ class Backend(ABC):
     packs_coefficients = True
     """Whether it encrypts values as coefficients, and multiplies those with polynomials."""
 
+    own_encoding = False
+    """Whether kernels of ours encode what the library encrypts."""
+
     portable = True
     """Whether what one process encrypts another can evaluate."""
 

@@ -145,6 +145,7 @@ def _kernels() -> HealthFinding:
 
 
 def _backend(name: str, *, required: bool) -> HealthFinding:
+    from securefair.ckks.backends import encrypts
     from securefair.exchange import trial
 
     try:
@@ -158,12 +159,12 @@ def _backend(name: str, *, required: bool) -> HealthFinding:
             required=required,
             hint=reason.hint or "",
         )
-    encrypts = "no encryption, for tests" if name == "clear" else "encrypted, opened"
+    told = "encrypted, opened" if encrypts(name) else "no encryption, for tests"
     return HealthFinding(
         topic="Encryption",
         name=name,
         status="ok",
-        found=f"{encrypts}; a small exchange was off by {error:.0e}",
+        found=f"{told}; a small exchange was off by {error:.0e}",
         required=required,
     )
 

@@ -1,6 +1,6 @@
 """Ways to divide a data set that has no hospitals of its own.
 
-Kinds and keys are the names and arguments of `securefair.data.PARTITIONERS`.
+Kinds and keys are the names and arguments of the laboratory's partitioners, which divide.
 """
 
 from __future__ import annotations

@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
+    from securefair.profiling.cost_model import FORMAT as FORMAT
+    from securefair.profiling.cost_model import OPTIONAL as OPTIONAL
+    from securefair.profiling.cost_model import QUANTITIES as QUANTITIES
     from securefair.profiling.cost_model import CostModel as CostModel
-    from securefair.profiling.cost_model import fit_model as fit_model
+    from securefair.profiling.cost_model import counts as counts
     from securefair.profiling.dry_exchange import ANSWER as ANSWER
     from securefair.profiling.dry_exchange import IMPORT as IMPORT
     from securefair.profiling.dry_exchange import RECEIVE as RECEIVE

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
@@ -152,7 +153,7 @@ def _participant(own: ParticipantData) -> CheckedParticipant:
 
 def _warnings(config: RunConfig, data: Sequence[ParticipantData]) -> list[str]:
     found = []
-    if config.encryption.backend == "clear":
+    if not encrypts(config.encryption.backend):
         found.append("Backend clear encrypts nothing: for tests only (encryption.backend).")
     if config.table is not None and config.table.origin == "participants":
         found.append(

@@ -57,7 +57,8 @@ def _student(start: Start, source: BinaryIO, to: BinaryIO) -> None:
         sent, reconstructor = ask(material, keys, stage, total)
         stages.append({"keys": seconds, **stage.seconds})
         totals.append(total.seconds)
-    encode = encode_seconds(material, start.repeats) if start.backend == "rns" else 0.0
+    own = get_backend(start.backend).own_encoding
+    encode = encode_seconds(material, start.repeats) if own else 0.0
     public = keys.public
     send(to, Asked(public.encryption, public.evaluation, stages, totals, encode))
     send_bytes(to, sent.features)

@@ -81,10 +81,10 @@ def spec_of(
     """
     from securefair.circuit.spec import ExchangeSpec, HeadBounds
     from securefair.errors import ConfigError
-    from securefair.releases import EXCHANGED, release_of
+    from securefair.releases import exchanged_releases, release_of
 
     # Unknown ones are the planner's to refuse.
-    others = [name for name in EXCHANGED if not release_of(name).rows]
+    others = [name for name in exchanged_releases() if not release_of(name).rows]
     for option, given in (("--basis", basis), ("--q", q)):
         if given is not None and release in others:
             raise ConfigError(

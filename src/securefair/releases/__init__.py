@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from securefair.releases.interface import Asked, Release
 from securefair.releases.register import (
-    EXCHANGED,
     REGISTERED,
-    TRAINING,
+    exchanged_releases,
     release_of,
+    training_releases,
 )
 
-__all__ = ["EXCHANGED", "REGISTERED", "TRAINING", "Asked", "Release", "release_of"]
+__all__ = [
+    "REGISTERED",
+    "Asked",
+    "Release",
+    "exchanged_releases",
+    "release_of",
+    "training_releases",
+]

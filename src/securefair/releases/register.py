@@ -33,8 +33,11 @@ def release_of(name: str) -> Release:
     return found
 
 
-EXCHANGED = tuple(name for name in REGISTERED if release_of(name).exchanged)
-"""Of exchanges of samples."""
+def exchanged_releases() -> tuple[str, ...]:
+    """Names of those of exchanges of samples."""
+    return tuple(name for name in REGISTERED if release_of(name).exchanged)
 
-TRAINING = tuple(name for name in EXCHANGED if release_of(name).trains)
-"""Those that a student can train on."""
+
+def training_releases() -> tuple[str, ...]:
+    """Names of those that a student can train on."""
+    return tuple(name for name in exchanged_releases() if release_of(name).trains)

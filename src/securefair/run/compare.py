@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.ckks.backends import encrypts
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
 from securefair.records import STANDALONE, MetricResult
@@ -225,7 +226,7 @@ def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
         found.append("The runs have different numbers of rounds.")
     if len({run.metric for run in runs}) > 1:
         found.append("The runs compare algorithms by different scores.")
-    if any(run.backend == "clear" for run in runs):
+    if any(run.backend is not None and not encrypts(run.backend) for run in runs):
         found.append("A run with backend clear encrypted nothing: its bytes and times say little.")
     if len({tuple(sorted(run.versions.items())) for run in runs}) > 1:
         found.append("The runs were made by different versions of the software.")

@@ -20,32 +20,16 @@ from securefair.user.files import from_files
 from securefair.user.tables import ReadTables
 
 
-def load_own(
-    config: RunConfig, seed: int, tables: ReadTables, *, outlines: bool = False
+def from_function(
+    config: RunConfig, seed: int, tables: ReadTables, *, outlines: bool
 ) -> list[ParticipantData]:
-    """The participants of a configuration whose `data.source` is files, python or flamby.
-
-    Args:
-        config: checked, with the rules of tables spelt out (`resolve`).
-        seed: of what is held out, and passed to a function that takes one.
-        tables: that are read.
-        outlines: of files, keep labels and the shape of features only (`load_participants`).
+    """What a user's function returns, which takes a seed and a share of test samples if it likes.
 
     Raises:
-        ConfigError: the function or class is not there.
-        DataError: data cannot be used; names participant, file, line and column, or sample.
+        ConfigError: the function is not there.
+        DataError: it failed, or what it returned cannot be used.
     """
-    match config.data.source:
-        case "files":
-            return from_files(config, seed, tables, outlines=outlines)
-        case "python":
-            return _from_function(config, seed)
-        case "flamby":
-            return _from_centers(config, seed)
-    raise ConfigError("nobody brings this data", where="data.source", found=config.data.source)
-
-
-def _from_function(config: RunConfig, seed: int) -> list[ParticipantData]:
+    del tables, outlines
     entry = config.data.entry or ""
     load = imported(entry, config.data.module_folder, where="data.entry")
     offered = {"seed": seed, "test_fraction": config.data.test_fraction}
@@ -72,8 +56,16 @@ def _from_function(config: RunConfig, seed: int) -> list[ParticipantData]:
     )
 
 
-def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
-    """FLamby's convention: Dataset(center=k, train=True), and NUM_CLIENTS in its module."""
+def from_centers(
+    config: RunConfig, seed: int, tables: ReadTables, *, outlines: bool
+) -> list[ParticipantData]:
+    """FLamby's convention: Dataset(center=k, train=True), and NUM_CLIENTS in its module.
+
+    Raises:
+        ConfigError: the class is not there, or the number of centres is not known.
+        DataError: it failed, or its samples cannot be used.
+    """
+    del tables, outlines
     entry = config.data.entry or ""
     dataset = imported(entry, config.data.module_folder, where="data.entry")
     centers = config.data.centers
@@ -100,3 +92,7 @@ def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
             )
         )
     return alike(everyone)
+
+
+OWN = {"files": from_files, "python": from_function, "flamby": from_centers}
+"""What loads data that somebody brings, by `data.source`."""

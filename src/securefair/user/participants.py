@@ -8,7 +8,7 @@ from securefair.config import RunConfig
 from securefair.config.extensions import data_set_of
 from securefair.data import ParticipantData, load_heart
 from securefair.data.split import keep_training
-from securefair.user.own import load_own
+from securefair.user.own import OWN
 from securefair.user.tables import ReadTables
 
 PACKAGED = {"heart": load_heart}
@@ -31,34 +31,24 @@ def load_participants(
         SecureFairError: the data cannot be read, used or divided so.
     """
     tables = ReadTables() if tables is None else tables
-    everyone = _all_samples(config, seed, tables, outlines=outlines)
-    return [
-        replace(
-            _as_trained(own, config, seed),
-            earlier=tuple(_as_trained(before, config, seed) for before in own.earlier),
+    data = config.data
+    if data.source in OWN:
+        everyone = OWN[data.source](config, seed, tables, outlines=outlines)
+    elif data.source in PACKAGED:
+        everyone = PACKAGED[data.source](seed, data.test_fraction)
+    else:
+        everyone = data_set_of(data.source)(
+            data.partition, test_fraction=data.test_fraction, seed=seed
         )
+    most, balanced = data.most_training, config.training.class_weight == "balanced"
+
+    def trained(own: ParticipantData) -> ParticipantData:
+        """With as many training samples, and with such weights, as the configuration asks for."""
+        if most is not None:
+            own = keep_training(own, most, seed)
+        return replace(own, train=own.train.balanced()) if balanced else own
+
+    return [
+        replace(trained(own), earlier=tuple(trained(before) for before in own.earlier))
         for own in everyone
     ]
-
-
-def _as_trained(own: ParticipantData, config: RunConfig, seed: int) -> ParticipantData:
-    """With as many training samples, and with such weights, as the configuration asks for."""
-    if (most := config.data.most_training) is not None:
-        own = keep_training(own, most, seed)
-    if config.training.class_weight == "balanced":
-        own = replace(own, train=own.train.balanced())
-    return own
-
-
-def _all_samples(
-    config: RunConfig, seed: int, tables: ReadTables, *, outlines: bool
-) -> list[ParticipantData]:
-    if config.data.own:
-        return load_own(config, seed, tables, outlines=outlines)
-    data = config.data
-    if data.source in PACKAGED:
-        return PACKAGED[data.source](seed, data.test_fraction)
-    found: list[ParticipantData] = data_set_of(data.source)(
-        data.partition, test_fraction=data.test_fraction, seed=seed
-    )
-    return found

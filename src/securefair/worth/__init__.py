@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from securefair.worth.classification import balanced_accuracy as balanced_accuracy
     from securefair.worth.classification import confusion as confusion
     from securefair.worth.classification import mcc as mcc
-    from securefair.worth.correlation import Correlation as Correlation
-    from securefair.worth.correlation import collaborative_fairness as collaborative_fairness
-    from securefair.worth.correlation import pearson as pearson
     from securefair.worth.early_stopping import EarlyStopping as EarlyStopping
     from securefair.worth.gain import DDOF_EQUATION_5 as DDOF_EQUATION_5
     from securefair.worth.gain import DDOF_TABLES as DDOF_TABLES
@@ -63,8 +60,6 @@ if TYPE_CHECKING:
     from securefair.worth.sharing import peers_to_ask as peers_to_ask
     from securefair.worth.sharing import private_coin as private_coin
     from securefair.worth.sharing import shares as shares
-    from securefair.worth.significance import PairedDifference as PairedDifference
-    from securefair.worth.significance import t_test as t_test
     from securefair.worth.tuned import TunedPopulation as TunedPopulation
     from securefair.worth.tuned import own_fits as own_fits
 

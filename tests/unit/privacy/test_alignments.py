@@ -11,7 +11,7 @@ from securefair.errors import ConfigError, LedgerError, ModelError
 from securefair.model.heads import build_head
 from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
 from securefair.privacy.alignments import votes
-from securefair.privacy.auditing import epsilon_lower_bound
+from support.auditing import epsilon_lower_bound
 
 TARGET = PrivacyTarget(epsilon=1.0, delta=1e-2)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from securefair.errors import ConfigError
-from securefair.privacy.auditing import (
+from support.auditing import (
     epsilon_lower_bound,
     likelihood_ratios,
     rate,

@@ -8,7 +8,6 @@ import pytest
 from securefair.config import load_config, parse_config, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import participant_of
-from securefair.user.own import load_own
 from securefair.user.participants import load_participants
 from securefair.user.tables import ReadTables, resolve
 
@@ -16,7 +15,7 @@ from securefair.user.tables import ReadTables, resolve
 def samples_of_all(config, seed):
     """Everybody's samples by the rules of a configuration, inferred or given."""
     read = ReadTables()
-    return load_own(resolve(config, read).config, seed, read)
+    return load_participants(resolve(config, read).config, seed, read)
 
 
 HEAD = '[run]\nname = "own"\nalgorithms = ["standalone"]\n[data]\nsource = "{}"\n'

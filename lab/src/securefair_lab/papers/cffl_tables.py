@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.worth import collaborative_fairness
 from securefair_lab.papers.cffl_settings import (
     ADULT,
     ALONE,
@@ -25,6 +24,7 @@ from securefair_lab.papers.cffl_settings import (
     Task,
     contenders,
 )
+from securefair_lab.papers.correlation import collaborative_fairness
 from securefair_lab.papers.experiment import (
     Claim,
     Contender,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.worth import mcc, t_test
+from securefair.worth import mcc
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folds import cross_validation
@@ -36,6 +36,7 @@ from securefair_lab.papers.experiment import (
 )
 from securefair_lab.papers.figures import level_bars
 from securefair_lab.papers.measures import every
+from securefair_lab.papers.significance import t_test
 
 METHOD = "fair SL (random forest)"
 ALONE, EQUAL = "local", "standard SL"

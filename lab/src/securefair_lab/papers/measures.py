@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from securefair.records import RoundRecord
-from securefair.worth import cgs, collaborative_fairness, gains, mcg, mva
+from securefair.worth import cgs, gains, mcg, mva
 from securefair_lab.papers.algorithms.checkpoints import chosen_accuracy
+from securefair_lab.papers.correlation import collaborative_fairness
 from securefair_lab.papers.experiment import Finished, Row
 
 

@@ -40,13 +40,13 @@ from securefair.profiling import (
     Estimate,
     Stopwatch,
     describe_machine,
-    fit_model,
     peak_memory,
     reset_peak_memory,
     synthetic,
 )
 from securefair.profiling.dry_exchange import dry_exchange
 from securefair.profiling.estimate import estimate
+from securefair_lab.profiling.price_fit import fit_model
 from securefair_lab.profiling.watched import start_watched
 
 SAMPLES = (500, 2000, 5000, 9000)

@@ -14,7 +14,12 @@ BACKENDS = {
     "seal": "securefair.ckks.backends.seal:SealBackend",
 }
 
-__all__ = ["BACKENDS", "get_backend"]
+__all__ = ["BACKENDS", "encrypts", "get_backend"]
+
+
+def encrypts(name: str) -> bool:
+    """Whether that backend encrypts anything; one is for tests."""
+    return name != "clear"
 
 
 def get_backend(name: str) -> Backend:

@@ -317,6 +317,7 @@ class RnsBackend(WireBackend):
     """
 
     name = "rns"
+    own_encoding = True
 
     def __init__(self, device: str | None = None) -> None:
         self._device = named_device(device)

@@ -18,7 +18,7 @@ from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
-from securefair.releases import TRAINING, release_of
+from securefair.releases import release_of, training_releases
 
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
@@ -73,7 +73,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
         release = config.distillation.release
-        if self.name in config.run.algorithms and release not in TRAINING:
+        if self.name in config.run.algorithms and release not in training_releases():
             raise ConfigError(
                 f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
                 "must train",

@@ -67,11 +67,11 @@ def _warnings(agreed: GossipAgreement) -> list[str]:
             f"Averaging {agreed.gossip.averaging} hides no model from whoever averages it: to "
             "compare with only (gossip.averaging)."
         )
-    if agreed.gossip.averaging == "ckks":
+    if agreed.sums.hides_weights:
         found.append(
-            "Averaging ckks hides weights from senders, so that nobody sees how uneven they are: a "
-            "participant that breaks the protocol can read models out of one sum. Take masked "
-            "where you do not trust all to follow it (gossip.averaging)."
+            f"Averaging {agreed.gossip.averaging} hides weights from senders, so that nobody sees "
+            "how uneven they are: a participant that breaks the protocol can read models out of "
+            "one sum. Take masked where you do not trust all to follow it (gossip.averaging)."
         )
     few = [
         name

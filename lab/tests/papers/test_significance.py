@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from securefair.errors import DataError
-from securefair.worth import t_test
+from securefair_lab.papers.significance import t_test
 
 scores = st.lists(st.floats(-10, 10).map(lambda x: round(x, 3)), min_size=2, max_size=12)
 
