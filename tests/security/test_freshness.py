@@ -83,7 +83,7 @@ def test_classes_of_one_answer_are_masked_apart():
 
 
 @every_backend
-def test_no_seed_is_ever_used_twice(backend):
+def test_no_seed_is_ever_used_twice(backend, samples_in_slots):
     """Of keys, of every ciphertext of an upload, and of uploads of the same samples."""
     spec = spec_of(features=70)  # enough for a backend to share the work among processes
     samples = samples_of(spec)

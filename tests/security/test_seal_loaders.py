@@ -92,7 +92,7 @@ def residues_in(target, written, context):
     ("release", "features"), [("projection", 3), ("class_sums", 3), ("projection", 60)]
 )
 def test_a_whole_exchange_loads_what_we_wrote_at_planned_sizes(
-    backend, release, features, loaded, student_of
+    backend, release, features, loaded, student_of, samples_in_slots
 ):
     student, teacher, samples, predictions = student_of(release, backend, features)
     request = student.request(samples, predictions=predictions)

@@ -153,6 +153,10 @@ def _lines(path: Path, count: int, kind: type[R]) -> list[R]:
         rows = [msgspec.json.decode(line, type=kind) for line in lines[:count]]
     except (OSError, msgspec.DecodeError) as error:
         raise DataError("records are damaged", where=str(path), found=str(error)) from error
+    if len(rows) < count:
+        raise DataError(
+            "records are damaged", where=str(path), found=f"{len(rows)} lines", expected=str(count)
+        )
     if len(lines) > count + 1:  # the last part is empty: every record ends with a line break
         write_bytes(path, b"\n".join(lines[:count]) + b"\n")
     return rows

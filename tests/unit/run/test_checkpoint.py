@@ -126,9 +126,9 @@ def test_an_encrypted_run_goes_on_with_its_keys(tmp_path, backend, rounds):
 
     Interrupted after the first encrypted round.
     """
-    config = small(
-        backend, **{"training.rounds": rounds, "run.algorithms": ["standalone", "cycle"]}
-    )
+    changes = {"training.rounds": rounds, "run.algorithms": ["standalone", "cycle"]}
+    fine = {"encryption.precision": 2.0**-18}  # so that no noise decides who answers
+    config = small(backend, **changes | fine)
     finish(config, tmp_path / "whole", resume=False)
     controls = 4
     interrupt(config, tmp_path / "broken", controls + 1)

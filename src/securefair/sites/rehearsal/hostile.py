@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -91,14 +91,20 @@ class HostileResult(msgspec.Struct, frozen=True, kw_only=True):
         return not self.lost_rounds and not self.destructive and all(f.said for f in self.faults)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class JumpingClock:
-    """A machine's clock that somebody sets again and again, and leaves right in the end."""
+    """A machine's clock that somebody sets again and again, and leaves right in the end.
 
-    began: float
+    Attributes:
+        began: monotonic seconds of the first second of this; None: not yet.
+    """
+
+    began: float | None = None
 
     def __call__(self) -> float:
         """Seconds since 1970, as that machine has it."""
+        if self.began is None:
+            return time.time()
         step = int((time.monotonic() - self.began) / EVERY)
         return time.time() + (JUMPS[step - 1] if 1 <= step <= len(JUMPS) else 0)
 
@@ -212,13 +218,14 @@ def _run(running: Mapping[str, BaseProcess], honest: list[str], until: float) ->
 def play_honest(folder: Path, passphrase_file: Path, seed: int, shared: Path) -> None:
     """Run an honest site in a process of its own, on a machine whose clock jumps."""
     del shared  # its settings name it
-    clock: Callable[[], float] = JumpingClock(time.monotonic())
+    clock = JumpingClock()
     try:
         rehearsal = Rehearsal(seed=seed, wall=clock)
         with (
             open_site(folder, unlock(file=passphrase_file), rehearsal=rehearsal) as opened,
             carried(folder, opened),
         ):
+            clock.began = time.monotonic()  # a site that starts by a wrong clock says so and ends
             opened.site.run()
     except SecureFairError as problem:
         write_text(folder / FAILED, str(problem))
