@@ -25,6 +25,8 @@ from securefair.cli import app
 from securefair.config import checked_settings, demo_config
 from support import processes
 
+pytest.importorskip("securefair_lab", reason="pages tell of the laboratory as well")
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
