@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from securefair.protocol.jobs import Job, Result
+from securefair.protocol.jobs import Job, JobResult
 from securefair.protocol.messages import DeclineReason, Message
 from securefair.protocol.value import Value
 
@@ -38,7 +38,7 @@ class Done(Value, frozen=True):
     """A job finished with a result of the type that RESULT_OF names."""
 
     job: Job
-    result: Result
+    result: JobResult
 
 
 class Failed(Value, frozen=True):

@@ -14,7 +14,7 @@ from securefair.protocol.jobs import (
     ImportPeer,
     KeyReleased,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
@@ -40,7 +40,7 @@ def done(turn: Turn, event: Done) -> None:
             student.on_prepared(turn, job, questions)
         case AnswerAsk() as job, Answered() as answered:
             teacher.on_answered(turn, job, answered)
-        case OpenAnswer() as job, Opened() as opened:
+        case OpenAnswer() as job, OpenedAnswer() as opened:
             student.on_opened(turn, job, opened)
         case Step(), _:
             rounds.end(turn, Event.STEPPED, None)

@@ -39,11 +39,11 @@ from securefair.protocol.jobs import (
     Combine,
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
     PrepareAsk,
     Questions,
     ReleaseKey,
-    Result,
     Step,
 )
 from securefair.protocol.ledger import Account
@@ -92,7 +92,7 @@ class TransferHost(Remembering, TransferParticipant):
         self._changed = {}
         self._restore(left.pieces)
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """See `Host`."""
         if self._role == "student" and isinstance(job, AnswerAsk):
             return Answered(b"", DeclineReason.NOT_SHARING)

@@ -69,15 +69,15 @@ from securefair.protocol.jobs import (
     Imported,
     ImportPeer,
     Job,
+    JobResult,
     KeyReleased,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
     ReleaseKey,
-    Result,
     Step,
     Stepped,
 )
@@ -202,7 +202,7 @@ class TransferParticipant:
         self.answering, self.version = self.own.model, self.version + 1
         self.transferred = carried_over(self.own, self.transferred, self.agreement.degree)
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """Carry out one job of this participant's machine.
 
         Raises:
@@ -227,7 +227,7 @@ class TransferParticipant:
                 started = time.perf_counter()
                 self.notes.released[job.peer] = self._student.open(job.payload)
                 self.notes.asked_seconds += time.perf_counter() - started
-                return Opened(None)
+                return OpenedAnswer(None)
             case Step():
                 return self._step(job)
             case ReleaseKey():

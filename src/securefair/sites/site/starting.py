@@ -46,7 +46,7 @@ from securefair.sites.site.format import check_format
 from securefair.sites.site.records import learned_from, rounds_away
 from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.samples import check_same_samples, own_samples
-from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import BLOB, LEFT, MACHINE, Site, stored_pieces, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 from securefair.storage.generation import advance
@@ -130,7 +130,7 @@ def open_site(
             shifted=lambda: clock.shifted,
             tick=0 if rehearsal is not None else settings.tick_seconds,
         )
-        schedule = Schedule(
+        schedule = Timetable(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
             wall=wall,
