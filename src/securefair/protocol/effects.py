@@ -85,6 +85,7 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     offered: tuple[str, ...] = ()  # of a sum: those that were willing, or there, to be in it
     combined: tuple[str, ...] = ()  # those whose answers or models are in it; none: there is none
     lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
+    sum_error: str | None = None  # why all parts were there and yet did not open; stays at home
 
 
 class Send(Value, frozen=True):

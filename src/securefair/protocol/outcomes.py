@@ -73,7 +73,7 @@ def failed(turn: Turn, event: Failed) -> None:
         case ReleaseKey() as job:
             teacher.on_release_failed(turn, job)
         case Combine():
-            rounds.end(turn, Event.COMBINE_FAILED, None)
+            rounds.end(turn, Event.COMBINE_FAILED, None, sum_error=event.error)
     culprit = event.culprit
     blamed = isinstance(event.job, ImportPeer)  # when it was refused
     if culprit is not None and culprit in turn.memory.peers and not blamed:
