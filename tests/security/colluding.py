@@ -5,14 +5,24 @@ others if it likes. An answer is known to them once every honest sender of a sum
 share of that very sum. What they then know of an honest hospital's fits is linear algebra.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 
 import msgspec
 import numpy as np
 
 from securefair.collaboration.transfer.exchange import TransferRequest
 from securefair.errors import SecureFairError
-from securefair.protocol.effects import Begin, Blame, Done, Expired, Failed, Received, Run, Send
+from securefair.protocol.effects import (
+    Begin,
+    Blame,
+    Done,
+    Expired,
+    Failed,
+    Received,
+    RoundOver,
+    Run,
+    Send,
+)
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
     Answer,
@@ -69,6 +79,63 @@ class Honest:
                         ended = Failed(job, str(error))
                     sent += self._do(self.machine.handle(ended))
         return sent
+
+
+class Town:
+    """Machines and hosts of one collaboration, whose messages arrive in the order they were sent.
+
+    Args:
+        people: hosts, by name.
+        change: what arrives of a message, by its sender, recipient and content.
+
+    Attributes:
+        asked: (student, round) of all questions.
+        blamed: (who, whom).
+    """
+
+    def __init__(self, people, change=lambda *arrived: arrived[2]):
+        self.people, self.change = people, change
+        self.asked, self.blamed = set(), set()
+        self._posted, self._over = deque(), {}
+
+    def play(self, round):
+        """Summaries of one round, by name."""
+        self._over = {}
+        for name, own in self.people.items():
+            own.begin(round)
+            coins = dict.fromkeys(own.machine.memory.peers, 0.0)
+            self._hear(name, Begin(round, coins, round))
+        self._deliver()
+        while len(self._over) < len(self.people):
+            for name in self.people:
+                if name not in self._over:
+                    self._hear(name, Expired(round))
+            self._deliver()
+        return self._over
+
+    def _deliver(self):
+        while self._posted:
+            sender, recipient, message = self._posted.popleft()
+            self._hear(recipient, Received(sender, self.change(sender, recipient, message)))
+
+    def _hear(self, name, heard):
+        own = self.people[name]
+        for effect in own.machine.handle(heard):
+            match effect:
+                case Send(peer, message):
+                    if isinstance(message, Ask):
+                        self.asked.add((name, message.round))
+                    self._posted.append((name, peer, message))
+                case Run(job):
+                    try:
+                        ended = Done(job, own.run(job))
+                    except SecureFairError as error:
+                        ended = Failed(job, str(error), getattr(error, "culprit", None))
+                    self._hear(name, ended)
+                case Blame(peer=peer):
+                    self.blamed.add((name, peer))
+                case RoundOver(summary=summary):
+                    self._over[name] = summary
 
 
 def question(number=0):

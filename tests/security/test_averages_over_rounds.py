@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.gossip.participant import vector_of
-from securefair.collaboration.gossip.weighing import Row
+from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.data import load_heart
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import decode
@@ -122,7 +122,7 @@ def test_one_sum_with_uneven_weights_is_nearly_one_model():
     """Weights follow alignment: of two senders the one that is aligned makes up all of the sum."""
     agreement = started().observer.agreement
     own, aligned, other, _ = agreement.participants
-    row = Row.start(agreement, own)
+    row = WeightRow.start(agreement, own)
     for _ in range(8):
         row = row.weighed({aligned: row.similarity(0.9), other: row.similarity(-0.5)})
     senders = (aligned, other)

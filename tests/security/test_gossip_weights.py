@@ -22,7 +22,7 @@ from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.collaboration.gossip.alignment import AlignmentStudent
 from securefair.collaboration.gossip.participant import MARGIN, GossipParticipant, vector_of
-from securefair.collaboration.gossip.weighing import UNKNOWN, Row
+from securefair.collaboration.gossip.weighing import UNKNOWN, WeightRow
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
@@ -88,7 +88,7 @@ def test_weights_of_unrounded_cosines_tell_the_secret_key(agreement, student):
     """The vulnerable step: similarities go into the row as they were opened."""
     factor = 0.6
     cosine = student.open(crafted(agreement.alignment, factor * POWERS))
-    row = Row.start(agreement, ASKER)
+    row = WeightRow.start(agreement, ASKER)
     similarity = float(mixing.similarity(np.array([cosine]))[0])
     at, senders = NAMES.index(ATTACKER), tuple(sorted(set(NAMES) - {ASKER}))
     seen = row.weighed({ATTACKER: similarity}).told(senders)[ATTACKER] * len(senders)
@@ -105,7 +105,7 @@ def test_weights_of_unrounded_cosines_tell_the_secret_key(agreement, student):
 
 
 def test_weights_of_levels_tell_the_level_alone(agreement, student):
-    row = Row.start(agreement, ASKER)
+    row = WeightRow.start(agreement, ASKER)
     rows = {
         row.weighed({ATTACKER: row.similarity(cosine)}).weights.tobytes()
         for cosine in np.linspace(-1, 1, 3**DIGITS)
@@ -124,7 +124,7 @@ def test_a_well_formed_answer_of_one_coordinate_tells_no_more(agreement):
     rng = np.random.default_rng(0)
     gradient = rng.normal(size=agreement.stacked.trained)
     direction = agreement.alignment.direction(gradient, b"")
-    row = Row.start(agreement, ASKER)
+    row = WeightRow.start(agreement, ASKER)
     seen = {row.similarity(float(coordinate)) for coordinate in direction}
     assert seen <= {
         level / (agreement.gossip.levels - 1) for level in range(agreement.gossip.levels)
@@ -166,7 +166,7 @@ def test_ours_tells_it_its_own_level_and_nothing_if_it_does_not_answer(six):
     senders = SIX[1:]
 
     def told(levels, *before):
-        row = Row.start(six, "ann")
+        row = WeightRow.start(six, "ann")
         for one in (*before, levels):
             row = row.weighed(one)
         return row.told(senders)["bea"]
@@ -185,7 +185,7 @@ def test_ours_tells_it_its_own_level_and_nothing_if_it_does_not_answer(six):
 def test_ours_normalises_what_it_opened(six):
     """The same average as with normalised weights, without telling them."""
     rng, senders = np.random.default_rng(0), SIX[1:]
-    row = Row.start(six, "ann").weighed(dict.fromkeys(senders, 0.75) | {"bea": 1.0})
+    row = WeightRow.start(six, "ann").weighed(dict.fromkeys(senders, 0.75) | {"bea": 1.0})
     models = dict(zip(SIX, rng.normal(size=(6, 10)), strict=True))
     total = sum(weight * models[name] for name, weight in row.told(senders).items())
     mixed = row.mixed(senders)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -9,18 +10,22 @@ from securefair.averaging import Shares, release, share_message
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.pairwise import generate_private, public_bytes
 from securefair.averaging.streams import crypt
+from securefair.ckks.backends import wire
+from securefair.collaboration.host import Stored
 from securefair.collaboration.transfer.exchange import (
     TransferStudent,
     answer,
     masked,
     read_request,
 )
+from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import EncryptionError, LedgerError, RemoteProtocolError
+from securefair.errors import EncryptionError, LedgerError, RemoteProtocolError, SecureFairError
 from securefair.model.transfer import own_fit
-from securefair.protocol.jobs import AnswerAsk, ImportPeer, ReleaseKey
+from securefair.protocol.jobs import AnswerAsk, Combine, ImportPeer, PrepareAsk, ReleaseKey
 from securefair.protocol.messages import Keys
+from security.colluding import Town
 from support.agreements import agree
 from support.simulated import start_transfer
 
@@ -265,6 +270,92 @@ def test_nor_by_waiting_until_its_patients_change(student):
         teachers.give("d", 1, everyone, request)
     with pytest.raises(RemoteProtocolError, match="not under way"):  # of the fit that was
         renewed.run(ReleaseKey("b", 0, 0, ("c", "d")))
+
+
+class Spoils(TransferParticipant):
+    """A teacher that adds a quarter of the modulus to every number of its answers."""
+
+    def _answer(self, job):
+        plan, data = super()._answer(job)
+        polynomials, values = wire.read_answer(data, plan.answer, plan.spec.q)
+        primes = np.array(plan.answer.params.primes[: plan.answer.limbs], dtype=np.uint64)
+        offset = int(np.prod(primes.astype(object))) // 4 % primes.astype(object)
+        moved = (values.astype(np.uint64) + offset.astype(np.uint64)) % primes
+        return plan, wire.write_answer(polynomials, moved.astype(values.dtype))
+
+
+@pytest.mark.parametrize("opened", ["mean", "each"])
+@pytest.mark.parametrize("spoilt", [False, True])
+def test_whether_answers_open_is_not_told_by_asking_again(opened, spoilt):
+    """Whoever moves a number to the edge of the range would read on which side of it it was."""
+    people = {
+        one.name: (Spoils if spoilt and one.name != "a" else TransferParticipant)(
+            one, agreed(opened=opened), seed=0, backend="rns"
+        )
+        for one in HOSPITALS
+    }
+    town = Town(people)
+    over = town.play(0)["a"]
+    if opened == "mean":
+        assert ("out of range" in (over.sum_error or "")) == spoilt
+        assert bool(over.combined) != spoilt
+    else:
+        assert bool(over.failed) == bool(town.blamed) == spoilt
+    town.play(1)
+    assert ("a", 0) in town.asked
+    assert ("a", 1) not in town.asked
+    people["a"].renew(HOSPITALS[0])
+    town.play(2)
+    assert ("a", 2) in town.asked
+
+
+def test_what_a_renewal_closed_is_closed_to_a_later_process():
+    """Shares of the fit that was, and its version, by which a second mean is refused."""
+    stored, agreement = Stored(), agreed()
+    first = TransferHost(HOSPITALS[3], agreement, seed=0, backend="rns", stored=stored)
+    pieces = {}
+
+    def keep():
+        for name, piece in first.changed().items():
+            if piece is None:
+                pieces.pop(name, None)
+            else:
+                pieces[name] = piece
+
+    for name in "bc":
+        first.run(ImportPeer(name, Keys(0, public_bytes(generate_private()), b""), None))
+    first.begin(0)
+    question = TransferStudent(agreement, HOSPITALS[0].train, backend="rns").request()
+    first.run(AnswerAsk("a", 0, 0, question, ("b", "c", "d")))
+    keep()
+    first.renew(replace(HOSPITALS[3], train=draw(77, 20)))
+    keep()
+    later = Stored(pieces=pieces, keys=first.export_keys())
+    changed = replace(HOSPITALS[3], train=draw(77, 20))
+    second = TransferHost(changed, agreement, seed=0, backend="rns", stored=later)
+    assert second.version == 1
+    with pytest.raises(RemoteProtocolError, match="of a round that is over"):
+        second.run(AnswerAsk("a", 0, 1, question, ("b", "d")))
+    with pytest.raises(RemoteProtocolError, match="not under way"):
+        second.run(ReleaseKey("a", 0, 0, ("b", "c", "d")))
+
+
+def test_whoever_has_opened_in_an_earlier_process_asks_no_more():
+    """Nor whoever tried to, in vain."""
+    first = TransferHost(HOSPITALS[0], agreed(), seed=0, backend="rns", stored=Stored())
+    with pytest.raises(SecureFairError):
+        first.run(Combine(0, 0, ("b", "c", "d"), dict.fromkeys("bcd", b""), {}))
+    later = Stored(pieces=dict(first.changed()), keys=first.export_keys())
+    second = TransferHost(HOSPITALS[0], agreed(), seed=0, backend="rns", stored=later)
+    assert not second.run(PrepareAsk(1, 0, ("b", "c", "d"), summed=True)).payloads
+
+
+@pytest.mark.parametrize("patients", [0, -1, -(2**63), 2**31])
+def test_a_request_about_no_patients_blames_the_student(patients):
+    request = msgspec.msgpack.encode((patients, b"", b"", b""))
+    with pytest.raises(RemoteProtocolError) as caught:
+        read_request(request, "mallory")
+    assert caught.value.culprit == "mallory"
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x94\x01\x02\x03\x04"])

@@ -15,7 +15,7 @@ import pytest
 
 from securefair.errors import RemoteProtocolError
 from securefair.protocol.flows import QUERY_BITS, REPLY_BITS
-from securefair.protocol.jobs import OpenAnswer, Opened, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.jobs import OpenAnswer, OpenedAnswer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Answer, Ask, Features, Keys
 from securefair.sites.post.envelope import HEADER_BYTES, read_header
 from securefair.sites.post.port import nonce_of
@@ -145,7 +145,7 @@ def after_an_aimed_answer(opens, *, former=False):
     stage.done(PrepareKeysAndFeatures(1), RENEWED)
     [run] = stage.hear("bea", Answer(number, 0, b"aimed"))
     if opens:
-        stage.done(run.job, Opened(None))
+        stage.done(run.job, OpenedAnswer(None))
     else:
         stage.fail(run.job, "an opened value is out of range")
     stage.replied(number, cem=0.5)

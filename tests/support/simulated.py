@@ -10,7 +10,7 @@ from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.observer import TransferObserver
 from securefair.sites.simulation.run import SimulatedRun
 from securefair.sites.simulation.town import Town
-from securefair.sites.site.notices import Kind, Notice, notice_frame
+from securefair.sites.site.notices import Notice, NoticeKind, notice_frame
 
 
 def start_transfer(
@@ -141,7 +141,7 @@ def lose(run, lost):
     carried = run.town.courier.send
 
     def send(sender, to, frame, sequence=0):
-        if frame[0] == Kind.MESSAGE and lost(sender, to, frame[1:]):
+        if frame[0] == NoticeKind.MESSAGE and lost(sender, to, frame[1:]):
             frame = notice_frame(Notice(0))
         carried(sender, to, frame, sequence)
 

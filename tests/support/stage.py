@@ -16,7 +16,7 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import (
     Imported,
     ImportPeer,
-    Opened,
+    OpenedAnswer,
     Prepared,
     PrepareKeysAndFeatures,
     Stepped,
@@ -104,7 +104,7 @@ class Stage:
                 effects = self.hear(peer, Decline(number, 0, NOT_SHARING))
                 continue
             [run] = self.hear(peer, Answer(number, 0, b"numbers"))
-            effects = self.done(run.job, Opened(reputation if run.job.score else None))
+            effects = self.done(run.job, OpenedAnswer(reputation if run.job.score else None))
         return effects
 
     def stepped(self, number: int) -> RoundOver:

@@ -15,7 +15,7 @@ from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.simulation.starting import simulated
 from securefair.sites.site.notes import Notes
-from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import SCOPE, Site, stored_records
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
@@ -145,7 +145,7 @@ class Town:
         self.hosts[name] = host
         self.keys.setdefault(name, host.export_keys())
         self.posts[name] = Post(about, fragile, lambda: NOW + self.now)
-        schedule = Schedule(
+        schedule = Timetable(
             rounds=self.rounds,
             coins=lambda number, peer: coin(SEED, number, name, peer),
             wall=lambda: NOW + self.now,

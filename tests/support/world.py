@@ -26,13 +26,13 @@ from securefair.protocol.jobs import (
     Imported,
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
-    Result,
     Step,
     Stepped,
     key_of,
@@ -150,7 +150,7 @@ class World:
         else:
             self.feed(name, Done(job, self.result(name, job)))
 
-    def result(self, name: str, job: Job) -> Result:
+    def result(self, name: str, job: Job) -> JobResult:
         self.nonce += 1  # encryption is randomised: computing twice gives different bytes
         match job:
             case PrepareKeysAndFeatures():
@@ -168,7 +168,7 @@ class World:
             case OpenAnswer():
                 assert job.payload.startswith(f"{job.peer} {name} {job.round} ".encode())
                 new = fraction("reputation", job.round, name, job.peer)
-                return Opened(round(new, 1) if job.score else None)
+                return OpenedAnswer(round(new, 1) if job.score else None)
             case Step():
                 return Stepped()
 

@@ -13,7 +13,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "securefair"
-ROOMS, LAYERS = 30, 11
+ROOMS, LAYERS = 22, 11
 LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
 AT_HOME = ("collaboration/kinds.py",)
@@ -307,3 +307,26 @@ def test_no_modules_import_each_other():
 
 def test_circles_are_found():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == {frozenset({"b", "c"})}
+
+
+def public_types(tree):
+    """Names of the classes and type aliases that a module defines for others."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+            name = ast.unparse(node.target)
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name
+
+
+def test_a_type_has_one_home():
+    """No public type name stands in two rooms: the room's noun stands in front of the second."""
+    homes = {}
+    for path in PACKAGE.rglob("*.py"):
+        room = path.relative_to(PACKAGE).parts[0]
+        for name in public_types(tree_of(path)):
+            homes.setdefault(name, set()).add(room)
+    assert {name: rooms for name, rooms in homes.items() if len(rooms) > 1} == {}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from securefair.circuit.answer import opens_slots, sanitised, shortened
 from securefair.circuit.network import affine_specs
-from securefair.circuit.on_paper import Run, parameters, run_on_paper
+from securefair.circuit.on_paper import PaperRun, parameters, run_on_paper
 from securefair.circuit.packings.register import packing_of
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Schedule
@@ -59,7 +59,7 @@ class Computed:
     spec: ExchangeSpec
     schedule: Schedule
     params: CkksParameters
-    run: Run
+    run: PaperRun
     flooded: dict[tuple[int, int], CipherTensor[None] | None] = field(default_factory=dict)
 
     def released(self, schedule: Schedule) -> ExchangePlan | None:

@@ -27,7 +27,7 @@ from securefair.ckks.tensor import CipherMeta, CipherTensor
 ONE = np.ones(1, dtype=np.int64)
 
 
-class Run(NamedTuple):
+class PaperRun(NamedTuple):
     """A circuit that was run up to what it releases.
 
     Attributes:
@@ -48,7 +48,7 @@ def run_on_paper(
     spec: ExchangeSpec,
     schedule: Schedule,
     logits: CipherTensor[None] | None = None,
-) -> Run:
+) -> PaperRun:
     """The circuit of one block, from the features or from `logits` on, up to what is released.
 
     Raises:
@@ -74,7 +74,7 @@ def run_on_paper(
     if not spec.leaves.whole:  # blocks are alike, and are added
         value = evaluator.load(b"", rules.added(value.meta, blocks))
     which = released_coefficients(spec, schedule, CONSTANT)
-    return Run(blocks, features, factors, value, which)
+    return PaperRun(blocks, features, factors, value, which)
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from securefair.protocol.jobs import Job, Result
+from securefair.protocol.jobs import Job, JobResult
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.saved_state import SavedState as MachineState
@@ -43,7 +43,7 @@ class Host(Protocol):
         """Keep what all answers of the round come from."""
         ...
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """Carry out one job of its machine."""
         ...
 

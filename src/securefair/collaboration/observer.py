@@ -76,7 +76,7 @@ Ends = Mapping[str, RoundEnd]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedPeers:
     """One exchange of a round, but for its bytes; see `ExchangeRecord`."""
 
     student: str
@@ -120,7 +120,7 @@ class Observer(ABC, Generic[Participant]):
     @abstractmethod
     def exchanges(
         self, round: int, hosts: Mapping[str, Participant], ends: Ends
-    ) -> Iterator[Asked]:
+    ) -> Iterator[AskedPeers]:
         """Who was asked in a round."""
 
     @abstractmethod

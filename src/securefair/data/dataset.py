@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from securefair.errors import DataError, printable
 
-Features: TypeAlias = NDArray[Any]
+FeatureArray: TypeAlias = NDArray[Any]
 """What a model sees: float64 vectors (B, d) for heads, or float32 for networks: images
 (B, C, H, W), scaled and normalised, or wide vectors (B, d)."""
 
@@ -33,7 +33,7 @@ class Samples:
             range.
     """
 
-    features: Features
+    features: FeatureArray
     labels: NDArray[np.int64]
     classes: int
     patients: NDArray[np.int64] | None = None

@@ -22,11 +22,11 @@ from securefair.config.columns import (
     code,
 )
 from securefair.data.cells import Row, Table, release_memory, table_of
-from securefair.data.dataset import Features, Samples
+from securefair.data.dataset import FeatureArray, Samples
 from securefair.data.table import TableSpec, feature_names
 from securefair.errors import ConfigError, DataError
 
-Extract = Callable[[ImageColumn, Sequence[tuple[Path, str]]], Features]
+Extract = Callable[[ImageColumn, Sequence[tuple[Path, str]]], FeatureArray]
 """Files of images, each with its place in a table for messages, -> features (K, d) by a rule."""
 
 
@@ -78,7 +78,7 @@ def encode(rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None)
 
 def encode_features(
     rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None
-) -> Features:
+) -> FeatureArray:
     """Features (B, d) in [-1, 1] of `rows`, at least one, which need no label.
 
     Raises:
@@ -93,7 +93,7 @@ def encode_new(
     spec: TableSpec,
     usual: NDArray[np.float64],
     extract: Extract | None = None,
-) -> tuple[Features, list[Filled]]:
+) -> tuple[FeatureArray, list[Filled]]:
     """Features (B, d) of new patients, not clipped: a measurement beyond its range shows.
 
     A level that the rules do not know, or a missing value where training had none, does not stop
@@ -146,7 +146,7 @@ def _encoded(
     spec: TableSpec,
     usual: NDArray[np.float64] | None,
     extract: Extract | None,
-) -> tuple[Features, list[Filled]]:
+) -> tuple[FeatureArray, list[Filled]]:
     table = table_of(rows)
     _check_columns(table, [column.name for column in spec.columns])
     features = np.empty((len(table), len(spec.features)))
@@ -183,7 +183,7 @@ def _by_text(
     spec: TableSpec,
     usual: NDArray[np.float64] | None,
     extract: Extract | None,
-) -> tuple[Features, list[Filled]]:
+) -> tuple[FeatureArray, list[Filled]]:
     """The features of each different text of a column, (K, width): each is looked at once."""
     column = table.columns[rule.name]
     codes = {*spec.missing, *rule.missing}
@@ -254,7 +254,7 @@ def _refuse(
         )
 
 
-def _measured(table: Table, rule: NumericColumn, absent: NDArray[np.bool_]) -> Features:
+def _measured(table: Table, rule: NumericColumn, absent: NDArray[np.bool_]) -> FeatureArray:
     """(K, 1) scaled to the range of the rule; 0 where missing."""
     column = table.columns[rule.name]
     numbers = column.measured
@@ -273,14 +273,14 @@ def _measured(table: Table, rule: NumericColumn, absent: NDArray[np.bool_]) -> F
 
 def _chosen(
     table: Table, rule: BinaryColumn | CategoricalColumn, absent: NDArray[np.bool_], *, joined: bool
-) -> tuple[Features, NDArray[np.bool_]]:
+) -> tuple[FeatureArray, NDArray[np.bool_]]:
     """(K, width) of levels, 0 where missing or unknown; and which are unknown, (K,)."""
     levels = _levels(rule)
     place = {code(level, joined=joined): at for at, level in enumerate(levels)}
     texts = table.columns[rule.name].texts
     found = np.array([place.get(code(text, joined=joined), -1) for text in texts])
     unknown = (found < 0) & ~absent
-    values: Features = (
+    values: FeatureArray = (
         np.array([-1.0, 1.0])[found][:, None]
         if isinstance(rule, BinaryColumn)
         else np.eye(len(levels))[found]
@@ -291,7 +291,7 @@ def _chosen(
 
 def _seen(
     table: Table, rule: ImageColumn, absent: NDArray[np.bool_], extract: Extract | None
-) -> Features:
+) -> FeatureArray:
     """(K, d) of images; 0 where missing."""
     if extract is None:
         raise ConfigError(

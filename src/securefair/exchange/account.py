@@ -19,7 +19,7 @@ from securefair.circuit.planner import ExchangePlan, most_bits, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
-from securefair.storage import Access, Amount, Ledger, Limits, Store
+from securefair.storage import Access, Amount, LedgerLimits, Store, StoredLedger
 from securefair.storage.connection import DATABASE
 
 SCOPE = "answers"
@@ -64,12 +64,12 @@ class Allowance:
                 raise LedgerError("not a limit", where=name, found=value, expected="0 or more")
 
     @property
-    def unplanned(self) -> Limits:
+    def unplanned(self) -> LedgerLimits:
         """What is known of the limits before there is a plan."""
         most = math.inf if self.max_numbers is None else self.max_numbers
         total = ACCOUNTS * most if self.total_numbers is None else self.total_numbers
         bits = math.inf if self.max_bits is None else self.max_bits
-        return Limits(identity_numbers=most, identity_bits=bits, total_numbers=total)
+        return LedgerLimits(identity_numbers=most, identity_bits=bits, total_numbers=total)
 
     def limits(
         self,
@@ -78,7 +78,7 @@ class Allowance:
         agreed: ExchangeSpec | None,
         *,
         coefficients: bool = True,
-    ) -> Limits:
+    ) -> LedgerLimits:
         """The limits for answers by this plan.
 
         By default one answer of an agreed spec, and more only as long as all of them together stay
@@ -102,14 +102,14 @@ class Allowance:
                 bound = min(determining, plan.spec.samples * plan.spec.classes)
                 numbers = max(_one_answer(plan, agreed, coefficients), bound)
         total = self.total_numbers
-        return Limits(
+        return LedgerLimits(
             identity_numbers=numbers,
             identity_bits=most_bits(plan) * numbers if self.max_bits is None else self.max_bits,
             total_numbers=ACCOUNTS * numbers if total is None else total,
         )
 
 
-class Account:
+class AnswerAccount:
     """What one teacher has told, by caller.
 
     Args:
@@ -135,7 +135,7 @@ class Account:
             # Usable at all?
             Store.open(store, access=Access.SHARED, create=create, wait_s=WAIT_SECONDS).close()
 
-    def charge(self, peer: str, item: str, plan: ExchangePlan, limits: Limits) -> None:
+    def charge(self, peer: str, item: str, plan: ExchangePlan, limits: LedgerLimits) -> None:
         """Charge one answer; on the disk when this returns.
 
         Raises:
@@ -150,10 +150,10 @@ class Account:
     def spent(self, peer: str | None = None) -> Amount:
         """What one caller, or all together, were told."""
         with self._store() as store, store.view() as tx:
-            ledger: Ledger = tx.ledger
+            ledger: StoredLedger = tx.ledger
             return ledger.spent(SCOPE, identity=peer)
 
-    def check(self, peer: str, amount: Amount, limits: Limits) -> None:
+    def check(self, peer: str, amount: Amount, limits: LedgerLimits) -> None:
         """Refuse early, before anything dear is done, what `charge` would refuse.
 
         Raises:

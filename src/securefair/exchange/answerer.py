@@ -20,7 +20,7 @@ from securefair.ckks.parameters import CkksSpec
 from securefair.config import defaults
 from securefair.errors import PlanError
 from securefair.exchange import steps
-from securefair.exchange.upload import Upload, receive_upload
+from securefair.exchange.upload import ReceivedUpload, receive_upload
 from securefair.model.foldable import Calibrated, Foldable, foldable
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Answerer:
         *,
         peer: str = "",
         schedule: Schedule | None = None,
-    ) -> Upload:
+    ) -> ReceivedUpload:
         """Validate a student's keys and ciphertexts once, for any number of answers.
 
         Args:
@@ -107,7 +107,7 @@ class Answerer:
         return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
 
     @staticmethod
-    def prepare(upload: Upload, *, most: int | None = None) -> int:
+    def prepare(upload: ReceivedUpload, *, most: int | None = None) -> int:
         """Make ahead, while there is nothing else to do, what hides the next answer to an upload.
 
         Encryptions of zero take longer than the rest of an answer and depend on the student's key
@@ -123,7 +123,7 @@ class Answerer:
         plan = upload.plan
         return upload.evaluator.prepare(plan.schedule.flooding_limbs, plan.zeros, most=most)
 
-    def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:
+    def evaluate(self, upload: ReceivedUpload, predictions: bytes | memoryview = b"") -> bytes:
         """One answer to an upload.
 
         Raises:
@@ -132,13 +132,13 @@ class Answerer:
         """
         return self._computed(upload, self._inputs(upload, predictions))
 
-    def _inputs(self, upload: Upload, predictions: bytes | memoryview) -> Inputs[Any]:
+    def _inputs(self, upload: ReceivedUpload, predictions: bytes | memoryview) -> Inputs[Any]:
         plan, factors = upload.plan, upload.factors
         if plan.spec.sends_predictions and plan.factors is not None:
             factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
         return Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
 
-    def _computed(self, upload: Upload, inputs: Inputs[Any]) -> bytes:
+    def _computed(self, upload: ReceivedUpload, inputs: Inputs[Any]) -> bytes:
         model = steps.compile_model(upload.plan, self.model)
         if isinstance(self.model, Calibrated):
             steps.check_own_bounds(upload.plan, model, self.model.calibration)

@@ -11,7 +11,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.keys import PublicKeys
 from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
-from securefair.exchange.account import Account, Allowance, amount_of, item_of
+from securefair.exchange.account import Allowance, AnswerAccount, amount_of, item_of
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.request import decode_request
 from securefair.exchange.saved import unlocked
@@ -22,9 +22,9 @@ from securefair.exchange.saved_teacher import (
     saved_layers,
     write_teacher,
 )
-from securefair.exchange.upload import Upload, check_keys, check_lengths, receive_upload
+from securefair.exchange.upload import ReceivedUpload, check_keys, check_lengths, receive_upload
 from securefair.model.foldable import Foldable
-from securefair.storage import Amount, KeystoreCost, Limits, Secret
+from securefair.storage import Amount, KeystoreCost, LedgerLimits, Secret
 
 if TYPE_CHECKING:
     from torch import nn
@@ -107,7 +107,7 @@ class Teacher(Answerer):
             max_numbers=max_numbers, max_bits=max_bits, total_numbers=total_numbers
         )
         self._store = None if store is None else Path(store).absolute()
-        self._account = Account(self._store, create=create_store)
+        self._account = AnswerAccount(self._store, create=create_store)
 
     def save(
         self,
@@ -181,10 +181,10 @@ class Teacher(Answerer):
         place = state.store if store is None else store
         if place is not None:
             teacher._store = Path(place).absolute()
-            teacher._account = Account(teacher._store)
+            teacher._account = AnswerAccount(teacher._store)
         return teacher
 
-    def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:
+    def evaluate(self, upload: ReceivedUpload, predictions: bytes | memoryview = b"") -> bytes:
         """One answer to an upload, charged to its caller before it is computed.
 
         That the model does not fit is a function of the model and of its owner's samples. So it is
@@ -247,7 +247,7 @@ class Teacher(Answerer):
         )
         return self.evaluate(upload, asked.predictions)
 
-    def _limits(self, plan: ExchangePlan) -> Limits:
+    def _limits(self, plan: ExchangePlan) -> LedgerLimits:
         return self._allowance.limits(
             plan,
             self.model.folded().determining,

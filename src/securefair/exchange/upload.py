@@ -18,7 +18,7 @@ from securefair.exchange.request import Request
 
 
 @dataclass(frozen=True, eq=False)
-class Upload:
+class ReceivedUpload:
     """A student's material at the teacher, validated and expanded; no secret in it.
 
     The features of a network stay as they were sent, and are expanded whenever they are read:
@@ -50,7 +50,7 @@ def receive_upload(
     *,
     seed: bytes,
     peer: str,
-) -> Upload:
+) -> ReceivedUpload:
     """Validate keys and ciphertexts against a plan, and expand them.
 
     Args:
@@ -75,7 +75,7 @@ def receive_upload(
         if plan.factors is not None and plan.spec.student_basis
         else []
     )
-    return Upload(
+    return ReceivedUpload(
         plan=plan,
         peer=peer,
         basis=steps.public_basis(plan, seed),

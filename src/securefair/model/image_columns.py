@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from securefair.config.columns import ImageColumn
 from securefair.data.cache import cached_array, content_key
-from securefair.data.dataset import Features
+from securefair.data.dataset import FeatureArray
 from securefair.data.images.files import check_image, read_image
 from securefair.data.torchvision_import import import_torchvision
 from securefair.errors import DataError, ModelError
@@ -54,7 +54,7 @@ class ImageColumns:
     weights: Mapping[str, Path]
     cache: Path | None = None
 
-    def __call__(self, rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> Features:
+    def __call__(self, rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> FeatureArray:
         """Features (K, d) in [-1, 1] of image files, each with its place for messages.
 
         Raises:
@@ -88,7 +88,7 @@ class ImageColumns:
 
     def _block(
         self, extractor: FrozenExtractor, rule: ImageColumn, images: Sequence[tuple[Path, str]]
-    ) -> Features:
+    ) -> FeatureArray:
         def compute() -> NDArray[np.float64]:
             batches = [images[at : at + BATCH] for at in range(0, len(images), BATCH)]
             return np.concatenate(
@@ -110,7 +110,7 @@ class ImageColumns:
         return cached_array(self.cache, extractor.name, key, compute)
 
 
-def headers_only(rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> Features:
+def headers_only(rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> FeatureArray:
     """Zeros (K, d) in the place of features: sees that every image is there, and is one.
 
     Raises:

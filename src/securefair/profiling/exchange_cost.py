@@ -18,7 +18,7 @@ from securefair.config import defaults
 from securefair.errors import ModelError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
-from securefair.exchange.upload import Upload
+from securefair.exchange.upload import ReceivedUpload
 from securefair.model.foldable import Foldable
 from securefair.model.heads import Head
 from securefair.model.networks import NetworkHead
@@ -123,14 +123,14 @@ class PreparedExchange:
         """Of the upload, with the basis where there is one."""
         return len(self._features) + len(self._basis)
 
-    def receive(self) -> Upload:
+    def receive(self) -> ReceivedUpload:
         """The teacher's half that happens once a data epoch."""
         plan = self.plan
         return self._teacher.receive(
             plan.spec, b"", self._student.public_keys, self._features, self._basis
         )
 
-    def evaluate(self, upload: Upload) -> bytes:
+    def evaluate(self, upload: ReceivedUpload) -> bytes:
         """The teacher's half that every answer costs."""
         try:
             return self._teacher.evaluate(upload, self._query)

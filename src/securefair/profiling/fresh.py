@@ -45,7 +45,7 @@ class Start(msgspec.Struct, frozen=True):
     repeats: int
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AskedUpload(msgspec.Struct, frozen=True):
     """What comes before a student's features and factors, and how long they took.
 
     Attributes:
@@ -111,7 +111,7 @@ def fresh_exchanges(plan: ExchangePlan, *, backend: str, threads: int, repeats: 
     start = Start("student", plan.spec, backend, threads, repeats)
     teachers, opened = [], []
     with _process(start) as student:
-        asked = receive(student[0], Asked)
+        asked = receive(student[0], AskedUpload)
         features, factors = receive_bytes(student[0]), receive_bytes(student[0])
         for _ in range(repeats):
             teachers.append(_taught(start, asked, features, factors))
@@ -141,7 +141,7 @@ def fresh_exchanges(plan: ExchangePlan, *, backend: str, threads: int, repeats: 
     )
 
 
-def _taught(start: Start, asked: Asked, features: bytes, factors: bytes) -> AnsweredUpload:
+def _taught(start: Start, asked: AskedUpload, features: bytes, factors: bytes) -> AnsweredUpload:
     """What a fresh teacher answers."""
     with tempfile.TemporaryFile(prefix="securefair-upload-") as file:
         file.write(features)

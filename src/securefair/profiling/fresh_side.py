@@ -24,7 +24,7 @@ from securefair.profiling.dry_exchange import (
 from securefair.profiling.fresh import (
     FURTHER,
     AnsweredUpload,
-    Asked,
+    AskedUpload,
     OpenedAnswers,
     Question,
     Start,
@@ -60,7 +60,7 @@ def _student(start: Start, source: BinaryIO, to: BinaryIO) -> None:
     own = get_backend(start.backend).own_encoding
     encode = encode_seconds(material, start.repeats) if own else 0.0
     public = keys.public
-    send(to, Asked(public.encryption, public.evaluation, stages, totals, encode))
+    send(to, AskedUpload(public.encryption, public.evaluation, stages, totals, encode))
     send_bytes(to, sent.features)
     send_bytes(to, sent.factors)
     del sent

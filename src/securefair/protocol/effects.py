@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from securefair.protocol.jobs import Job, Result
+from securefair.protocol.jobs import Job, JobResult
 from securefair.protocol.messages import DeclineReason, Message
 from securefair.protocol.value import Value
 
@@ -38,7 +38,7 @@ class Done(Value, frozen=True):
     """A job finished with a result of the type that RESULT_OF names."""
 
     job: Job
-    result: Result
+    result: JobResult
 
 
 class Failed(Value, frozen=True):
@@ -85,6 +85,7 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     offered: tuple[str, ...] = ()  # of a sum: those that were willing, or there, to be in it
     combined: tuple[str, ...] = ()  # those whose answers or models are in it; none: there is none
     lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
+    sum_error: str | None = None  # why all parts were there and yet did not open; stays at home
 
 
 class Send(Value, frozen=True):

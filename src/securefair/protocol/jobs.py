@@ -167,7 +167,7 @@ class Answered(Value, frozen=True, tag="answered"):
     declined: DeclineReason | None = None
 
 
-class Opened(Value, frozen=True, tag="opened"):
+class OpenedAnswer(Value, frozen=True, tag="opened"):
     """The answer is decrypted and kept by the participant for the step.
 
     `reputation` is the new reputation in [0, 1] if the job asked to score, else None.
@@ -201,16 +201,24 @@ class Combined(Value, frozen=True, tag="combined"):
     """The model is the average now."""
 
 
-Result: TypeAlias = (
-    Prepared | Imported | Questions | Answered | Opened | Stepped | Adapted | KeyReleased | Combined
+JobResult: TypeAlias = (
+    Prepared
+    | Imported
+    | Questions
+    | Answered
+    | OpenedAnswer
+    | Stepped
+    | Adapted
+    | KeyReleased
+    | Combined
 )
 
-RESULT_OF: dict[type[Job], type[Result]] = {
+RESULT_OF: dict[type[Job], type[JobResult]] = {
     PrepareKeysAndFeatures: Prepared,
     ImportPeer: Imported,
     PrepareAsk: Questions,
     AnswerAsk: Answered,
-    OpenAnswer: Opened,
+    OpenAnswer: OpenedAnswer,
     Step: Stepped,
     Adapt: Adapted,
     ReleaseKey: KeyReleased,

@@ -14,7 +14,7 @@ from securefair.protocol.jobs import (
     ImportPeer,
     KeyReleased,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
@@ -40,7 +40,7 @@ def done(turn: Turn, event: Done) -> None:
             student.on_prepared(turn, job, questions)
         case AnswerAsk() as job, Answered() as answered:
             teacher.on_answered(turn, job, answered)
-        case OpenAnswer() as job, Opened() as opened:
+        case OpenAnswer() as job, OpenedAnswer() as opened:
             student.on_opened(turn, job, opened)
         case Step(), _:
             rounds.end(turn, Event.STEPPED, None)
@@ -73,7 +73,7 @@ def failed(turn: Turn, event: Failed) -> None:
         case ReleaseKey() as job:
             teacher.on_release_failed(turn, job)
         case Combine():
-            rounds.end(turn, Event.COMBINE_FAILED, None)
+            rounds.end(turn, Event.COMBINE_FAILED, None, sum_error=event.error)
     culprit = event.culprit
     blamed = isinstance(event.job, ImportPeer)  # when it was refused
     if culprit is not None and culprit in turn.memory.peers and not blamed:

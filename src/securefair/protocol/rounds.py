@@ -108,7 +108,7 @@ def _step(turn: Turn) -> None:
     turn.run(Step(turn.round, opened, tuple(peers[name].reputation for name in opened)))
 
 
-def end(turn: Turn, how: Event, step_error: str | None) -> None:
+def end(turn: Turn, how: Event, step_error: str | None, *, sum_error: str | None = None) -> None:
     """The round is over: say what happened in it."""
     memory = turn.memory
     turn.memory = replace(memory, state=ROUND.next(memory.state, how))
@@ -134,6 +134,7 @@ def end(turn: Turn, how: Event, step_error: str | None) -> None:
         ),
         combined=memory.averaging.combined,
         lost=memory.averaging.lost,
+        sum_error=sum_error,
     )
     turn.effects.append(RoundOver(turn.round, summary))
 

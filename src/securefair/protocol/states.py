@@ -140,7 +140,7 @@ S = TypeVar("S", bound=enum.Enum)
 
 
 @dataclass(frozen=True)
-class Table(Generic[S]):
+class TransitionTable(Generic[S]):
     """The transitions of one small machine; a state without rows is final."""
 
     name: str
@@ -170,7 +170,7 @@ class Table(Generic[S]):
                 yield state, event, following
 
 
-ROUND = Table(
+ROUND = TransitionTable(
     "round",
     RoundState.IDLE,
     {
@@ -206,7 +206,7 @@ ROUND = Table(
     },
 )
 
-PREPARATION = Table(
+PREPARATION = TransitionTable(
     "preparation",
     PreparationState.ABSENT,
     {
@@ -219,7 +219,7 @@ PREPARATION = Table(
     },
 )
 
-ADMISSION = Table(
+ADMISSION = TransitionTable(
     "admission",
     AdmissionState.STRANGER,
     {
@@ -241,7 +241,7 @@ ADMISSION = Table(
     },
 )
 
-ASKING = Table(
+ASKING = TransitionTable(
     "asking",
     AskingState.NOT_ASKED,
     {
@@ -274,7 +274,7 @@ ASKING = Table(
     },
 )
 
-SERVING = Table(
+SERVING = TransitionTable(
     "serving",
     ServingState.NOT_ASKED,
     {
@@ -308,7 +308,7 @@ SERVING = Table(
 )
 
 
-def mermaid(table: Table[S]) -> str:
+def mermaid(table: TransitionTable[S]) -> str:
     """The table as a Mermaid state diagram, one line a transition.
 
     docs/protocol-states.md holds these texts, and a test compares them with the tables.

@@ -13,7 +13,7 @@ from dataclasses import replace
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.effects import Blame
 from securefair.protocol.flows import QUERY_BITS
-from securefair.protocol.jobs import OpenAnswer, Opened, PrepareAsk, Questions
+from securefair.protocol.jobs import OpenAnswer, OpenedAnswer, PrepareAsk, Questions
 from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason, name_of
 from securefair.protocol.states import (
     ASKING,
@@ -123,7 +123,7 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
     turn.run(OpenAnswer(name, message.round, message.payload, score, peer.reputation))
 
 
-def on_opened(turn: Turn, job: OpenAnswer, result: Opened) -> None:
+def on_opened(turn: Turn, job: OpenAnswer, result: OpenedAnswer) -> None:
     """An answer is open, and scored if the round asks for it."""
     if job.score and not (result.reputation is not None and 0 <= result.reputation <= 1):
         raise LocalProtocolError(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from securefair.errors import LocalProtocolError
 from securefair.protocol.effects import Effect, Run, Send
-from securefair.protocol.jobs import RESULT_OF, Job, Prepared, Result, key_of
+from securefair.protocol.jobs import RESULT_OF, Job, JobResult, Prepared, key_of
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
@@ -231,7 +231,7 @@ class Turn:
         self.memory = replace(self.memory, running={**self.memory.running, key: job})
         self.effects.append(Run(job))
 
-    def finish(self, job: Job, result: Result | None = None) -> None:
+    def finish(self, job: Job, result: JobResult | None = None) -> None:
         """Take note that a job has ended, with `result` unless it failed.
 
         Raises:

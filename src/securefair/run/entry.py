@@ -31,7 +31,7 @@ from securefair.report import write_bytes
 R = TypeVar("R", RoundRecord, ExchangeRecord)
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """How far one algorithm of one seed has come.
 
     Attributes:
@@ -64,7 +64,7 @@ class Entry:
     """
 
     path: Path | None
-    state: State | None = None
+    state: RunState | None = None
     rounds: list[RoundRecord] = field(default_factory=list)
     exchanges: list[ExchangeRecord] = field(default_factory=list)
 
@@ -76,7 +76,7 @@ class Entry:
         self.rounds += rounds
         self.exchanges += exchanges
 
-    def save(self, state: State) -> None:
+    def save(self, state: RunState) -> None:
         """Replace the state, atomically."""
         if self.path is not None:
             write_bytes(
@@ -102,7 +102,7 @@ class Entry:
             self.restart()
             return
         try:
-            self.state = msgspec.msgpack.decode(path.read_bytes(), type=State)
+            self.state = msgspec.msgpack.decode(path.read_bytes(), type=RunState)
         except msgspec.DecodeError as error:
             raise DataError("a state is damaged", where=str(path), found=str(error)) from error
         if not self.state.finished and self.state.snapshot is None:

@@ -12,11 +12,11 @@ from typing import Protocol
 
 from securefair.model.stored import to_bytes
 from securefair.records import RoundRecord
-from securefair.run.entry import Entry, State
+from securefair.run.entry import Entry, RunState
 from securefair.run.resumable import ResumableRun
 
 
-class Begin(Protocol):
+class BeginRun(Protocol):
     """Makes a run as it is before its first round."""
 
     def __call__(self, *, trained: bool) -> ResumableRun:
@@ -25,7 +25,7 @@ class Begin(Protocol):
 
 
 def run_rounds(
-    begin: Begin,
+    begin: BeginRun,
     entry: Entry,
     total: int,
     heard: Callable[[RoundRecord], None],
@@ -50,9 +50,9 @@ def run_rounds(
         return None
     started = time.perf_counter()
 
-    def state(run: ResumableRun, *, finished: bool) -> State:
+    def state(run: ResumableRun, *, finished: bool) -> RunState:
         keeps = keeps_models or not finished
-        return State(
+        return RunState(
             rounds=len(entry.rounds),
             exchanges=len(entry.exchanges),
             seconds=time.perf_counter() - started + (earlier.seconds if earlier else 0.0),
@@ -75,7 +75,7 @@ def run_rounds(
     return run
 
 
-def begun(begin: Begin, entry: Entry) -> ResumableRun:
+def begun(begin: BeginRun, entry: Entry) -> ResumableRun:
     """The run as the entry's state has it, or before its first round."""
     state = entry.state
     run = begin(trained=state is None)

@@ -18,10 +18,10 @@ keyboard: in an argument, in a file, or in a credential of systemd.
 Nothing here knows a protocol, a model or a clock: names, times and bytes are arguments.
 """
 
-from securefair.storage.audit import Audit, AuditRow, Head, verify_chain
+from securefair.storage.audit import AuditHead, AuditLog, AuditRow, verify_chain
 from securefair.storage.keystore import Keystore, KeystoreCost
-from securefair.storage.ledger import Amount, Ledger, LedgerEntry, Limits
-from securefair.storage.memory import Memory
+from securefair.storage.ledger import Amount, LedgerEntry, LedgerLimits, StoredLedger
+from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import Guarantee, PrivacyBudget, PrivacyEvent, add_up
 from securefair.storage.queues import Arrival, Inbox, Item, Outbox
 from securefair.storage.secret import Secret
@@ -32,18 +32,18 @@ __all__ = [
     "Access",
     "Amount",
     "Arrival",
-    "Audit",
+    "AuditLog",
     "AuditRow",
     "KeystoreCost",
     "Guarantee",
-    "Head",
+    "AuditHead",
     "Inbox",
     "Item",
     "Keystore",
-    "Ledger",
+    "StoredLedger",
     "LedgerEntry",
-    "Limits",
-    "Memory",
+    "LedgerLimits",
+    "StoredMemory",
     "Outbox",
     "PrivacyBudget",
     "PrivacyEvent",

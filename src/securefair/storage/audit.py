@@ -23,14 +23,14 @@ Fact = str | int | float | bool | None
 _DOMAIN = b"securefair audit 1"
 
 
-class Head(NamedTuple):
+class AuditHead(NamedTuple):
     """How many rows there are, and the hash of the last."""
 
     length: int
     digest: bytes
 
 
-START = Head(0, bytes(32))
+START = AuditHead(0, bytes(32))
 """Of an empty log."""
 
 
@@ -44,13 +44,13 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes
 
 
-class Audit:
+class AuditLog:
     """The audit rows inside a transaction; they are appended, never changed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def append(self, kind: str, facts: Mapping[str, Fact], *, at: str) -> Head:
+    def append(self, kind: str, facts: Mapping[str, Fact], *, at: str) -> AuditHead:
         """Add a row; no patient's data, model or secret belongs into it.
 
         Args:
@@ -64,23 +64,23 @@ class Audit:
         self._connection.execute(
             "INSERT INTO audit VALUES (?, ?, ?, ?, ?)", (head.length, at, kind, encoded, digest)
         )
-        return Head(head.length + 1, digest)
+        return AuditHead(head.length + 1, digest)
 
-    def head(self) -> Head:
+    def head(self) -> AuditHead:
         """The head of the chain, which peers may keep."""
         row = self._connection.execute(
             "SELECT position, hash FROM audit ORDER BY position DESC LIMIT 1"
         ).fetchone()
-        return START if row is None else Head(row[0] + 1, row[1])
+        return START if row is None else AuditHead(row[0] + 1, row[1])
 
-    def head_at(self, length: int) -> Head | None:
+    def head_at(self, length: int) -> AuditHead | None:
         """The head as it was after so many rows; None if there are fewer."""
         if length == 0:
             return START
         row = self._connection.execute(
             "SELECT hash FROM audit WHERE position = ?", (length - 1,)
         ).fetchone()
-        return None if row is None else Head(length, row[0])
+        return None if row is None else AuditHead(length, row[0])
 
     def rows(self, start: int = 0) -> Iterator[AuditRow]:
         """The rows from a position on, as they stand in the file."""
@@ -96,7 +96,7 @@ class Audit:
                 raise StorageError("the audit log was changed", where=f"row {position}") from error
             yield AuditRow(position=position, at=at, kind=kind, facts=plain, digest=digest)
 
-    def verify(self, known: Sequence[Head] = ()) -> Head:
+    def verify(self, known: Sequence[AuditHead] = ()) -> AuditHead:
         """Check every row against the one before it, and the chain against heads known elsewhere.
 
         Raises:
@@ -105,7 +105,7 @@ class Audit:
         return verify_chain(self.rows(), known)
 
 
-def verify_chain(rows: Iterable[AuditRow], known: Sequence[Head] = ()) -> Head:
+def verify_chain(rows: Iterable[AuditRow], known: Sequence[AuditHead] = ()) -> AuditHead:
     """Check rows from the first on, and that they lead through all heads that are known.
 
     Raises:
@@ -116,7 +116,7 @@ def verify_chain(rows: Iterable[AuditRow], known: Sequence[Head] = ()) -> Head:
     for row in rows:
         encoded = msgspec.json.encode(row.facts, order="sorted")
         digest = _link(head.digest, row.at, row.kind, encoded)
-        head = Head(head.length + 1, digest)
+        head = AuditHead(head.length + 1, digest)
         wrong_head = heads.get(head.length, digest) != digest
         if row.position != head.length - 1 or row.digest != digest or wrong_head:
             raise StorageError("the audit log was changed", where=f"row {head.length - 1}")

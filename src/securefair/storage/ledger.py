@@ -39,7 +39,7 @@ class Amount(msgspec.Struct, frozen=True, kw_only=True):
         return Amount(numbers=self.numbers + other.numbers, bits=self.bits + other.bits)
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class LedgerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The most that may be disclosed within one scope; whole lives, not runs.
 
     Args:
@@ -73,14 +73,14 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     amount: Amount
 
 
-class Ledger:
+class StoredLedger:
     """The ledger's rows inside a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def charge(
-        self, scope: str, identity: str, item: str, amount: Amount, limits: Limits
+        self, scope: str, identity: str, item: str, amount: Amount, limits: LedgerLimits
     ) -> Amount:
         """Count one disclosure, or refuse it.
 
@@ -106,7 +106,7 @@ class Ledger:
         )
         return to_one
 
-    def check(self, scope: str, identity: str, amount: Amount, limits: Limits) -> Amount:
+    def check(self, scope: str, identity: str, amount: Amount, limits: LedgerLimits) -> Amount:
         """What `charge` would return or refuse, without charging anything.
 
         Raises:

@@ -7,7 +7,7 @@ import sqlite3
 from securefair.storage.blobs import Blobs
 
 
-class Memory:
+class StoredMemory:
     """Named bytes inside a transaction; a large value that stays the same is not written again."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:

@@ -24,12 +24,12 @@ from types import TracebackType
 
 from securefair.errors import StorageError
 from securefair.storage import schema
-from securefair.storage.audit import Audit
+from securefair.storage.audit import AuditLog
 from securefair.storage.blobs import Blobs
 from securefair.storage.connection import DATABASE, connect, connect_memory, explained
 from securefair.storage.files import PRIVATE_FILE, acquire, private_folder
-from securefair.storage.ledger import Ledger
-from securefair.storage.memory import Memory
+from securefair.storage.ledger import StoredLedger
+from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
 
@@ -52,12 +52,12 @@ class Transaction:
     """The parts of a store, inside one transaction; of no use after it."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
-        self.ledger = Ledger(connection)
+        self.ledger = StoredLedger(connection)
         self.privacy = PrivacyBudget(connection)
         self.inbox = Inbox(connection, blobs)
         self.outbox = Outbox(connection, blobs)
-        self.memory = Memory(connection, blobs)
-        self.audit = Audit(connection)
+        self.memory = StoredMemory(connection, blobs)
+        self.audit = AuditLog(connection)
 
 
 class Store:

@@ -62,7 +62,7 @@ The tables here are the heart disease data of four hospitals (UCI, CC BY 4.0): s
 """
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True):
+class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
     """What was made.
 
     Attributes:
@@ -87,7 +87,7 @@ def new_project(
     joined: bool = False,
     image: Mapping[str, object] | None = None,
     unread: Collection[str] = (),
-) -> Project:
+) -> ProposedProject:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
     Args:
@@ -129,7 +129,9 @@ def new_project(
     else:
         files, unused, findings = _example_files(name, unread), {}, []
     _write(folder, files)
-    return Project(folder=str(folder), files=sorted(files), unused=unused, findings=findings)
+    return ProposedProject(
+        folder=str(folder), files=sorted(files), unused=unused, findings=findings
+    )
 
 
 def image_column(

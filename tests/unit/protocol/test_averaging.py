@@ -187,7 +187,7 @@ class TestSums:
         stage.closed("bea", "cem")
         (combine,) = jobs(stage.keys("bea", "cem"))
         summary = over(stage.failed(combine))
-        assert (summary.combined, summary.step_error) == ((), None)
+        assert (summary.combined, summary.step_error, summary.sum_error) == ((), None, "broken")
 
     def test_without_any_weight_nobody_is_asked(self):
         stage = Stage()

@@ -13,7 +13,7 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import (
     AnswerAsk,
     Answered,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Step,
     Stepped,
@@ -142,8 +142,8 @@ def test_results_must_be_of_the_right_kind():
         stage.done(run.job, Stepped())
     for reputation in (None, -0.1, 1.1, float("nan")):
         with pytest.raises(LocalProtocolError, match="no reputation"):
-            stage.done(run.job, Opened(reputation))
-    assert stage.done(run.job, Opened(0.5)) == []  # still under way after all that
+            stage.done(run.job, OpenedAnswer(reputation))
+    assert stage.done(run.job, OpenedAnswer(0.5)) == []  # still under way after all that
 
 
 @pytest.mark.parametrize(

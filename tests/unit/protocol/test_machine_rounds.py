@@ -9,7 +9,7 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import (
     AnswerAsk,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareKeysAndFeatures,
     Step,
     Stepped,
@@ -46,7 +46,7 @@ def test_a_forced_round_asks_everybody_and_scores():
     [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
     assert run == Run(OpenAnswer("bea", 0, b"numbers", score=True, reputation=None))
     assert stage.asking("bea").state is AskingState.OPENING
-    assert stage.done(run.job, Opened(0.25)) == []
+    assert stage.done(run.job, OpenedAnswer(0.25)) == []
     assert stage.machine.reputations == {"bea": 0.25, "cem": None}
 
 
@@ -55,7 +55,7 @@ def test_the_step_waits_for_the_last_reply_and_the_last_opening():
     [run_bea] = stage.hear("bea", Answer(0, 0, b"numbers"))
     assert stage.hear("cem", Decline(0, 0, NOT_SHARING)) == []
     assert stage.state is RoundState.EXCHANGING
-    assert stage.done(run_bea.job, Opened(0.75)) == [Run(Step(0, ("bea",), (0.75,)))]
+    assert stage.done(run_bea.job, OpenedAnswer(0.75)) == [Run(Step(0, ("bea",), (0.75,)))]
     assert stage.state is RoundState.STEPPING
     [over] = stage.done(Step(0, ("bea",), (0.75,)), Stepped())
     assert stage.state is RoundState.IDLE
@@ -75,7 +75,7 @@ def test_a_round_left_to_chance_asks_those_with_reputation_and_does_not_score():
     assert [e.peer for e in effects if isinstance(e, Send)] == ["bea"]
     [run] = stage.hear("bea", Answer(1, 0, b"numbers"))
     assert run.job == OpenAnswer("bea", 1, b"numbers", score=False, reputation=0.4)
-    assert stage.done(run.job, Opened(None)) == [Run(Step(1, ("bea",), (0.4,)))]
+    assert stage.done(run.job, OpenedAnswer(None)) == [Run(Step(1, ("bea",), (0.4,)))]
     assert stage.machine.reputations == {"bea": 0.4, "cem": 0.0, "dan": None}
     over = stage.stepped(1)
     assert not over.summary.forced
@@ -109,7 +109,7 @@ def test_vpdl_trusts_everybody_for_ever():
     stage.started()
     [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
     assert not run.job.score
-    stage.done(run.job, Opened(None))
+    stage.done(run.job, OpenedAnswer(None))
     stage.replied(0, cem=None)
     stage.stepped(0)
     effects = stage.machine.handle(Begin(1, {}, 1))  # no coins are needed
@@ -144,7 +144,7 @@ def test_late_replies_and_openings_change_nothing_and_blame_nobody():
     stage.expire(0)
     stage.ignored("cem", Answer(0, 0, b"late"))
     stage.ignored("bea", Answer(0, 0, b"numbers"))
-    assert stage.done(run.job, Opened(0.9)) == []
+    assert stage.done(run.job, OpenedAnswer(0.9)) == []
     assert stage.machine.reputations == {"bea": None, "cem": None}
     assert stage.asking("bea").state is AskingState.MISSED
     stage.stepped(0)
@@ -158,7 +158,7 @@ def test_an_opening_that_ends_in_a_later_round_is_dropped():
     stage.expire(0)
     stage.stepped(0)
     stage.begin(1)
-    assert stage.done(run.job, Opened(0.9)) == []
+    assert stage.done(run.job, OpenedAnswer(0.9)) == []
     assert stage.machine.reputations["bea"] is None
 
 

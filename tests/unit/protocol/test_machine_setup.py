@@ -19,7 +19,7 @@ from securefair.protocol.jobs import (
     Answered,
     Imported,
     ImportPeer,
-    Opened,
+    OpenedAnswer,
     PrepareKeysAndFeatures,
     Step,
 )
@@ -239,7 +239,7 @@ def test_keys_of_an_older_epoch_are_late_and_others_of_the_same_are_blamed():
 def test_nobody_waits_for_a_peer_that_is_away():
     stage = Stage().started()
     [run] = stage.hear("cem", Answer(0, 0, b"numbers"))
-    stage.done(run.job, Opened(0.5))
+    stage.done(run.job, OpenedAnswer(0.5))
     assert stage.machine.handle(Presence("bea", False)) == [Run(Step(0, ("cem",), (0.5,)))]
     over = stage.stepped(0)
     assert over.summary.missed == ("bea",)
@@ -257,7 +257,7 @@ def test_an_answer_that_is_here_is_used_although_its_teacher_went_away():
     stage = Stage(peers=("bea",)).started()
     [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
     assert stage.machine.handle(Presence("bea", False)) == []
-    assert stage.done(run.job, Opened(0.5)) == [Run(Step(0, ("bea",), (0.5,)))]
+    assert stage.done(run.job, OpenedAnswer(0.5)) == [Run(Step(0, ("bea",), (0.5,)))]
 
 
 def test_who_was_away_skips_rounds_but_never_goes_back():

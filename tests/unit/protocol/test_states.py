@@ -17,11 +17,11 @@ from securefair.protocol.states import (
     AskingState,
     Event,
     ServingState,
-    Table,
+    TransitionTable,
     mermaid,
 )
 
-TABLES: list[Table] = [
+TABLES: list[TransitionTable] = [
     ROUND,
     PREPARATION,
     ADMISSION,
@@ -37,7 +37,9 @@ def test_the_document_shows_exactly_the_tables():
 
 
 def test_every_table_of_the_module_is_checked_here():
-    assert [value for value in vars(states).values() if isinstance(value, Table)] == TABLES
+    assert [
+        value for value in vars(states).values() if isinstance(value, TransitionTable)
+    ] == TABLES
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
@@ -90,7 +92,7 @@ def test_mermaid_draws_start_transitions_and_ends():
         OFF = "off"
         BROKEN = "broken"
 
-    table = Table("lamp", Lamp.OFF, {Lamp.OFF: {Event.FAILED: Lamp.BROKEN}})
+    table = TransitionTable("lamp", Lamp.OFF, {Lamp.OFF: {Event.FAILED: Lamp.BROKEN}})
     assert mermaid(table).splitlines() == [
         "stateDiagram-v2",
         "    [*] --> off",

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from securefair.errors import StorageError
-from securefair.storage import Head, Store
+from securefair.storage import AuditHead, Store
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_chain_verifies_and_leads_through_known_heads(folder):
             known = tx.audit.head()
             assert tx.audit.head_at(known.length) == known
             assert tx.audit.head_at(known.length + 1) is None
-            assert tx.audit.head_at(0) == Head(0, bytes(32))
+            assert tx.audit.head_at(0) == AuditHead(0, bytes(32))
             assert [row.facts["numbers"] for row in tx.audit.rows(3)] == [3, 4]
         with store.transaction() as tx:
             tx.audit.append("stopped", {}, at="later")
@@ -70,7 +70,7 @@ def test_a_cut_is_found_by_who_knows_a_head(folder):
 def test_a_chain_made_anew_is_found_by_who_knows_a_head(folder):
     known = head_of(folder)
     with pytest.raises(StorageError, match="row 4"):
-        head_of(folder, [Head(known.length, bytes(32))])
+        head_of(folder, [AuditHead(known.length, bytes(32))])
 
 
 def test_an_empty_log_is_whole(tmp_path):

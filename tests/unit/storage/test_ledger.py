@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Amount, Limits, Store
+from securefair.storage import Amount, LedgerLimits, Store
 from support.examples import examples
 
 
@@ -21,7 +21,7 @@ def test_charges_add_up_by_identity_and_item(store):
     with store.transaction() as tx:
         for identity, item in (("a", "1"), ("a", "2"), ("b", "1"), ("a", "1")):
             amount = Amount(numbers=3, bits=1.5)
-            told = tx.ledger.charge("answers", identity, item, amount, Limits())
+            told = tx.ledger.charge("answers", identity, item, amount, LedgerLimits())
         assert told == Amount(numbers=9, bits=4.5)
         assert tx.ledger.spent("answers") == Amount(numbers=12, bits=6.0)
         assert tx.ledger.spent("answers", item="1") == Amount(numbers=9, bits=4.5)
@@ -33,10 +33,10 @@ def test_charges_add_up_by_identity_and_item(store):
 @pytest.mark.parametrize(
     ("limits", "named"),
     [
-        (Limits(identity_numbers=5), "numbers to one identity"),
-        (Limits(identity_bits=50), "bits to one identity"),
-        (Limits(total_numbers=7), "numbers to all together"),
-        (Limits(total_bits=70), "bits to all together"),
+        (LedgerLimits(identity_numbers=5), "numbers to one identity"),
+        (LedgerLimits(identity_bits=50), "bits to one identity"),
+        (LedgerLimits(total_numbers=7), "numbers to all together"),
+        (LedgerLimits(total_bits=70), "bits to all together"),
     ],
 )
 def test_every_limit_refuses_by_its_name_and_charges_nothing(store, limits, named):
@@ -52,7 +52,7 @@ def test_every_limit_refuses_by_its_name_and_charges_nothing(store, limits, name
 
 
 def test_ten_tenths_make_one(store):
-    limits = Limits(identity_bits=1.0)
+    limits = LedgerLimits(identity_bits=1.0)
     with store.transaction() as tx:
         for _ in range(10):
             tx.ledger.charge("weights", "a", "", Amount(bits=0.1), limits)
@@ -74,7 +74,7 @@ charges = st.lists(
 @settings(max_examples=examples(30))
 @given(charges, st.integers(0, 60), st.integers(0, 40))
 def test_no_order_of_charges_exceeds_a_limit(tmp_path_factory, asked, total, to_one):
-    limits = Limits(total_numbers=total, identity_numbers=to_one)
+    limits = LedgerLimits(total_numbers=total, identity_numbers=to_one)
     permitted = 0
     with Store.open(tmp_path_factory.mktemp("s") / "s") as store:
         for identity, item, numbers in asked:
@@ -89,8 +89,8 @@ def test_no_order_of_charges_exceeds_a_limit(tmp_path_factory, asked, total, to_
             assert all(tx.ledger.spent("x", identity=i).numbers <= to_one for i in "abc")
 
 
-@pytest.mark.parametrize("name", Limits.__struct_fields__)
+@pytest.mark.parametrize("name", LedgerLimits.__struct_fields__)
 @pytest.mark.parametrize("value", [float("nan"), -1.0])
 def test_what_bounds_nothing_is_no_limit(name, value):
     with pytest.raises(StorageError, match="not a limit"):
-        Limits(**{name: value})
+        LedgerLimits(**{name: value})

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Access, Amount, Limits, Store, schema
+from securefair.storage import Access, Amount, LedgerLimits, Store, schema
 from securefair.storage.blobs import INLINE_BYTES
 
 LARGE = b"x" * (INLINE_BYTES + 1)
-NO_LIMITS = Limits()
+NO_LIMITS = LedgerLimits()
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -62,7 +62,9 @@ def test_what_raises_leaves_nothing(tmp_path):
                 tx.ledger.charge("answers", "b", "1", Amount(numbers=1), NO_LIMITS)
                 tx.outbox.add("b", 0, b"envelope")
                 tx.audit.append("sent", {}, at="now")
-                tx.ledger.charge("answers", "b", "1", Amount(numbers=1), Limits(total_numbers=1))
+                tx.ledger.charge(
+                    "answers", "b", "1", Amount(numbers=1), LedgerLimits(total_numbers=1)
+                )
 
         with pytest.raises(LedgerError):
             turn()
@@ -187,7 +189,7 @@ def test_a_second_opener_waits_as_long_as_it_is_told(tmp_path):
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from securefair.storage import Amount, Limits, Store
+from securefair.storage import Amount, LedgerLimits, Store
 
 folder, last = Path(sys.argv[1]), 0
 
@@ -196,7 +198,7 @@ def turn(store, number):
         item = tx.inbox.next()
         if item is not None:
             tx.inbox.done(item)
-        tx.ledger.charge("answers", "b", "1", Amount(numbers=1), Limits())
+        tx.ledger.charge("answers", "b", "1", Amount(numbers=1), LedgerLimits())
         tx.memory.put("turns", str(number).encode())
         tx.memory.put("large", number.to_bytes(4, "big") * 50000)
         tx.outbox.add("b", number, b"answer %d" % number)
@@ -252,13 +254,13 @@ SPEND = """
 import sys
 from pathlib import Path
 from securefair.errors import LedgerError
-from securefair.storage import Access, Amount, Limits, Store
+from securefair.storage import Access, Amount, LedgerLimits, Store
 spent = 0
 with Store.open(Path(sys.argv[1]), access=Access.SHARED) as store:
     try:
         while True:
             with store.transaction() as tx:
-                limits = Limits(total_numbers=50)
+                limits = LedgerLimits(total_numbers=50)
                 tx.ledger.charge("answers", sys.argv[2], "1", Amount(numbers=1), limits)
             spent += 1
     except LedgerError:

@@ -3,7 +3,7 @@
 import pytest
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Amount, Limits, Store
+from securefair.storage import Amount, LedgerLimits, Store
 
 LARGE = bytes(300_000)
 
@@ -11,7 +11,9 @@ LARGE = bytes(300_000)
 def overdraw(store):
     with store.transaction() as tx:
         tx.memory.delete("large")
-        tx.ledger.charge("answers", "peer", "model", Amount(numbers=3), Limits(total_numbers=4))
+        tx.ledger.charge(
+            "answers", "peer", "model", Amount(numbers=3), LedgerLimits(total_numbers=4)
+        )
 
 
 def used(store):
@@ -20,7 +22,9 @@ def used(store):
         tx.memory.put("large", LARGE)
         tx.outbox.add("peer 0", 0, LARGE)
         tx.inbox.add("peer 0", 0, LARGE)
-        tx.ledger.charge("answers", "peer", "model", Amount(numbers=3), Limits(total_numbers=4))
+        tx.ledger.charge(
+            "answers", "peer", "model", Amount(numbers=3), LedgerLimits(total_numbers=4)
+        )
     with pytest.raises(LedgerError):
         overdraw(store)
     with store.view() as tx:

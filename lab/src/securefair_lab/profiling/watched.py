@@ -18,11 +18,11 @@ from securefair.protocol.jobs import (
     AnswerAsk,
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     PrepareKeysAndFeatures,
-    Result,
 )
 from securefair.sites.simulation import SimulatedRun, Town
 
@@ -65,7 +65,7 @@ class WatchedParticipant(DistillingHost):
         self.teacher_seconds = 0.0
         self.student_seconds = 0.0
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """Carry out a job and count its seconds to the role in which it is done."""
         started = self._clock()
         result = super().run(job)
@@ -75,7 +75,7 @@ class WatchedParticipant(DistillingHost):
         elif isinstance(job, AS_STUDENT):
             self.student_seconds += seconds
         if isinstance(job, OpenAnswer) and job.score and self.reputation is not None:
-            return Opened(self.reputation)
+            return OpenedAnswer(self.reputation)
         return result
 
 

@@ -38,9 +38,9 @@ from securefair.privacy import PrivateAlignments
 from securefair.protocol.jobs import (
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
     PrepareKeysAndFeatures,
-    Result,
     Step,
 )
 from securefair.protocol.ledger import Ledger
@@ -125,7 +125,7 @@ class DistillingHost(Remembering, Participant):
         self._remember(f"{MODEL}{round % (KEPT_ROUNDS + 1)}", _weights(snapshot))
         self._remember(NOTES, _notes(self.rounds))
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """See `Host`."""
         result = super().run(job)
         match job:

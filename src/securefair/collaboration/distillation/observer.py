@@ -9,7 +9,7 @@ from securefair.collaboration.distillation.agreement import DistillationAgreemen
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.host import DistillingHost
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
-from securefair.collaboration.observer import Asked, Ends, Observer
+from securefair.collaboration.observer import AskedPeers, Ends, Observer
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.data.dataset import Samples
 from securefair.exchange import steps
@@ -75,13 +75,13 @@ class DistillationObserver(Observer[DistillingHost]):
         plan = plan_exchange(self.collaboration.spec)
         return [_rounded(plan, own.train_state.model, own.data.test) for own in hosts.values()]
 
-    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[Asked]:
+    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[AskedPeers]:
         """See `Observer`."""
         for student, end in ends.items():
             for teacher in end.asked:
                 answered = hosts[teacher].rounds[round].teacher_seconds
                 opened = hosts[student].rounds[round].student_seconds
-                yield Asked(
+                yield AskedPeers(
                     student=student,
                     teacher=teacher,
                     answered=teacher in end.opened,

@@ -24,7 +24,7 @@ from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened, Student
-from securefair.exchange.upload import Upload
+from securefair.exchange.upload import ReceivedUpload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
@@ -39,16 +39,16 @@ from securefair.protocol.jobs import (
     Imported,
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
-    Result,
     Step,
     Stepped,
 )
-from securefair.protocol.jobs import Opened as OpenedResult
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
 from securefair.protocol.saved_state import SavedState
@@ -174,7 +174,7 @@ class Participant:
             max_openings=None,  # the machine counts openings and bits of a key, and renews it
             keys=left.keys,
         )
-        self._uploads: dict[str, Upload] = {}
+        self._uploads: dict[str, ReceivedUpload] = {}
         if left.memory is None and left.saved_state is not None:
             self.machine = self._machine(left.saved_state, None)
 
@@ -223,7 +223,7 @@ class Participant:
         """The model that every answer of a round comes from."""
         return self.rounds[round].snapshot if self.teacher is None else self.teacher.model
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """Carry out one job of this participant's machine.
 
         Raises:
@@ -241,7 +241,7 @@ class Participant:
                     return Answered(self._answer(job))
             case OpenAnswer():
                 with timed(self.rounds[job.round].student_seconds, job.peer):
-                    return OpenedResult(self._open(job))
+                    return OpenedAnswer(self._open(job))
             case Step():
                 return self._step(job)
             case _:

@@ -37,11 +37,11 @@ from securefair.protocol.jobs import (
     Combine,
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
     PrepareAsk,
     PrepareKeysAndFeatures,
     ReleaseKey,
-    Result,
 )
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import Keys
@@ -108,7 +108,7 @@ class GossipHost(Remembering, GossipParticipant):
         self._changed |= dict.fromkeys(self._written - open_shares)
         self._written &= open_shares
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """See `Host`."""
         result = super().run(job)
         if not self._remembers:

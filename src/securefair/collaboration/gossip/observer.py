@@ -10,7 +10,7 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.participant import vector_of
-from securefair.collaboration.observer import Asked, Ends, Observer, RoundEnd
+from securefair.collaboration.observer import AskedPeers, Ends, Observer, RoundEnd
 from securefair.records import AveragingResult, Matrix, RoundRecord
 
 CLEAR = "clear"
@@ -65,12 +65,12 @@ class GossipObserver(Observer[GossipHost]):
             numbers_sent=self._sent(names, rows),
         )
 
-    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[Asked]:
+    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[AskedPeers]:
         """See `Observer`."""
         for receiver, end in ends.items():
             for sender in dict.fromkeys((*end.asked, *end.offered)):
                 notes, peers = (hosts[one].rounds[round] for one in (receiver, sender))
-                yield Asked(
+                yield AskedPeers(
                     student=receiver,
                     teacher=sender,
                     answered=sender in end.opened or sender in end.combined,

@@ -18,7 +18,7 @@ from securefair.averaging.spec import check_vector
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
-from securefair.collaboration.gossip.weighing import Row
+from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
 from securefair.config import DisclosureSection, defaults
@@ -38,15 +38,15 @@ from securefair.protocol.jobs import (
     Imported,
     ImportPeer,
     Job,
+    JobResult,
     KeyReleased,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
     ReleaseKey,
-    Result,
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
@@ -112,7 +112,7 @@ class GossipParticipant:
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")
         self.train_states = TrainStates.start(agreement.stacked, [start])
-        self.row = Row.start(agreement, data.name)
+        self.row = WeightRow.start(agreement, data.name)
         self.rounds = Rounds[GossipNotes]()
         self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
         self._backend = backend
@@ -136,7 +136,7 @@ class GossipParticipant:
         """The model as it is now, float64 (V,)."""
         return vector_of(self.train_states)
 
-    def restore(self, train_states: TrainStates, row: Row, saved_state: SavedState) -> None:
+    def restore(self, train_states: TrainStates, row: WeightRow, saved_state: SavedState) -> None:
         """Go on where an earlier process of this participant stood after a round.
 
         Its keys are new, so that no mask of the earlier process comes again.
@@ -164,7 +164,7 @@ class GossipParticipant:
         self.rounds.begin(round, GossipNotes(self.train_states))
         self._shares = self._shares.forget(round - KEPT_ROUNDS + 1)
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """Carry out one job of this participant's machine.
 
         Raises:
@@ -237,7 +237,7 @@ class GossipParticipant:
             )
         return notes.direction
 
-    def _open(self, job: OpenAnswer) -> Opened:
+    def _open(self, job: OpenAnswer) -> OpenedAnswer:
         """The level of a peer's similarity: nothing finer leaves this method.
 
         A peer chooses what its answer opens to, and sees weights that follow from it. So what its
@@ -248,7 +248,7 @@ class GossipParticipant:
         with timed(notes.asked_seconds, job.peer):
             cosine = self._student.open(job.payload)
         notes.alignment[job.peer] = cosine
-        return Opened(self.row.similarity(cosine))
+        return OpenedAnswer(self.row.similarity(cosine))
 
     def _adapt(self, job: Adapt) -> Adapted:
         """x - eta g, and in rounds with alignments the own row of W.

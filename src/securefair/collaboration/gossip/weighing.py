@@ -1,4 +1,4 @@
-"""One participant's row of the mixing matrix, by names: `fairness.mixing` and `own_row` on it.
+"""One participant's row of the mixing matrix, by names: `worth.mixing` and `own_row` on it.
 
 A sender sees the weight that its model gets in a sum. Normalised, that weight would follow from
 the alignments of all other neighbours. So a row is kept as it is before it is normalised: the entry
@@ -24,7 +24,7 @@ UNKNOWN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class WeightRow:
     """W_i and what it was made of; immutable.
 
     Attributes:
@@ -46,7 +46,7 @@ class Row:
         return weights
 
     @classmethod
-    def start(cls, agreement: GossipAgreement, name: str) -> Row:
+    def start(cls, agreement: GossipAgreement, name: str) -> WeightRow:
         """The row before the first alignment."""
         own = agreement.participants.index(name)
         similarities = np.full(len(agreement.participants), UNKNOWN)
@@ -61,7 +61,7 @@ class Row:
         found = mixing.similarity(np.array([cosine]))
         return float(mixing.rounded(found, self.agreement.gossip.levels)[0])
 
-    def weighed(self, similarities: Mapping[str, float]) -> Row:
+    def weighed(self, similarities: Mapping[str, float]) -> WeightRow:
         """The row after an alignment; neighbours that did not answer keep their similarity."""
         names, found = self.agreement.participants, self.similarities.copy()
         for name, value in similarities.items():

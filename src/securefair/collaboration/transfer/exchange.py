@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -38,7 +39,7 @@ Array = NDArray[np.float64]
 class TransferRequest(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A student's question: how many patients, its public keys and their encrypted features."""
 
-    patients: int
+    patients: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]  # `answer` knows how many are agreed
     public_key: bytes
     evaluation_keys: bytes
     features: bytes

@@ -5,6 +5,7 @@
     ledger              what it let out                                       before an answer
     request             its question, which every teacher gets alike          once
     share PEER ROUND    its masked answer, closed, and its key                before it leaves
+    standing            its fit's version, the first round of shares, if it asks   as it changes
     given               whose answers are in the means that it gave           before a key leaves
     upload PEER         a peer's key for masks                                after every import
 
@@ -38,11 +39,11 @@ from securefair.protocol.jobs import (
     Combine,
     ImportPeer,
     Job,
+    JobResult,
     OpenAnswer,
     PrepareAsk,
     Questions,
     ReleaseKey,
-    Result,
     Step,
 )
 from securefair.protocol.ledger import Account
@@ -50,7 +51,7 @@ from securefair.protocol.messages import DeclineReason, Keys
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
 LEDGER, REQUEST, SHARE, UPLOAD = "ledger", "request", "share ", "upload "
-GIVEN = "given"
+GIVEN, STANDING = "given", "standing"
 
 Array = NDArray[np.float64]
 
@@ -91,13 +92,15 @@ class TransferHost(Remembering, TransferParticipant):
         self._changed = {}
         self._restore(left.pieces)
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """See `Host`."""
         if self._role == "student" and isinstance(job, AnswerAsk):
             return Answered(b"", DeclineReason.NOT_SHARING)
         if self._role == "teacher" and isinstance(job, PrepareAsk):
             return Questions({})
         asked = self._request
+        if isinstance(job, OpenAnswer | Combine):  # it asks no more, whether or not this opens
+            self._stand(asks=False)
         result = super().run(job)
         if not self._remembers:
             return result
@@ -116,6 +119,15 @@ class TransferHost(Remembering, TransferParticipant):
         if asked is None and self._request is not None:
             self._changed[REQUEST] = self._request
         return result
+
+    def renew(self, data: ParticipantData) -> None:
+        """See `TransferParticipant`; nothing of the earlier fit is left to be sent again."""
+        left = set(self._shares.made)
+        super().renew(data)
+        for peer, round in left - set(self._shares.made):
+            self._changed[f"{SHARE}{peer} {round}"] = None
+        self._changed[REQUEST] = None
+        self._stand(asks=True)
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: weights of teachers, where every answer was opened by itself."""
@@ -182,6 +194,10 @@ class TransferHost(Remembering, TransferParticipant):
         again = transfer_each(self.own, answers, degree) if answers else transfer(self.own, None)
         return again.model
 
+    def _stand(self, *, asks: bool) -> None:
+        standing = self.version, self._shares.floor, asks
+        self._changed[STANDING] = msgspec.msgpack.encode(standing)
+
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
         if LEDGER in pieces:
             accounts = msgspec.msgpack.decode(pieces[LEDGER], type=dict[str, Account])
@@ -189,7 +205,11 @@ class TransferHost(Remembering, TransferParticipant):
         if GIVEN in pieces:
             self.given = msgspec.msgpack.decode(pieces[GIVEN], type=Given)
         self._request = pieces.get(REQUEST)
-        shares = Shares()
+        floor = 0
+        if STANDING in pieces:
+            standing = msgspec.msgpack.decode(pieces[STANDING], type=tuple[int, int, bool])
+            self.version, floor, self.asks = standing
+        shares = Shares(floor=floor)
         for name, data in pieces.items():
             if name.startswith(UPLOAD):
                 keys = msgspec.msgpack.decode(data, type=Keys)

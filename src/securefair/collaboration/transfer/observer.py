@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
-from securefair.collaboration.observer import Asked, Ends, Observer, Seen
+from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
@@ -93,13 +93,13 @@ class TransferObserver(Observer[TransferHost]):
             privacy_spent=spent_by(self.privacy(hosts), names),
         )
 
-    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[Asked]:
+    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[AskedPeers]:
         """See `Observer`."""
         del round, ends
         for own in (hosts[name] for name in self._asking):
             teachers = self.agreement.teachers_of(own.name)
             for teacher in teachers:
-                yield Asked(
+                yield AskedPeers(
                     student=own.name,
                     teacher=teacher,
                     answered=teacher in own.notes.senders,

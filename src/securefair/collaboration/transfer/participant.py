@@ -2,7 +2,8 @@
 
 Answers come from the fit on own patients, which nothing that was opened ever changes. So whatever
 a peer makes of what it opens, and sends, no value that this hospital opened flows back in answers.
-When its own patients change it may ask again (`renewal`).
+Nor in questions: once there is something to open it asks no more, however that opens, until its own
+patients change (`renewal`).
 """
 
 from __future__ import annotations
@@ -68,15 +69,15 @@ from securefair.protocol.jobs import (
     Imported,
     ImportPeer,
     Job,
+    JobResult,
     KeyReleased,
     OpenAnswer,
-    Opened,
+    OpenedAnswer,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
     ReleaseKey,
-    Result,
     Step,
     Stepped,
 )
@@ -201,7 +202,7 @@ class TransferParticipant:
         self.answering, self.version = self.own.model, self.version + 1
         self.transferred = carried_over(self.own, self.transferred, self.agreement.degree)
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: Job) -> JobResult:
         """Carry out one job of this participant's machine.
 
         Raises:
@@ -222,15 +223,17 @@ class TransferParticipant:
                 self.notes.answered_seconds[job.peer] = time.perf_counter() - started
                 return answered
             case OpenAnswer():
+                self.asks = False  # whether it opens must not tell
                 started = time.perf_counter()
                 self.notes.released[job.peer] = self._student.open(job.payload)
                 self.notes.asked_seconds += time.perf_counter() - started
-                return Opened(None)
+                return OpenedAnswer(None)
             case Step():
                 return self._step(job)
             case ReleaseKey():
                 return KeyReleased(self._release(job))
             case Combine():
+                self.asks = False  # the same
                 started = time.perf_counter()
                 self._combine(job)
                 self.notes.asked_seconds += time.perf_counter() - started
@@ -341,14 +344,14 @@ class TransferParticipant:
         )
         answers = opened_messages(gathering, job.closed, job.keys)
         mean = self._student.open_mean(list(answers.values()))
-        self.notes.released, self.notes.senders, self.asks = {MEAN: mean}, job.senders, False
+        self.notes.released, self.notes.senders = {MEAN: mean}, job.senders
         self.transferred = transfer(self.own, self._student.logits(mean), self.agreement.degree)
 
     def _step(self, job: Step) -> Stepped:
         """Fit with what was opened, if anything was."""
         if not job.peers:
             return Stepped()
-        self.notes.senders, self.asks = job.peers, False
+        self.notes.senders = job.peers
         answers = {name: self._student.logits(self.notes.released[name]) for name in job.peers}
         self.transferred = transfer_each(self.own, answers, self.agreement.degree)
         return Stepped()

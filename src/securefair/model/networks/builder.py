@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from securefair.errors import ModelError
 from securefair.model.linear_maps import Shape
-from securefair.model.networks.pooled import Step
+from securefair.model.networks.pooled import PooledStep
 from securefair.model.networks.supported import VANISHING, check_supported
 from securefair.model.quadratic import Quadratic
 
@@ -57,7 +57,7 @@ class EncryptableNetwork(nn.Module):
         kind, excess = values.dtype, values.new_zeros(())
         modules = [module for _, module in flat_modules(self.layers)]
         while modules:
-            step = Step.of(modules, values) if self.training else None
+            step = PooledStep.of(modules, values) if self.training else None
             if step is not None:
                 values, beyond = step(values)
                 excess, modules = excess + beyond, modules[3:]

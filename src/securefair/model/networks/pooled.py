@@ -31,7 +31,7 @@ _KINDS = (torch.float32, torch.bfloat16)
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class PooledStep:
     """Three modules that are one step of training."""
 
     norm: nn.BatchNorm2d
@@ -39,7 +39,7 @@ class Step:
     pool: nn.AvgPool2d
 
     @staticmethod
-    def of(modules: Sequence[nn.Module], values: Tensor) -> Step | None:
+    def of(modules: Sequence[nn.Module], values: Tensor) -> PooledStep | None:
         """The first three of these modules as a step, or None where they are something else.
 
         Args:
@@ -60,7 +60,7 @@ class Step:
         window = _pair(pool.kernel_size)
         divided = all(size % k == 0 for size, k in zip(values.shape[2:], window, strict=True))
         whole = divided and _pair(pool.stride) == window
-        return Step(norm, activation, pool) if whole else None
+        return PooledStep(norm, activation, pool) if whole else None
 
     def __call__(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """What the modules give in training, and the activation's excess.

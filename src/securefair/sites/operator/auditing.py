@@ -8,7 +8,7 @@ from pathlib import Path
 from securefair.errors import ConfigError
 from securefair.sites.post.peers import read_peer
 from securefair.sites.site.folder import STORE, project_of, read_settings
-from securefair.storage import Access, Head, Store
+from securefair.storage import Access, AuditHead, Store
 
 
 def verified(folder: Path, heads: Sequence[str]) -> tuple[int, str]:
@@ -40,10 +40,10 @@ def seen_heads(folder: Path) -> dict[str, str]:
     return found
 
 
-def _head(text: str) -> Head:
+def _head(text: str) -> AuditHead:
     rows, _, digest = text.partition(":")
     try:
-        return Head(int(rows), bytes.fromhex(digest))
+        return AuditHead(int(rows), bytes.fromhex(digest))
     except ValueError:
         raise ConfigError(
             "this is no head", where="--head", found=text[:80], expected="ROWS:HASH"

@@ -7,7 +7,7 @@ import msgspec
 from securefair.sites.post.quotes import header_of
 from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import FIRST_EPOCH
-from securefair.storage.audit import START, Head
+from securefair.storage.audit import START, AuditHead
 from securefair.storage.store import Transaction
 
 _PEER, _REFUSED = "post peer ", "post refused"
@@ -43,10 +43,10 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     bytes_in: int = 0
 
     @property
-    def seen(self) -> Head:
+    def seen(self) -> AuditHead:
         """The newest state of its audit log that it sent, under its signature."""
         header = header_of(self.newest)
-        return START if header is None else Head(header.audit_count, header.audit_head)
+        return START if header is None else AuditHead(header.audit_count, header.audit_head)
 
     def plus(self, **changes: object) -> PeerState:
         """With other values."""

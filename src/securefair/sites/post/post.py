@@ -36,7 +36,7 @@ from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import Reason, RefusedError
 from securefair.sites.post.settling import Correspondence, renew, settle
-from securefair.sites.post.streams import Turn, stream_of, turn_of
+from securefair.sites.post.streams import StreamTurn, stream_of, turn_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.identity import Identity
 from securefair.storage.queues import Arrival
@@ -258,14 +258,14 @@ class Post:
         turn = turn_of(known.epoch, header.epoch, header.sequence)
         if known.blocked:
             fate = self._note(tx, Reason.BLOCKED, peer)
-        elif turn is Turn.PAST:
+        elif turn is StreamTurn.PAST:
             fate = self._note(tx, Reason.OLD_EPOCH, peer)
-        elif turn is Turn.EARLY:
+        elif turn is StreamTurn.EARLY:
             fate = Fate.WAITS
-        elif known.turned_back and turn is Turn.PRESENT:
+        elif known.turned_back and turn is StreamTurn.PRESENT:
             fate = self._note(tx, Reason.TURNED_BACK, peer, Fate.TURNED_BACK)
         else:
-            if turn is Turn.RENEWAL:
+            if turn is StreamTurn.RENEWAL:
                 renew(tx, peer, known, header.epoch, self._now())
                 known = read_peer(tx, peer)
             fate = self._arrive(tx, peer, known, header, frame, envelope)

@@ -14,7 +14,7 @@ LAST_EPOCH = 2**33
 """No higher epoch is begun or believed. Epochs are seconds since 1970, so it lasts 270 years."""
 
 
-class Turn(enum.Enum):
+class StreamTurn(enum.Enum):
     """How an envelope's epoch relates to the pair's."""
 
     PRESENT = "of the pair's epoch"
@@ -23,13 +23,13 @@ class Turn(enum.Enum):
     EARLY = "of a higher epoch, and not its first"
 
 
-def turn_of(known: int, epoch: int, sequence: int) -> Turn:
+def turn_of(known: int, epoch: int, sequence: int) -> StreamTurn:
     """What to make of an envelope of this epoch and sequence."""
     if epoch == known:
-        return Turn.PRESENT
+        return StreamTurn.PRESENT
     if epoch < known:
-        return Turn.PAST
-    return Turn.RENEWAL if sequence == 0 else Turn.EARLY
+        return StreamTurn.PAST
+    return StreamTurn.RENEWAL if sequence == 0 else StreamTurn.EARLY
 
 
 def stream_of(peer: str, epoch: int) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from securefair.protocol.codec import kind_of
 from securefair.sites.post.streams import FIRST_EPOCH, stream_of
-from securefair.sites.site.notices import Kind
+from securefair.sites.site.notices import NoticeKind
 from securefair.storage import Arrival, Store, Transaction
 
 Carry = Callable[[str, int, bytes], None]
@@ -59,7 +59,7 @@ class SimulatedPost:
         sequence = tx.outbox.next_sequence(stream)
         tx.outbox.add(stream, sequence, frame)
         self._fresh.append((peer, sequence, frame))
-        if frame[0] == Kind.MESSAGE:
+        if frame[0] == NoticeKind.MESSAGE:
             self._count(tx, peer, frame[1:], round)
 
     def announce(self) -> None:

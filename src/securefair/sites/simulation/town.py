@@ -28,7 +28,7 @@ from securefair.protocol.states import RoundState
 from securefair.sites.couriers.memory import Delivery, Link, MemoryCourier
 from securefair.sites.simulation.post import SimulatedPost
 from securefair.sites.site.records import SiteRecord
-from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import RECORD, Site
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Secret, Store, Transaction
@@ -172,7 +172,7 @@ class Town:
             post,
             store,
             agreement.limits,
-            Schedule(
+            Timetable(
                 rounds=UNBOUNDED,
                 coins=lambda number, peer: coin(seed, number, name, peer),
                 wall=lambda: self.courier.now,

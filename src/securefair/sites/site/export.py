@@ -193,7 +193,9 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
 
 def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
     notes = [f"{name} away" for name in record.away]
-    if (record.offered or record.lost) and not record.combined:
+    if record.sum_error:
+        notes.append(record.sum_error)
+    elif (record.offered or record.lost) and not record.combined:
         notes.append("too few peers for a sum")
     return SiteRound(
         number=record.round,

@@ -15,7 +15,7 @@ from securefair.errors import RemoteProtocolError
 MAX_NOTICE_BYTES = 64
 
 
-class Kind(enum.IntEnum):
+class NoticeKind(enum.IntEnum):
     """First byte of a frame."""
 
     MESSAGE = 1
@@ -31,12 +31,12 @@ class Notice(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 def message_frame(data: bytes) -> bytes:
     """A message of the protocol, as it goes into an envelope."""
-    return bytes([Kind.MESSAGE]) + data
+    return bytes([NoticeKind.MESSAGE]) + data
 
 
 def notice_frame(notice: Notice) -> bytes:
     """A notice, as it goes into an envelope."""
-    return bytes([Kind.NOTICE]) + msgspec.msgpack.encode(notice)
+    return bytes([NoticeKind.NOTICE]) + msgspec.msgpack.encode(notice)
 
 
 def read_frame(frame: bytes, *, sender: str, rounds: int) -> bytes | Notice:
@@ -50,9 +50,9 @@ def read_frame(frame: bytes, *, sender: str, rounds: int) -> bytes | Notice:
     Raises:
         RemoteProtocolError: it is neither.
     """
-    if frame[:1] == bytes([Kind.MESSAGE]):
+    if frame[:1] == bytes([NoticeKind.MESSAGE]):
         return frame[1:]
-    if frame[:1] == bytes([Kind.NOTICE]) and len(frame) <= MAX_NOTICE_BYTES:
+    if frame[:1] == bytes([NoticeKind.NOTICE]) and len(frame) <= MAX_NOTICE_BYTES:
         try:
             notice = msgspec.msgpack.decode(frame[1:], type=Notice)
         except msgspec.DecodeError as error:

@@ -43,6 +43,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         measured: of the own model after the round, on own samples.
         temperature: see `Host`.
         step_error: why the own step failed.
+        sum_error: why a sum could not be opened although all its parts were there.
     """
 
     round: int
@@ -61,6 +62,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     measured: dict[str, float]
     temperature: float | None
     step_error: str | None
+    sum_error: str | None = None
 
     @property
     def decisions(self) -> tuple[object, ...]:
@@ -105,4 +107,5 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         measured=dict(host.measured(over.round)),
         temperature=host.temperature,
         step_error=summary.step_error,
+        sum_error=summary.sum_error,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class Timetable:
     """How a site keeps time.
 
     Attributes:

@@ -43,9 +43,8 @@ from securefair.sites.site.letters import Letters
 from securefair.sites.site.notes import end_round, end_site, note
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.sites.site.records import SiteRecord, SiteState, record_of
-from securefair.sites.site.schedule import Schedule
-from securefair.storage import Amount, Item, Store, Transaction
-from securefair.storage import Limits as StoreLimits
+from securefair.sites.site.schedule import Timetable
+from securefair.storage import Amount, Item, LedgerLimits, Store, Transaction
 
 MACHINE, STATE, RECORD, BLOB = "machine", "site state", "record ", "machine blob "
 HOST, MODEL, LEFT = "host ", "site model", "site left"
@@ -82,7 +81,7 @@ class Site:
         post: Letters,
         store: Store,
         limits: Limits,
-        schedule: Schedule,
+        schedule: Timetable,
         identities: Mapping[str, str],
         aside: Aside = _unheard,
     ) -> None:
@@ -337,7 +336,7 @@ class Site:
                 if amount != Amount():
                     item = f"model of round {self.machine.memory.teacher_version}"
                     # Its own ledger has kept to the limits.
-                    tx.ledger.charge(scope, self._identities[peer], item, amount, StoreLimits())
+                    tx.ledger.charge(scope, self._identities[peer], item, amount, LedgerLimits())
             if account.total > total:
                 numbers = account.total - total
                 note(tx, "answer", peer=peer, numbers=numbers, total=account.total)

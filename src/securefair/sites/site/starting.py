@@ -17,8 +17,7 @@ from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, StorageError
 from securefair.protocol.stored import decode_memory
-from securefair.sites.couriers.folder import start_folder
-from securefair.sites.couriers.local import start_local
+from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
 from securefair.sites.post.port import Spoil, unspoilt
@@ -46,7 +45,7 @@ from securefair.sites.site.format import check_format
 from securefair.sites.site.records import learned_from, rounds_away
 from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.samples import check_same_samples, own_samples
-from securefair.sites.site.schedule import Schedule
+from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import BLOB, LEFT, MACHINE, Site, stored_pieces, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 from securefair.storage.generation import advance
@@ -130,7 +129,7 @@ def open_site(
             shifted=lambda: clock.shifted,
             tick=0 if rehearsal is not None else settings.tick_seconds,
         )
-        schedule = Schedule(
+        schedule = Timetable(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
             wall=wall,
@@ -162,11 +161,7 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
     door = Door(folder / DOOR, opened.post)
     courier = opened.settings.courier
     try:
-        if courier.kind == "local":
-            doors = {name: Path(path) for name, path in courier.doors.items()}
-            start_local(opened.post, doors, stop, spoil=spoil)
-        elif courier.kind == "folder" and courier.folder is not None:
-            start_folder(opened.post, Path(courier.folder), stop)
+        courier_of(courier.kind).start(courier, opened.post, stop, spoil=spoil)
         yield
         if opened.site.finished:
             (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone

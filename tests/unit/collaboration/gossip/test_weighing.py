@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.gossip.weighing import UNKNOWN, Row
+from securefair.collaboration.gossip.weighing import UNKNOWN, WeightRow
 from securefair.worth import mixing
 from support.agreements import agree
 
@@ -9,7 +9,7 @@ NAMES = ("ann", "bea", "cem", "dan")
 
 
 def row_of(name="bea", **changes):
-    return Row.start(agree("cycle-gossip", NAMES, shape=8, kind="linear", **changes), name)
+    return WeightRow.start(agree("cycle-gossip", NAMES, shape=8, kind="linear", **changes), name)
 
 
 def test_a_row_is_that_of_the_matrix():

@@ -41,7 +41,7 @@ def trained_once(built, batch, **options):
 
 
 def module_by_module(monkeypatch):
-    monkeypatch.setattr(pooled.Step, "of", lambda *_: None)
+    monkeypatch.setattr(pooled.PooledStep, "of", lambda *_: None)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])
@@ -95,18 +95,18 @@ def test_evaluation_takes_the_statistics_that_were_learned():
 )
 def test_other_modules_stay_by_themselves(modules):
     values = torch.zeros(2, 6, 12, 12)
-    assert pooled.Step.of(modules, values) is None
+    assert pooled.PooledStep.of(modules, values) is None
     whole = [nn.BatchNorm2d(6), Quadratic(6), nn.AvgPool2d(2)]
-    assert pooled.Step.of(whole, values) is not None
+    assert pooled.PooledStep.of(whole, values) is not None
 
 
 def test_a_step_is_for_float32_statistics():
     modules = [nn.BatchNorm2d(6), Quadratic(6), nn.AvgPool2d(2)]
     values = torch.zeros(2, 6, 12, 12)
-    assert pooled.Step.of(modules, values.bfloat16()) is not None
+    assert pooled.PooledStep.of(modules, values.bfloat16()) is not None
     for kind in (torch.float64, torch.float16):
-        assert pooled.Step.of(modules, values.to(kind)) is None
-    assert pooled.Step.of([one.double() for one in modules], values.double()) is None
+        assert pooled.PooledStep.of(modules, values.to(kind)) is None
+    assert pooled.PooledStep.of([one.double() for one in modules], values.double()) is None
 
 
 def test_the_layout_of_images_in_memory_does_not_matter():
