@@ -8,6 +8,7 @@ that place, too.
 import ast
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -17,6 +18,9 @@ from securefair.circuit.packings import register as packings
 from securefair.ckks.backends import BACKENDS
 from securefair.collaboration import kinds
 from securefair.config import defaults
+from securefair.config.distillation import DistillationSection
+from securefair.config.encryption import EncryptionSection
+from securefair.config.gossip import GossipSection
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
 
@@ -113,6 +117,18 @@ def found(names, folder):
 def test_names_are_compared_where_they_are_at_home_and_nowhere_else(register):
     names, folder = REGISTERS[register]
     assert list(found(set(names), folder)) == []
+
+
+def choices(section, key):
+    return list(get_args(section.model_fields[key].annotation))
+
+
+def test_a_configuration_lists_what_the_registers_hold():
+    """`config` may import none of them, so each of its lists is a second line."""
+    assert sorted(choices(DistillationSection, "release")) == sorted(releases.exchanged_releases())
+    assert sorted(choices(GossipSection, "averaging")) == sorted(AVERAGING)
+    # OpenFHE is there to compare with, in code alone.
+    assert {*choices(EncryptionSection, "backend"), "openfhe"} == set(BACKENDS)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from securefair.ckks.noise import divided, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.specs import AffineSpec
-from securefair.ckks.tensor import CipherMeta, Packing
+from securefair.ckks.tensor import CipherMeta, SlotLayout
 from securefair.errors import EncryptionError
 
 TAIL = 8.0
@@ -56,7 +56,7 @@ def fresh(
     limbs: int,
     log2_scale: float,
     bound: float,
-    packing: Packing = "slots",
+    packing: SlotLayout = "slots",
     parts: int = 1,
 ) -> CipherMeta:
     """`count` symmetric encryptions."""

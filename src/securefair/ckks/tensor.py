@@ -10,7 +10,7 @@ from securefair.ckks.parameters import CkksParameters
 
 PayloadT = TypeVar("PayloadT")
 
-Packing = Literal["slots", "feature pairs", "coefficients"]
+SlotLayout = Literal["slots", "feature pairs", "coefficients"]
 """Where values sit: N/2 reals in the slots, two times N/2 reals in the slots, or N reals as
 coefficients of the message polynomial.
 
@@ -56,7 +56,7 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     noise: float
     independent: bool = False
     flood: float = 0.0
-    packing: Packing = "slots"
+    packing: SlotLayout = "slots"
     parts: int = 1
 
     @property
