@@ -159,8 +159,9 @@ def cases(mutants: int, seed: int) -> Iterator[Case]:
 
 
 def granted(spec: ExchangeSpec) -> list[ExchangePlan]:
-    """Plans of this spec with rings and primes of a student's choice, which a teacher verifies."""
-    own, found = plan_exchange(spec).schedule, []
+    """Plans of this spec that a teacher verifies: the own one, and in slots others of rings and
+    primes of a student's choice."""
+    own, found = plan_exchange(spec, coefficients=False).schedule, [plan_exchange(spec)]
     sizes = itertools.product((8192, 16_384, 32_768), range(31, 25, -1), range(5, 13))
     for ring_degree, bits, limbs in sizes:
         ckks = CkksSpec(
@@ -213,7 +214,12 @@ def resident() -> float:
 def refuse_granted(teachers: dict[str, Teacher], count: int) -> None:
     """Print what so many of them cost each teacher."""
     kinds = [msgspec.structs.replace(AGREED, hidden=hidden) for hidden in (6, 0)]
-    requests = [hollow(plan) for spec in kinds for plan in granted(spec)]
+    plans = [plan for spec in kinds for plan in granted(spec)]
+    if len(plans) <= len(kinds):
+        raise SystemExit("no plan in slots is granted: these requests would measure nothing")
+    requests = [hollow(plan) for plan in plans]
+    rings = sorted({plan.params.ring_degree for plan in plans})
+    print(f"{len(plans)} plans of rings {', '.join(map(str, rings))}\n")
     print("| granted, then refused by | requests | worst, ms | resident, MB |\n|---|---|---|---|")
     for kind, teacher in teachers.items():
         before = resident()

@@ -20,10 +20,12 @@ from pathlib import Path
 
 ROOT = Path.cwd()
 VERSION_FILE = ROOT / "src/securefair/__init__.py"
+LABORATORY = ROOT / "lab/pyproject.toml"
 CHANGELOG = ROOT / "CHANGELOG.md"
 DIST = ROOT / "dist"
 
 _VERSION = re.compile(r'^__version__ = "(.*)"$', re.MULTILINE)
+_NEEDED = re.compile(r'"securefair==.*?"')
 _UNRELEASED = "## [Unreleased]\n"
 
 
@@ -51,6 +53,14 @@ def released_version(text: str) -> str:
     """The version that a source file states."""
     (version,) = _VERSION.findall(text)
     return str(version)
+
+
+def pinned_laboratory(text: str, version: str) -> str:
+    """The laboratory's pyproject.toml, needing that version of the package."""
+    pinned, count = _NEEDED.subn(f'"securefair=={version}"', text)
+    if count != 1:
+        raise RefusedError("lab/pyproject.toml needs one line securefair==VERSION")
+    return pinned
 
 
 def check_version(version: str, current: str) -> None:
@@ -82,11 +92,12 @@ def check_repository(version: str) -> None:
 
 
 def build(version: str, torch_index: str) -> None:
-    """Source and wheel into dist/, tried in an environment of their own, with their components."""
+    """Source and wheels into dist/, tried in an environment of their own, with components."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST)
     run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", DIST, ROOT / "lab")
     (wheel,) = DIST.glob(f"securefair-{version}-*.whl")
+    (laboratory,) = DIST.glob(f"securefair_lab-{version}-*.whl")
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "bin/python"
         run(sys.executable, "-m", "venv", "--without-pip", folder)
@@ -103,6 +114,10 @@ def build(version: str, torch_index: str) -> None:
         bill = DIST / f"securefair-{version}.cdx.json"
         command = (sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible")
         run(*command, "--pyproject", "pyproject.toml", "--output-file", bill, python)
+        # After the list, which is of what a hospital installs.
+        run(*pip, "install", "--quiet", "--constraint", pins, laboratory)
+        run(*pip, "check")
+        run(python, "-m", "securefair", "reproduce", "--list")
     listed = json.loads(bill.read_text(encoding="utf-8"))
     listed["metadata"]["component"]["version"] = version  # pyproject.toml has none to read
     bill.write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
@@ -111,22 +126,26 @@ def build(version: str, torch_index: str) -> None:
 def release(version: str, checks: str, torch_index: str, day: datetime.date) -> None:
     """All steps, in the order in which they can fail."""
     source = VERSION_FILE.read_text(encoding="utf-8")
+    laboratory = LABORATORY.read_text(encoding="utf-8")
     history = CHANGELOG.read_text(encoding="utf-8")
     check_version(version, released_version(source))
     check_repository(version)
     dated = dated_changelog(history, version, day)
+    pinned = pinned_laboratory(laboratory, version)
     subprocess.run(shlex.split(checks), check=True)
     try:
         VERSION_FILE.write_text(_VERSION.sub(f'__version__ = "{version}"', source), "utf-8")
+        LABORATORY.write_text(pinned, encoding="utf-8")
         CHANGELOG.write_text(dated, encoding="utf-8")
         build(version, torch_index)
         run("git", "commit", "--quiet", "--all", "--message", f"Release {version}")
         run("git", "tag", "--annotate", f"v{version}", "--message", f"securefair {version}")
     except BaseException:
         VERSION_FILE.write_text(source, encoding="utf-8")
+        LABORATORY.write_text(laboratory, encoding="utf-8")
         CHANGELOG.write_text(history, encoding="utf-8")
         raise
-    print(f"dist/ holds securefair {version}. To publish: git push origin main v{version}")
+    print(f"dist/ holds version {version} of both. To publish: git push origin main v{version}")
 
 
 def main() -> None:

@@ -25,12 +25,22 @@ def wheel(tmp_path_factory):
     return built
 
 
-def test_both_have_one_version(wheel):
+def read(wheel, name):
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
-        metadata = message_from_bytes(archive.read(name))
+        (found,) = [one for one in archive.namelist() if one.endswith(f".dist-info/{name}")]
+        return archive.read(found)
+
+
+def test_both_have_one_version_and_this_one_needs_the_other_in_it(wheel):
+    metadata = message_from_bytes(read(wheel, "METADATA"))
     assert metadata["Version"] == securefair.__version__ == version("securefair-lab")
-    assert "securefair" in metadata.get_all("Requires-Dist")
+    assert f"securefair=={securefair.__version__}" in metadata.get_all("Requires-Dist")
+
+
+def test_licence_and_readme_are_in_it(wheel):
+    assert read(wheel, "licenses/LICENSE") == (LAB.parent / "LICENSE").read_bytes()
+    shown = message_from_bytes(read(wheel, "METADATA")).get_payload()
+    assert shown.strip() == (LAB / "README.md").read_text("utf-8").strip()
 
 
 def test_papers_results_and_weights_are_in_it(wheel):

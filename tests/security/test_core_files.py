@@ -4,8 +4,9 @@ import resource
 import subprocess
 import sys
 
+from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.operator.unit import unit_text
-from securefair.sites.site.folder import CourierSettings, SiteSettings
+from securefair.sites.site.folder import SiteSettings
 
 OPEN = """
 import resource, sys

@@ -231,7 +231,9 @@ def test_wheels_are_built_for_every_python_that_is_supported():
     assert {one.removesuffix("-*") for one in wheels["build"].split()} == tags
     assert {f"cp{one}" for one in load_script("raise_constraints").PYTHONS} == tags
     assert "scripts/smoke.py --native" in wheels["test-command"]
-    assert "cibuildwheel" in read(".github/workflows/wheels.yml")
+    workflow = read(".github/workflows/wheels.yml")
+    assert "cibuildwheel" in workflow
+    assert "python -m build --wheel --outdir dist lab\n" in workflow
 
 
 def test_the_smoke_test_of_a_wheel_passes_here():
@@ -283,7 +285,7 @@ DAY = datetime.date(2030, 1, 2)
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A repository with what a release touches, and the script that runs in it."""
-    for name in ("pyproject.toml", "src/securefair/__init__.py"):
+    for name in ("pyproject.toml", "lab/pyproject.toml", "src/securefair/__init__.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## [Unreleased]\n\n### Added\n\n- It.\n")
@@ -310,6 +312,7 @@ def test_a_release_dates_the_changelog_and_tags_the_commit(repository, capsys):
         "# Changelog\n\n## [Unreleased]\n\n## [9.0.0] - 2030-01-02\n\n### Added\n\n- It.\n"
     )
     assert '\n__version__ = "9.0.0"\n' in Path("src/securefair/__init__.py").read_text()
+    assert '"securefair==9.0.0", #' in Path("lab/pyproject.toml").read_text()
     assert git("status", "--porcelain") == ""
     assert git("tag", "--points-at", "HEAD") == "v9.0.0\n"
     assert git("log", "-1", "--format=%s") == "Release 9.0.0\n"
@@ -340,6 +343,12 @@ def break_address():
     git("remote", "set-url", "origin", "https://example.org/elsewhere/securefair.git")
 
 
+def break_laboratory():
+    path = Path("lab/pyproject.toml")
+    path.write_text(path.read_text().replace("securefair==", "securefair>="))
+    git("commit", "--quiet", "--all", "--message", "Need any version")
+
+
 def break_changelog():
     Path("CHANGELOG.md").write_text("# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n\n- Old.\n")
     git("commit", "--quiet", "--all", "--message", "Say nothing")
@@ -352,6 +361,7 @@ def break_changelog():
         (break_branch, "from main, not from other"),
         (break_tag, "a tag v9.0.0 already"),
         (break_address, "example.org/elsewhere"),
+        (break_laboratory, "one line securefair==VERSION"),
         (break_changelog, "says nothing of this release"),
     ],
 )

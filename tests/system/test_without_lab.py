@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOME = [
     f"tests/unit/{name}.py"
     for name in (
-        "algorithms/test_schedule",
+        "worth/test_sharing",
         "averaging/test_shares",
         "circuit/test_forms",
         "ckks/test_primes",
@@ -24,15 +24,14 @@ SOME = [
         "config/test_loading",
         "sites/site/test_steps",
         "exchange/test_compile",
-        "fairness/test_reputation",
-        "metrics/test_gain",
+        "worth/test_reputation",
+        "worth/test_gain",
         "model/test_heads",
         "privacy/test_guarantees",
         "profiling/test_cost",
         "protocol/test_states",
         "report/test_sentences",
         "run/test_lock",
-        "simulation/test_network",
         "storage/test_queues",
         "user/test_code",
     )

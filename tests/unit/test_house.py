@@ -13,7 +13,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "securefair"
-ROOMS, LAYERS = 30, 11
+ROOMS, LAYERS = 22, 11
 LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
 AT_HOME = ("collaboration/kinds.py",)

@@ -1,7 +1,8 @@
 """A name of a register is compared nowhere but in its own file and in the register.
 
-What may exist several times (a release, a packing, a kind, a backend) is one file or folder and a
-line of a register. Who compares its name elsewhere makes every new one a change of that place, too.
+What may exist several times (a release, a packing, a kind, a backend, a courier) is one file or
+folder and a line of a register. Who compares its name elsewhere makes every new one a change of
+that place, too.
 """
 
 import ast
@@ -15,6 +16,7 @@ from securefair.circuit.packings import register as packings
 from securefair.ckks.backends import BACKENDS
 from securefair.collaboration import kinds
 from securefair.releases import register as releases
+from securefair.sites.couriers import register as couriers
 
 PACKAGE = Path(securefair.__file__).parent
 
@@ -24,6 +26,7 @@ REGISTERS = {
     "kinds": (kinds.REGISTERED, "collaboration"),
     "averagings": (set(AVERAGING) - set(BACKENDS), "averaging"),
     "backends": (BACKENDS, "ckks/backends"),
+    "couriers": (couriers.REGISTERED, "sites/couriers"),
 }
 """Names, and the folder that may compare them."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -47,21 +47,15 @@ def rehearse(
     from pathlib import Path
 
     from securefair.cli.ending import EXIT_FAILED
-    from securefair.errors import ConfigError
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
     if hostile:
         _rehearse_hostile(sites, rounds, json=json)
         return
-    if courier not in ("local", "flare"):
-        raise ConfigError(
-            "no such courier", where="--courier", found=courier, expected="local or flare"
-        )
-    chosen: Literal["local", "flare"] = "flare" if courier == "flare" else "local"
     with tempfile.TemporaryDirectory(prefix="sf-") as folder:
         result = rehearsed(
             Path(folder),
-            courier=chosen,
+            courier=courier,
             algorithm=algorithm,
             sites=sites,
             rounds=rounds,

@@ -44,15 +44,11 @@ def init(
     --shared-folder /mnt/heart
     """
     from securefair.report import write_text
+    from securefair.sites.couriers.interface import CourierSettings
     from securefair.sites.operator.making import identity_in
     from securefair.sites.operator.unit import unit_text
     from securefair.sites.project.project import load_project
-    from securefair.sites.site.folder import (
-        CourierSettings,
-        SiteSettings,
-        checked_role,
-        make_place,
-    )
+    from securefair.sites.site.folder import SiteSettings, checked_role, make_place
     from securefair.sites.site.samples import own_samples
 
     secret = passphrase(passphrase_file)

@@ -25,8 +25,12 @@ REGISTERED: dict[str, str] = {
 """Where each kind stands, by the name of its algorithm; its folder is called as its section."""
 
 
-def kind_of(algorithm: str) -> AnyKind:
+def kind_of(algorithm: str, *, where: str = "run.algorithms") -> AnyKind:
     """The kind of one algorithm.
+
+    Args:
+        algorithm: its name.
+        where: names the setting in errors.
 
     Raises:
         ConfigError: there is none of this name.
@@ -35,7 +39,7 @@ def kind_of(algorithm: str) -> AnyKind:
         close = difflib.get_close_matches(algorithm, REGISTERED, n=1)
         raise ConfigError(
             "there is no such algorithm",
-            where="run.algorithms",
+            where=where,
             found=algorithm,
             expected=", ".join(REGISTERED),
             hint=f"Did you mean {close[0]}" if close else None,
@@ -129,10 +133,14 @@ def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
     return checked_settings(table, source=f"configuration of {algorithm}")
 
 
-def refuse_unread(config: RunConfig) -> None:
+def refuse_unread(config: RunConfig, *, asked: str | None = None) -> None:
     """Refuse settings that somebody gave and that no algorithm of the configuration reads.
 
     For what somebody asks for now: what an earlier version wrote has all keys.
+
+    Args:
+        config: that was asked for.
+        asked: how its algorithms were given; None for as a file gives them.
 
     Raises:
         ConfigError: names all of them, and the algorithms that read them.
@@ -146,11 +154,10 @@ def refuse_unread(config: RunConfig) -> None:
         names = [name for name in REGISTERED if key in kind_of(name).reads]
         readers.setdefault(" and ".join(names), []).append(key)
     told = "; ".join(f"{', '.join(keys)}: {names or 'nobody'}" for names, keys in readers.items())
-    asked = ", ".join(config.run.algorithms)
     raise ConfigError(
         f"no algorithm of this run learns by {'this key' if len(given) == 1 else 'these keys'}",
         where=", ".join(given),
-        found=f"run.algorithms = {asked}",
+        found=asked or f"run.algorithms = {', '.join(config.run.algorithms)}",
         hint=f"Leave out what these algorithms do not learn by, or name one that does. {told}",
     )
 

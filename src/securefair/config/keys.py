@@ -21,6 +21,7 @@ def in_sections(
     keys: Iterable[str],
     *,
     others: Iterable[str] = (),
+    meant: Mapping[str, str] | None = None,
     source: str,
 ) -> dict[str, dict[str, Any]]:
     """The tables of a configuration that settings stand for; their values are not checked here.
@@ -30,11 +31,14 @@ def in_sections(
             a key that nobody gave.
         keys: dotted keys that are read, such as "training.rounds".
         others: that are known as well, for whoever says more of a key that nobody reads.
+        meant: what to write instead of a key that is not taken, by its name.
         source: names the settings in errors.
 
     Raises:
-        ConfigError: there is no such key, several sections have it, or it is given twice.
+        ConfigError: there is no such key, by itself or in a table; several sections have it, or it
+            is given twice.
     """
+    keys, others, meant = frozenset(keys), frozenset(others), meant or {}
     homes, elsewhere = _homes(keys), _homes(others)
     sections = {section for found in (homes | elsewhere).values() for section in found}
     homes = {key: found[:1] for key, found in elsewhere.items()} | homes
@@ -44,12 +48,18 @@ def in_sections(
             continue
         if name in sections and (name not in homes or isinstance(value, Mapping | Section)):
             given = _plain(name, value, source)
+            inner = {
+                dotted.partition(".")[2] for dotted in keys | others if _section(dotted) == name
+            }
+            for key in sorted(set(given) - inner, key=str):
+                raise _unknown(f"{name}.{key}", inner, inner, meant, source)
         elif name in homes:
             _refuse_ambiguous(name, homes[name], source)
             (section,) = homes[name]
             given, name = {name: value}, section
         else:
-            raise _unknown(name, {*homes, *sections}, source)
+            read = {*_homes(keys), *map(_section, keys)}
+            raise _unknown(name, {*homes, *sections}, read, meant, source)
         table = tables.setdefault(name, {})
         twice = sorted(set(table) & set(given))
         if twice:
@@ -70,6 +80,10 @@ def _homes(keys: Iterable[str]) -> dict[str, list[str]]:
         section, _, key = dotted.partition(".")
         homes.setdefault(key, []).append(section)
     return homes
+
+
+def _section(dotted: str) -> str:
+    return dotted.partition(".")[0]
 
 
 def _plain(name: str, value: object, source: str) -> dict[str, Any]:
@@ -96,11 +110,20 @@ def _refuse_ambiguous(name: str, sections: list[str], source: str) -> None:
         )
 
 
-def _unknown(name: str, known: set[str], source: str) -> ConfigError:
-    close = difflib.get_close_matches(name, known, n=1)
+def _unknown(
+    dotted: str, known: set[str], read: set[str], meant: Mapping[str, str], source: str
+) -> ConfigError:
+    """A key that is not taken; the hint names one that is like it, or all that are read."""
+    name = dotted.rpartition(".")[2]
+    close = meant.get(name) or closest(name, known)
     return ConfigError(
         "there is no such key",
-        where=f"{source}: {name}",
+        where=f"{source}: {dotted}",
         found=name,
-        hint=f"Did you mean {close[0]}" if close else f"Known here: {', '.join(sorted(known))}",
+        hint=f"Did you mean {close}" if close else f"Known here: {', '.join(sorted(read))}",
     )
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one stands for; None where all are other words."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)), None)

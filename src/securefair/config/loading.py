@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
@@ -21,6 +20,7 @@ from securefair.config.describing import (
     key_names,
     sections_with,
 )
+from securefair.config.keys import closest
 from securefair.config.sections import RunConfig
 from securefair.errors import ConfigError
 
@@ -204,9 +204,9 @@ def _suggestion(location: Location) -> str:
     """What the writer of an unknown key may have meant."""
     *parents, key = location
     here = key_names(tuple(parents))
-    close = difflib.get_close_matches(str(key), here, n=1)
+    close = closest(str(key), here)
     if close:
-        return f"Did you mean {close[0]}"
+        return f"Did you mean {close}"
     elsewhere = sections_with(str(key))
     if elsewhere:
         return f"{key} belongs in [{elsewhere[0]}]"

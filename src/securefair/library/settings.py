@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from securefair.collaboration.kinds import kind_of, refuse_unread
+from securefair.collaboration.kinds import REGISTERED, kind_of, refuse_unread
 from securefair.config import RunConfig, kinds_keys
 from securefair.config.base import Section
 from securefair.config.keys import in_sections
@@ -23,12 +23,21 @@ GENERAL = frozenset(
 """Keys that mean something whatever the algorithm is, where the caller brings the data."""
 
 _MOVED = {
-    "optimizer": "learning_rate, momentum, weight_decay and clip_norm are keys by themselves",
-    "rule": "alpha, tau_opt and tau_max are keys by themselves",
-    "disclosure": 'a table, disclosure={"student_total": 100}, or its keys by themselves',
-    "privacy": 'a table, privacy={"epsilon": 2.0}, or its keys by themselves',
+    "optimizer": "learning_rate, momentum, weight_decay and clip_norm, each by itself",
+    "rule": "alpha, tau_opt and tau_max, each by itself",
+    "disclosure": 'disclosure={"student_total": 100}, or student_total=100',
+    "privacy": 'privacy={"epsilon": 2.0}, or epsilon=2.0',
 }
-"""Arguments that were objects before settings were keys."""
+"""What to write instead of objects that stand for several keys."""
+
+_MEANT = {
+    "algorithms": "the argument algorithm",
+    "lr": "learning_rate",
+    "seeds": "the argument seed",
+}
+"""What to write instead of names that a file or another library has for it."""
+
+_SEEDS = 2**32
 
 
 def settings(
@@ -46,16 +55,26 @@ def settings(
         ConfigError: there is no such key, a value is out of range or of the wrong type, or the
             algorithm does not read it; names its section and key.
     """
-    kind = kind_of(algorithm)
+    _check_seed(seed)
+    if not isinstance(algorithm, str):
+        raise ConfigError(
+            "an algorithm is named by a text",
+            where=f"{SOURCE}: algorithm",
+            found=type(algorithm).__name__,
+            expected=", ".join(REGISTERED),
+        )
+    kind = kind_of(algorithm, where=f"{SOURCE}: algorithm")
     for name in set(given) & set(_MOVED):
         if given[name] is not None and not isinstance(given[name], Mapping | Section):
             raise ConfigError(
-                "settings are keys of the configuration",
+                "this stands for several keys",
                 where=f"{SOURCE}: {name}",
                 found=type(given[name]).__name__,
-                hint=f"Now {_MOVED[name]}",
+                hint=f"Write {_MOVED[name]}",
             )
-    table = in_sections(given, kind.reads | GENERAL, others=kinds_keys(), source=SOURCE)
+    table = in_sections(
+        given, kind.reads | GENERAL, others=kinds_keys(), meant=_MEANT, source=SOURCE
+    )
     if model is not None:
         section, _, key = kind.model_key.partition(".")
         table.setdefault(section, {}).setdefault(key, model)
@@ -65,5 +84,16 @@ def settings(
         {"run": run | table.pop("run", {}), "data": data, **table}, source=SOURCE
     )
     kind.check(config)
-    refuse_unread(config)
+    refuse_unread(config, asked=f"algorithm={algorithm}")
     return config
+
+
+def _check_seed(seed: object) -> None:
+    """A file has several seeds, and says so in its errors; a call has one."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
+        raise ConfigError(
+            "a value cannot be used",
+            where=f"{SOURCE}: seed",
+            found=seed,
+            expected=f"a whole number from 0 to {_SEEDS - 1}",
+        )

@@ -26,7 +26,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
         scores: as `metrics.probabilistic.SCORES`; None where a score is undefined.
         accuracy_se: standard error of the accuracy over patients; 0 where all are right.
         intervals: 95 % intervals of the scores that are shares of patients: accuracy, and of two
-            classes sensitivity and specificity (`metrics.interval`).
+            classes sensitivity and specificity (`worth.interval`).
         confusion: rows the true class, columns the predicted one.
         outside: patients with a value outside the range that the model was trained on.
         filled: patients with a value that the model does not know, so that something stood in.

@@ -101,7 +101,7 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
         packing: what a place holds: a feature, a pair of them, features beside each other
             (`ckks.interleaving`), or monomials, which take many coefficients
-            (`circuit.monomials`).
+            (`circuit.packings.monomials`).
         places: samples that the blocks have room for.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.

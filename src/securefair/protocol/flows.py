@@ -12,7 +12,7 @@ The machine charges them to the peer's account (`Ledger.with_bits`), whether a m
 its absence tells as much. Everybody renews its keys after `MachineSettings.key_rounds`, in which
 they cannot exceed `key_bits`: a public schedule, so that new keys tell nothing themselves. In
 gossip the weight that a sender is told follows from the levels of its own alignments, and from
-nothing else (`fairness.mixing.attractions`). So an alignment is charged once, when it is opened, to
+nothing else (`worth.mixing.attractions`). So an alignment is charged once, when it is opened, to
 the neighbour that it is with; where senders see each other's weights, to all of them. An offer is
 charged by itself: the best aligned neighbour sets its scale. It is charged to its receiver. The
 other senders to that receiver see it too, by whom it asks: that bit is not charged to them.

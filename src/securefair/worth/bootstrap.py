@@ -65,7 +65,7 @@ class ScoreSummary:
         mean: over hospitals, of the means over seeds.
         se: standard error of `mean` over patients; 0 where all of them are right.
         by_hospital, se_by_hospital: by name.
-        interval, interval_by_hospital: 95 % intervals (`metrics.interval`) of scores that are
+        interval, interval_by_hospital: 95 % intervals (`worth.interval`) of scores that are
             shares of patients; None and empty for others.
     """
 

@@ -36,6 +36,9 @@ def test_a_key_of_two_sections_is_written_in_its_own():
         ({"roundz": 3}, "Did you mean rounds"),
         ({"trainin": {}}, "Did you mean training"),
         ({"zzz": 3}, "Known here: encryption, gossip, momentum, precision, rounds, training"),
+        ({"seeds": 3}, "Known here: encryption"),
+        ({"training": {"roundz": 2}}, "training.roundz.*Did you mean rounds"),
+        ({"training": {"precision": 2}}, "training.precision.*Known here: momentum, rounds"),
         ({"training": 3}, "a section comes as a table"),
         ({"training": {"rounds": 2}, "rounds": 3}, "given twice"),
         ({"rounds": 3, "training": {"rounds": 2}}, "given twice"),
@@ -44,6 +47,12 @@ def test_a_key_of_two_sections_is_written_in_its_own():
 def test_what_cannot_be_placed_is_refused(settings, words):
     with pytest.raises(ConfigError, match=words):
         placed(**settings)
+
+
+def test_what_to_write_instead_of_a_key_that_is_not_taken():
+    for settings in ({"speed": 3}, {"training": {"speed": 3}}):
+        with pytest.raises(ConfigError, match="Did you mean momentum"):
+            in_sections(settings, KEYS, meant={"speed": "momentum"}, source="here")
 
 
 def test_a_key_that_others_read_goes_where_they_have_it():

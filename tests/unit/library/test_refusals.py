@@ -101,7 +101,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("settings", "words"),
         [
-            ({"algorithm": "fedavg"}, ("algorithm", "vpdl, cycle")),
+            ({"algorithm": "fedavg"}, ("collaborate: algorithm", "vpdl, cycle")),
+            ({"algorithm": "cycl"}, ("collaborate: algorithm", "Did you mean cycle")),
             ({"rounds": 0}, ("training.rounds", "at least 1")),
             ({"rounds": 2.5}, ("training.rounds", "whole number")),
             ({"local_epochs": -1}, ("training.local_epochs", "at least 0")),
@@ -116,15 +117,34 @@ class TestRefusals:
             ({"forced_every": 0}, ("fairness.forced_every",)),
             ({"backend": "gpu"}, ("encryption.backend", '"rns"')),
             ({"flooding_bits": 10}, ("encryption.flooding_bits", "at least 30")),
-            ({"seed": -1}, ("run.seeds",)),
+            ({"algorithm": ["cycle"]}, ("collaborate: algorithm", "found 'list'")),
+            ({"seed": -1}, ("collaborate: seed: ", "from 0 to")),
+            ({"seed": True}, ("collaborate: seed: ", "from 0 to")),
             ({"optimizer": torch.optim.SGD}, ("optimizer", "learning_rate, momentum")),
             ({"rule": "strict"}, ("rule", "tau_opt")),
             ({"disclosure": 100}, ("disclosure", "student_total")),
-            ({"privacy": 2.0}, ("privacy", "epsilon")),
+            ({"privacy": 2.0}, ("privacy", 'Write privacy={"epsilon": 2.0}, or epsilon=2.0')),
+            ({"lr": 0.1}, ("collaborate: lr", "Did you mean learning_rate")),
+            ({"seeds": [1]}, ("collaborate: seeds", "Did you mean the argument seed")),
+            ({"source": "digits"}, ("collaborate: source", "Known here")),
+            ({"classes": 3}, ("collaborate: classes", "Known here")),
             ({"roundz": 3}, ("collaborate: roundz", "no such key", "Did you mean rounds")),
             ({"training": 3}, ("collaborate: training", "comes as a table")),
             ({"training": {"roundz": 3}}, ("training.roundz", "Did you mean rounds")),
             ({"training": {"rounds": 3}}, ("training.rounds", "given twice")),
+            ({"run": {"seeds": [5]}}, ("collaborate: run.seeds", "the argument seed")),
+            (
+                {"run": {"algorithms": ["standalone", "cycle"]}},
+                ("collaborate: run.algorithms", "the argument algorithm"),
+            ),
+            ({"run": {"name": "x"}}, ("collaborate: run.name", "Known here: ceiling, metric")),
+            ({"run": {"out": "x"}}, ("collaborate: run.out",)),
+            ({"run": {"smaller": [9]}}, ("collaborate: run.smaller",)),
+            ({"data": {"most_training": 20}}, ("collaborate: data.most_training",)),
+            (
+                {"data": {"source": "digits", "partition": {"kind": "ratio"}}},
+                ("collaborate: data.partition", "Known here: feature_range, test_fraction"),
+            ),
             ({"threads": 0}, ("threads", "found 0")),
             ({"resume": True}, ("resume", "checkpoint")),
             ({"callbacks": [3]}, ("callbacks", "on_round")),
@@ -174,6 +194,7 @@ def test_what_the_algorithm_does_not_read_is_refused_and_never_passed_over(hospi
     with pytest.raises(ConfigError, match="no algorithm of this run learns by") as caught:
         sf.collaborate(hospitals, **given)
     assert caught.value.where.split(", ") == keys
+    assert caught.value.found == f"algorithm={given.get('algorithm', 'transfer')}"
     assert "cycle" in caught.value.hint
 
 

@@ -2,7 +2,7 @@
 
 Every R rounds participants compare gradients with their neighbours, and whoever is aligned gets
 more weight. A link exists in a round as often as its sender's weight says, and the receiver's
-weight says how much it counts. `fairness.mixing` has the formulas and where the paper leaves gaps.
+weight says how much it counts. `worth.mixing` has the formulas and where the paper leaves gaps.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class CycleGossip:
         alpha: weight of the previous reputation.
         forced_every: R, rounds between comparisons of gradients; the first is in round 0.
         levels: similarities count as the nearest of so many public values
-            (`fairness.mixing.rounded`), and old weights are smoothed with new ones before rows
-            are normalised (`fairness.mixing.attractions`), so that the weight of a pair follows
+            (`worth.mixing.rounded`), and old weights are smoothed with new ones before rows
+            are normalised (`worth.mixing.attractions`), so that the weight of a pair follows
             from its own similarities; None as in the paper.
         relative: links as often as W_ij / max over j != i of W_ij says. Rows of W sum to 1, so as
             printed a link exists about 1/N of the time.
@@ -72,7 +72,7 @@ class CycleGossip:
         min_senders: with fewer models of others than this a participant keeps its own, as private
             sums make it; 0 as in the paper.
         max_share: largest part that one of them may have of the weights of all of them, in
-            (0, 1] (`fairness.own_row.limit_shares`); None as in the paper.
+            (0, 1] (`worth.own_row.limit_shares`); None as in the paper.
         local_epochs, pretraining_epochs, common_start, schedule: as in `GossipSgd`.
 
     Raises:
@@ -183,7 +183,7 @@ class CycleGossip:
 def cosines(received: Tensor, own: Tensor) -> Matrix:
     """cos(g_i, g_j), (N, N) float64, between what i computed and what j sent.
 
-    A gradient of zeros has no direction: its cosine is 0, as in `fairness.alignment`.
+    A gradient of zeros has no direction: its cosine is 0, as in `worth.alignment`.
 
     Raises:
         ModelError: a gradient is NaN or infinite.

@@ -1,4 +1,4 @@
-"""One participant's row of the mixing matrix, by names: `fairness.mixing` and `own_row` on it.
+"""One participant's row of the mixing matrix, by names: `worth.mixing` and `own_row` on it.
 
 A sender sees the weight that its model gets in a sum. Normalised, that weight would follow from
 the alignments of all other neighbours. So a row is kept as it is before it is normalised: the entry

@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from securefair.errors import ConfigError
+from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.couriers.local import start_carrying
 from securefair.sites.couriers.shared import drop, put, take
-from securefair.sites.post.port import HandOver, Port, surviving
+from securefair.sites.post.port import HandOver, Port, Spoil, surviving, unspoilt
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
 from securefair.storage.files import NoFileError
@@ -107,3 +108,35 @@ def _collect_from(port: Port, folder: Path, peer: str) -> None:
         port.note(peer, Reason.NO_FILE)
     except OSError:
         pass  # the drive is away: tried again
+
+
+class FolderCourier(Courier):
+    """Through a folder that all sites see."""
+
+    def check(self, settings: CourierSettings, site: Path, name: str) -> str:
+        """See `Courier`."""
+        del site
+        shared = _shared(settings)
+        check_shared(shared, name)
+        return f"{settings.kind} {shared}, which can be written"
+
+    def start(
+        self,
+        settings: CourierSettings,
+        port: Port,
+        stop: threading.Event,
+        *,
+        spoil: Spoil = unspoilt,
+    ) -> None:
+        """See `Courier`; no rehearsal spoils what lies in a folder."""
+        del spoil
+        start_folder(port, _shared(settings), stop)
+
+
+def _shared(settings: CourierSettings) -> Path:
+    if settings.folder is None:
+        raise ConfigError("the shared folder is not named", where="courier.folder")
+    return Path(settings.folder)
+
+
+COURIER = FolderCourier()

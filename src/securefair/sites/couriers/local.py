@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from securefair.errors import DataError
+from securefair.errors import ConfigError, DataError
+from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.post.door import DoorClient
 from securefair.sites.post.port import (
     FIRST_PAUSE,
@@ -63,3 +64,35 @@ def start_carrying(
         close()
 
     threading.Thread(target=carrying, name=f"to {peer}", daemon=True).start()
+
+
+class LocalCourier(Courier):
+    """From door to door."""
+
+    doors = True
+    rehearsed = True
+
+    def check(self, settings: CourierSettings, site: Path, name: str) -> str:
+        """See `Courier`."""
+        del name
+        return f"{settings.kind}, at the door in {site}"
+
+    def start(
+        self,
+        settings: CourierSettings,
+        port: Port,
+        stop: threading.Event,
+        *,
+        spoil: Spoil = unspoilt,
+    ) -> None:
+        """See `Courier`."""
+        doors = {name: Path(path) for name, path in settings.doors.items()}
+        missing = [peer for peer in port.peers if peer not in doors]
+        if missing:
+            raise ConfigError(
+                "doors of peers are not named", where="courier.doors", found=", ".join(missing)
+            )
+        start_local(port, doors, stop, spoil=spoil)
+
+
+COURIER = LocalCourier()

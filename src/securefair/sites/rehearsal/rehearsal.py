@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -23,19 +24,18 @@ from securefair.config import defaults, demo_config
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.stored import Function, logits_of
+from securefair.sites.couriers.interface import CourierSettings
+from securefair.sites.couriers.register import courier_of, rehearsed_couriers
 from securefair.sites.operator.making import new_project
 from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import project_sections
 from securefair.sites.rehearsal.processes import Troupe
-from securefair.sites.rehearsal.proof import proof_of_concept
 from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.simulation.starting import simulated
 from securefair.sites.site.folder import (
     DOOR,
-    CourierName,
-    CourierSettings,
     SiteSettings,
     make_place,
 )
@@ -101,7 +101,7 @@ class Expected:
 def rehearse(
     folder: Path,
     *,
-    courier: CourierName,
+    courier: str,
     algorithm: str | None = None,
     sites: int,
     rounds: int,
@@ -128,6 +128,13 @@ def rehearse(
         ConfigError: an argument is out of range.
         SecureFairError: a site failed, or the time is over.
     """
+    if courier not in rehearsed_couriers():
+        raise ConfigError(
+            "this courier cannot be rehearsed",
+            where="courier",
+            found=courier,
+            expected=" or ".join(rehearsed_couriers()),
+        )
     for where, found, low, high in (
         ("sites", sites, 2, MAX_SITES),
         ("rounds", rounds, 1, 10_000),
@@ -169,10 +176,17 @@ def witness_of(project: Project) -> Witness:
 
 
 def relay_of(
-    courier: CourierName, folder: Path, sites: Mapping[str, Path]
+    courier: str, folder: Path, sites: Mapping[str, Path]
 ) -> contextlib.AbstractContextManager[object]:
     """What a courier needs besides the sites, for a block."""
-    return proof_of_concept(folder, sites) if courier == "flare" else contextlib.nullcontext()
+    beside = courier_of(courier).beside
+    if beside is None:
+        return contextlib.nullcontext()
+    module, _, name = beside.partition(":")
+    started: contextlib.AbstractContextManager[object] = getattr(import_module(module), name)(
+        folder, sites
+    )
+    return started
 
 
 def _play(
@@ -291,7 +305,7 @@ def make_places(
     data: Sequence[ParticipantData],
     project: Project,
     identities: dict[str, Identity],
-    courier: CourierName,
+    courier: str,
     *,
     shared: Path | None = None,
 ) -> None:
@@ -309,7 +323,8 @@ def make_places(
     path = folder / "passphrase"
     path.touch(mode=0o600)
     path.write_text(passphrase, encoding="ascii")
-    doors = {own.name: str(folder / own.name / DOOR) for own in data}
+    going = courier_of(courier).doors
+    doors = {own.name: str(folder / own.name / DOOR) for own in data} if going else {}
     for own in data:
         for part, samples in (("train", own.train), ("test", own.test)):
             np.savez(
@@ -322,11 +337,7 @@ def make_places(
             courier=CourierSettings(
                 kind=courier,
                 folder=None if shared is None else str(shared),
-                doors={
-                    peer: door
-                    for peer, door in doors.items()
-                    if peer != own.name and courier == "local"
-                },
+                doors={peer: door for peer, door in doors.items() if peer != own.name},
             ),
         )
         make_place(

@@ -14,7 +14,7 @@ from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
 from securefair.errors import StorageError
 from securefair.report.wording import sensitivity_of
-from securefair.sites.couriers.folder import check_shared
+from securefair.sites.couriers.register import courier_of
 from securefair.sites.project.agreeing import (
     check_agreement,
     classes_of,
@@ -76,18 +76,8 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
             expected=f"{needed / 1e6:.0f} MB",
         )
     yield f"disk: {free / 1e9:.1f} GB free"
-    courier = settings.courier
-    if courier.kind == "folder":
-        shared = Path(courier.folder or "")
-        check_shared(shared, settings.name)
-        yield f"courier: folder {shared}, which can be written"
-    elif courier.kind == "flare":
-        yield (
-            f"courier: flare, at the door in {folder}; `securefair flare harden KIT --site "
-            f"{folder}` checks the certificate for the relay"
-        )
-    else:
-        yield f"courier: {courier.kind}, at the door in {folder}"
+    courier = courier_of(settings.courier.kind)
+    yield f"courier: {courier.check(settings.courier, folder, settings.name)}"
 
 
 def _warnings(project: Project, agreement: Agreement, own: ParticipantData) -> Iterator[str]:

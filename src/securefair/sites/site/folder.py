@@ -15,13 +15,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 
 from securefair.collaboration.host import Role
 from securefair.config.writing import plain_toml
 from securefair.errors import ConfigError, DataError, StorageError
+from securefair.sites.couriers.interface import CourierSettings
+from securefair.sites.couriers.register import courier_of
 from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project, load_project
@@ -33,23 +35,6 @@ IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
 
 SITE, PROJECT, KEYS, STORE, DOOR = "site.toml", "project.toml", "keys", "store", "door"
 RESULTS, OVER = "results", "over"
-
-CourierName = Literal["local", "folder", "flare"]
-
-
-class CourierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How parcels reach the peers.
-
-    Attributes:
-        kind: local (doors on this machine), folder (a shared one), flare (a relay's process asks
-            at the door).
-        folder: shared by all sites; folder only.
-        doors: of every peer; local only.
-    """
-
-    kind: CourierName
-    folder: str | None = None
-    doors: dict[str, str] = {}
 
 
 class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,7 +66,7 @@ def read_settings(folder: Path) -> SiteSettings:
     path = folder / SITE
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        return msgspec.convert(table, SiteSettings)
+        settings = msgspec.convert(table, SiteSettings)
     except FileNotFoundError:
         raise ConfigError(
             "there is no site in this folder",
@@ -92,6 +77,8 @@ def read_settings(folder: Path) -> SiteSettings:
         raise ConfigError(
             "the site's settings cannot be used", where=str(path), found=str(error)
         ) from error
+    courier_of(settings.courier.kind)
+    return settings
 
 
 def write_settings(folder: Path, settings: SiteSettings) -> None:

@@ -17,8 +17,7 @@ from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, StorageError
 from securefair.protocol.stored import decode_memory
-from securefair.sites.couriers.folder import start_folder
-from securefair.sites.couriers.local import start_local
+from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
 from securefair.sites.post.port import Spoil, unspoilt
@@ -162,11 +161,7 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
     door = Door(folder / DOOR, opened.post)
     courier = opened.settings.courier
     try:
-        if courier.kind == "local":
-            doors = {name: Path(path) for name, path in courier.doors.items()}
-            start_local(opened.post, doors, stop, spoil=spoil)
-        elif courier.kind == "folder" and courier.folder is not None:
-            start_folder(opened.post, Path(courier.folder), stop)
+        courier_of(courier.kind).start(courier, opened.post, stop, spoil=spoil)
         yield
         if opened.site.finished:
             (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from securefair.cli.ending import EXIT_INTERRUPTED, EXIT_USAGE
+from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.operator.unit import unit_text
-from securefair.sites.site.folder import CourierSettings, SiteSettings
+from securefair.sites.site.folder import SiteSettings
 
 FOLDER = Path("/srv/north site/50%")
 

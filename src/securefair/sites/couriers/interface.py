@@ -1,0 +1,79 @@
+"""What is asked of a courier; each stands in a file here and in a line of the register.
+
+Its module has COURIER, a `Courier`.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from securefair.sites.post.port import Port, Spoil, unspoilt
+
+
+class CourierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How parcels reach the peers.
+
+    Attributes:
+        kind: local (doors on this machine), folder (a shared one), flare (a relay's process asks
+            at the door).
+        folder: shared by all sites; folder only.
+        doors: of every peer; local only.
+    """
+
+    kind: str
+    folder: str | None = None
+    doors: dict[str, str] = {}
+
+
+class Courier(ABC):
+    """One way to carry parcels between sites.
+
+    Attributes:
+        doors: it goes from door to door on one machine, and its settings name the peers' doors.
+        rehearsed: `securefair rehearse` can choose it, all sites on one machine.
+        beside: what a rehearsal starts besides the sites, "module:name" of a context manager of a
+            folder and of the sites' folders by name; None: nothing.
+    """
+
+    doors: ClassVar[bool] = False
+    rehearsed: ClassVar[bool] = False
+    beside: ClassVar[str | None] = None
+
+    @abstractmethod
+    def check(self, settings: CourierSettings, site: Path, name: str) -> str:
+        """What is in order, in a few words.
+
+        Args:
+            settings: of the site.
+            site: its folder.
+            name: of the site.
+
+        Raises:
+            ConfigError: something is not.
+        """
+
+    @abstractmethod
+    def start(
+        self,
+        settings: CourierSettings,
+        port: Port,
+        stop: threading.Event,
+        *,
+        spoil: Spoil = unspoilt,
+    ) -> None:
+        """Carry for one site in threads of this process, until `stop`; returns at once.
+
+        Args:
+            settings: of the site.
+            port: of the site.
+            stop: ends it.
+            spoil: what a rehearsal does to a hand-over.
+
+        Raises:
+            ConfigError: it cannot carry with these settings.
+        """
