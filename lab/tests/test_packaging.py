@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import securefair
+from securefair.config.extensions import LABORATORY_COMMANDS
 
 LAB = Path(__file__).parents[1]
 
@@ -58,6 +59,7 @@ def test_papers_results_and_weights_are_in_it(wheel):
 def test_every_entry_point_leads_somewhere():
     project = tomllib.loads((LAB / "pyproject.toml").read_text("utf-8"))["project"]
     groups = project["entry-points"]
+    assert {name: tuple(groups[name]) for name in LABORATORY_COMMANDS} == LABORATORY_COMMANDS
     assert set(groups) == {"securefair.commands", "securefair.profiles", "securefair.data_sets"}
     for entries in groups.values():
         for place in entries.values():

@@ -107,7 +107,8 @@ def test_a_chosen_upload_reads_single_entries_of_a_form_one_a_number(asked):
 
 # -- sums over samples ---------------------------------------------------------------------------
 
-SUMS = ExchangeSpec(features=FEATURES, hidden=0, classes=CLASSES, samples=SAMPLES, q=8)
+SUMS = ExchangeSpec(features=FEATURES, hidden=0, classes=CLASSES, samples=SAMPLES, q=8, answers=1)
+"""Asked once: for many answers so few features travel in slots, whose answers are shorter."""
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums
+from securefair.config.extensions import LABORATORY
 from securefair.profiling.estimate import HOUR, Estimate
 from securefair.profiling.forecast import Checked
 from securefair.profiling.planned import PlanReport
@@ -58,14 +59,15 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
         yield _estimate(checked.estimate)
     elif checked.plan is not None:
         yield Text(
-            f"For hours, measure this machine once: {checked.measure}, then check with --model "
-            "cost.json.",
+            f"For hours, measure this machine once (with {LABORATORY}): {checked.measure}, then "
+            "check with --model cost.json.",
             style="dim",
         )
     elif checked.sums is not None:
         yield Text(
             "Hours are not foretold where models are averaged: which sums come about depends on "
-            f"all hospitals' answers. One sum and one comparison: {checked.measure}",
+            f"all hospitals' answers. One sum and one comparison (with {LABORATORY}): "
+            f"{checked.measure}",
             style="dim",
         )
     for warning in checked.warnings:

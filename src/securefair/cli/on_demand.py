@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.main import get_group
 
-from securefair.config.extensions import extensions
+from securefair.config.extensions import extensions, refuse_missing
 
 
 class CommandsOnDemand(Mapping[str, Any]):
@@ -39,14 +39,22 @@ class CommandsOnDemand(Mapping[str, Any]):
         self._extensions: Mapping[str, Callable[..., None]] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        """The command of this name."""
+        """The command of this name.
+
+        Raises:
+            KeyError: there is none.
+            ConfigError: the laboratory has it, which is not installed.
+        """
         if name not in self._made:
             if name in self._places:
                 panel, place = self._places[name]
                 module, attribute = place.split(":")
                 self._made[name] = _made(getattr(import_module(module), attribute), panel)
             else:
-                self._made[name] = _made(self._installed()[name], self._panel)
+                installed = self._installed()
+                if name not in installed:
+                    refuse_missing(self._group, name)
+                self._made[name] = _made(installed[name], self._panel)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

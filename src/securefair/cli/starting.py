@@ -93,7 +93,9 @@ def check(
     config: Annotated[Path, typer.Argument(help="TOML file to check.")],
     model: Annotated[
         Path | None,
-        typer.Option(help="Cost model of `profile scale --out`; adds hours and memory."),
+        typer.Option(
+            help="Prices of `profile scale --out` (with securefair-lab); adds hours and memory."
+        ),
     ] = None,
     trust: TrustOption = False,
     json: JsonOption = False,

@@ -18,6 +18,12 @@ DATA_SETS = "securefair.data_sets"
 
 LABORATORY = "securefair-lab"
 
+LABORATORY_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    COMMANDS: ("reproduce",),
+    PROFILES: ("alignment", "averaging", "cnn", "scale", "sharing"),
+}
+"""What the laboratory brings, for whoever asks for it and has no laboratory."""
+
 
 def extensions(group: str) -> Mapping[str, Any]:
     """What installed extensions bring to a group, by name; removed code is left out."""
@@ -40,8 +46,20 @@ def data_set_of(name: str) -> Any:
     found = extensions(DATA_SETS)
     if name not in found:
         raise ConfigError(
-            f"data set {name} belongs to {LABORATORY}, which is not installed",
-            where="data.source",
-            hint=f"pip install {LABORATORY}",
+            _belongs(f"data set {name}"), where="data.source", hint=f"pip install {LABORATORY}"
         )
     return found[name]
+
+
+def refuse_missing(group: str, name: str) -> None:
+    """Refuse a command of the laboratory, which is not installed; say nothing of other names.
+
+    Raises:
+        ConfigError: it is one; says how to get it.
+    """
+    if name in LABORATORY_COMMANDS.get(group, ()):
+        raise ConfigError(_belongs(f"command {name}"), hint=f"pip install {LABORATORY}")
+
+
+def _belongs(what: str) -> str:
+    return f"{what} belongs to {LABORATORY}, which is not installed"

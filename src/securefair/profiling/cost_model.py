@@ -27,11 +27,15 @@ import numpy as np
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
+from securefair.config.extensions import LABORATORY
 from securefair.errors import ConfigError, DataError
 from securefair.model.kernel import EXACT_SAMPLES, LANDMARKS
 from securefair.profiling.cost import WORD, Cost, cost, total
 from securefair.profiling.trace import trace
 from securefair.report import read_json
+
+MEASURE = "securefair profile scale --out cost.json"
+"""The command that measures these prices; the laboratory has it."""
 
 FORMAT = 6  # grows where the program does the same work at another price, too
 QUANTITIES = {
@@ -105,7 +109,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
                     where=field,
                     found=found,
                     expected=expected,
-                    hint="Measure this one: securefair profile scale --out cost.json",
+                    hint=f"Measure this one (with {LABORATORY}): {MEASURE}",
                 )
         known = counts(plan)
         return {name: float(np.dot(known[name], self.prices[name])) for name in QUANTITIES}
@@ -171,6 +175,6 @@ def load_model(path: Path) -> CostModel:
         raise DataError(
             "not a cost model of this version",
             where=str(path),
-            hint="Measure again: securefair profile scale --out cost.json",
+            hint=f"Measure again (with {LABORATORY}): {MEASURE}",
         )
     return model

@@ -15,9 +15,10 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
+from securefair.profiling.cost_model import MEASURE
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
-from securefair.profiling.pricing import MEASURE, PRICINGS
+from securefair.profiling.pricing import PRICINGS
 from securefair.run.execute import Task, smaller_task
 from securefair.run.resolved import ResolvedRun
 from securefair.user.tables import table_spec

@@ -42,7 +42,9 @@ def plan(
     answers: AnswersOption = defaults.ANSWERS,
     model: Annotated[
         Path | None,
-        typer.Option(help="Cost model of `profile scale --out`; estimates a collaboration."),
+        typer.Option(
+            help="Prices of `profile scale --out` (with securefair-lab); estimates a collaboration."
+        ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 4,
     rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 40,

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig
-from securefair.profiling.cost_model import load_model
+from securefair.profiling.cost_model import MEASURE, load_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.transfer_prices import foretold, load_transfer, measuring
 
 if TYPE_CHECKING:
     from securefair.collaboration.gossip.agreement import GossipAgreement
-
-MEASURE = "securefair profile scale --out cost.json"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.config.extensions import LABORATORY
 from securefair.errors import ConfigError
 from securefair.profiling.estimate import GIGABYTE, HOUR, Estimate
 from securefair.report import read_json
@@ -126,5 +127,5 @@ def _other_prices(
         where=where,
         found=found,
         expected=expected,
-        hint=f"Measure this one: {measuring(agreed)}",
+        hint=f"Measure this one (with {LABORATORY}): {measuring(agreed)}",
     )

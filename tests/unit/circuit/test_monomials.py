@@ -24,7 +24,7 @@ from securefair.circuit.packings.monomials.forms import (
     rounding_error,
 )
 from securefair.circuit.planner import plan_exchange, verified_plan
-from securefair.circuit.spec import HeadBounds
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.encoding import negacyclic_product
 from securefair.ckks.layers import AffineLayer
 from securefair.ckks.masking import masks_hold
@@ -248,6 +248,28 @@ def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
         verified_plan(spec, wide)
     monkeypatch.setattr(packing, "SPARE_FORM_BITS", SPARE_BITS)
     assert verified_plan(spec, wide).numbers == plan_exchange(spec).numbers
+
+
+@pytest.mark.parametrize("features", [13, 32, 545])
+@pytest.mark.parametrize("precision", [2.0**-10, 2.0**-14])
+def test_sums_are_as_exact_as_in_slots(features, precision):
+    """Weights are held exactly, noise of the key is far below the step, and both cost no bits."""
+    sizes = {"features": features, "hidden": 0, "samples": 40, "classes": 2}
+    spec = ExchangeSpec(**sizes, q=20, precision=precision)
+    plan, slots = plan_exchange(spec), plan_exchange(spec, coefficients=False)
+    assert plan.schedule.packing == "monomials"
+    assert plan.schedule.factor_scale >= plan.specs[0].log2_scale
+    assert rounding_error(spec, plan.schedule) <= precision * 2 * spec.bounds.logit / 128
+    assert plan.answer.limbs == 2
+    assert plan.grid * 2.0**plan.answer.log2_scale > 2**30
+    assert plan.number_bits <= slots.number_bits + 1
+
+
+def test_sums_travel_at_one_limb_where_masks_would_not_hold():
+    spec = ExchangeSpec(features=32, hidden=0, samples=400, classes=2, q=190)
+    plan = plan_exchange(spec)
+    assert (plan.schedule.packing, plan.answer.limbs) == ("monomials", 1)
+    assert masks_hold(plan.answer, plan.coefficients)
 
 
 OTHERS = {"student": {"release": "projection", "basis": "student"}}

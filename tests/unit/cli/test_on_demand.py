@@ -8,7 +8,7 @@ import typer.testing
 
 from securefair.cli import MEASURE, PLACES, app, on_demand
 from securefair.cli.on_demand import CommandsOnDemand
-from securefair.config.extensions import COMMANDS
+from securefair.config.extensions import COMMANDS, LABORATORY_COMMANDS, PROFILES
 
 LOADED = """
 import json, sys, typer
@@ -71,6 +71,36 @@ def test_an_extension_takes_no_name_of_ours(monkeypatch):
     assert commands["other"].name == "other"
     with pytest.raises(KeyError):
         commands["walk"]
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """No extension is installed, and no command of one was made before."""
+    monkeypatch.setattr(CommandsOnDemand, "_installed", lambda _: {})
+    monkeypatch.setattr(typer.testing, "_get_command", typer.main.get_command)  # cached in tests
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (*family, name)
+        for group, family in ((COMMANDS, ()), (PROFILES, ("profile",)))
+        for name in LABORATORY_COMMANDS[group]
+    ],
+)
+def test_a_command_of_the_laboratory_says_where_it_is_without_one(invoke, alone, command):
+    for rest in ((), ("--help",), ("--out", "cost.json")):
+        done = invoke(*command, *rest)
+        assert done.exit_code == 2
+        assert done.stderr == (
+            f"securefair: command {command[-1]} belongs to securefair-lab, which is not "
+            "installed. pip install securefair-lab\n"
+        )
+
+
+def test_other_names_are_unknown_without_the_laboratory_too(invoke, alone):
+    for command in (("walk",), ("profile", "walk"), ("profile", "reproduce")):
+        assert "No such command" in invoke(*command).stderr
 
 
 def other() -> None:

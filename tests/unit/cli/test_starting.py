@@ -144,6 +144,7 @@ class TestCheck:
         invoke("new", "mine")
         result = invoke("check", "mine/config.toml")
         assert result.exit_code == 0, result.output
+        assert "machine once (with securefair-lab)" in " ".join(result.stdout.split())
         for words in ("Cleveland", "32 features", "Transfer", "12", "128 bits", "nothing was run"):
             assert words in result.stdout
         assert not (tmp_path / "runs").exists()

@@ -24,6 +24,15 @@ FORM_SCALES = range(8, 41)
 """log2 scales of forms: their rounding counts in full, which wants them large; noise is multiplied
 with them, which wants them small."""
 
+ROUNDED_SUMS = 2.0**-7
+"""Share of the precision that rounding forms may take of sums: it moves all samples of a class the
+same way, so it does not average out as noise does. A bit of it is a bit of the modulus."""
+
+SUMS_LIMBS = 2
+"""Fewest limbs that sums travel at, where masks hold. At one limb rounding errors times the key are
+much of the error, and decide which value is opened; sums decide what a student sends next.
+Flooding comes before, so a number carries no more bits."""
+
 TOP_BITS = 2.01
 """Room above the largest value for its sign and its noise, and a bit for values that are refused
 instead of wrapping around."""
@@ -77,13 +86,22 @@ def _shortest(spec: ExchangeSpec) -> ExchangePlan | None:
             if total + special > cap:
                 break
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * most, special_bits=special)
-            plan = _best(spec, ckks, most, parts)
-            if plan is None or not plan.grants:
-                continue
+            longest = _best(spec, ckks, most, parts)
+            if longest is None or (spec.leaves.whole and not longest.grants):
+                continue  # of sums the masks of a shorter answer may hold
             # It is flooded as it is: an inner product has no bits to spare.
-            fewer = (_best(spec, ckks, left, parts) for left in range(1, most))
-            return next((p for p in fewer if p is not None and p.grants), plan)
+            answers = (_best(spec, ckks, limbs, parts) for limbs in _lengths(spec, most))
+            plan = next((p for p in answers if p is not None and p.grants), None)
+            if plan is not None:
+                return plan
     return None
+
+
+def _lengths(spec: ExchangeSpec, most: int) -> list[int]:
+    """Limbs that an answer may have, what is taken first in front: more limbs take more bytes, and
+    more of the ring to mask them."""
+    least = 1 if spec.leaves.whole else min(SUMS_LIMBS, most)
+    return [*range(least, most + 1), *range(1, least)]
 
 
 def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int, parts: int) -> ExchangePlan | None:
@@ -91,6 +109,9 @@ def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int, parts: int) -> 
     largest = math.log2(open_bound(spec))
     room = parameters(ckks).log_q(len(ckks.limb_bits)) - TOP_BITS - largest
     widest = rules.MAX_LOG2_COEFFICIENT - math.log2(monomials_bound(spec))
+    rounded = spec.precision * 2 * spec.bounds.logit
+    if not spec.leaves.whole:
+        rounded *= ROUNDED_SUMS
     best: ExchangePlan | None = None
     least = math.inf
     for form_scale in FORM_SCALES:
@@ -110,7 +131,7 @@ def _best(spec: ExchangeSpec, ckks: CkksSpec, answer_limbs: int, parts: int) -> 
             packing="monomials",
             parts=parts,
         )
-        if rounding_error(spec, schedule) > spec.precision * 2 * spec.bounds.logit:
+        if rounding_error(spec, schedule) > rounded:
             continue
         run = computed(spec, schedule)
         if run is None:
