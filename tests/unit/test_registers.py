@@ -6,6 +6,7 @@ that place, too.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from securefair.averaging.interface import AVERAGING
 from securefair.circuit.packings import register as packings
 from securefair.ckks.backends import BACKENDS
 from securefair.collaboration import kinds
+from securefair.config import defaults
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
 
@@ -24,11 +26,11 @@ REGISTERS = {
     "packings": (packings.REGISTERED, "circuit/packings"),
     "releases": (releases.REGISTERED, "releases"),
     "kinds": (kinds.REGISTERED, "collaboration"),
-    "averagings": (set(AVERAGING) - set(BACKENDS), "averaging"),
-    "backends": (BACKENDS, "ckks/backends"),
+    "averagings": (AVERAGING, ("averaging", "ckks/backends")),  # both have a "clear"
+    "backends": (BACKENDS, ("ckks/backends", "averaging")),
     "couriers": (couriers.REGISTERED, "sites/couriers"),
 }
-"""Names, and the folder that may compare them."""
+"""Names, and the folders that may compare them."""
 
 
 def constants(node):
@@ -38,14 +40,59 @@ def constants(node):
             yield each.value
 
 
+LITERAL = ast.Constant | ast.Tuple | ast.List | ast.Set
+
+
+def defined(tree):
+    """{name: string constants} of a module's `NAME = "..."`, with or without an annotation."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, LITERAL):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                for name in names:
+                    if isinstance(name, ast.Name):
+                        found[name.id] = set(constants(node.value))
+    return found
+
+
+@cache
+def tree_of(place):
+    return ast.parse((PACKAGE / place).read_text("utf-8"))
+
+
+def imported(tree):
+    """{name: string constants} of what a module takes from other modules of the package."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("securefair"):
+            for alias in node.names:
+                path = node.module.replace(".", "/").removeprefix("securefair").lstrip("/")
+                known = alias.asname or alias.name
+                for place in (f"{path}.py", f"{path}/__init__.py"):
+                    if (PACKAGE / place).is_file():
+                        there = defined(tree_of(place))
+                        if alias.name in there:
+                            found[known] = there[alias.name]
+                module = PACKAGE / path / f"{alias.name}.py"
+                if module.is_file():
+                    there = defined(tree_of(module.relative_to(PACKAGE).as_posix()))
+                    found |= {f"{known}.{name}": each for name, each in there.items()}
+    return found
+
+
 def compared(tree):
     """(line, name) of every string that something is compared with: `==`, `in`, `match`, and the
-    keys of a literal that is looked into at once."""
+    keys of a literal that is looked into at once. A module's constants are the strings they are."""
+    named = imported(tree) | defined(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             for side in sides:
-                if isinstance(side, ast.Constant | ast.Tuple | ast.List | ast.Set):
+                if isinstance(side, ast.Name | ast.Attribute):
+                    yield from ((node.lineno, each) for each in named.get(ast.unparse(side), ()))
+                if isinstance(side, LITERAL):
                     yield from ((node.lineno, name) for name in constants(side))
         elif isinstance(node, ast.MatchValue):
             yield from ((node.lineno, name) for name in constants(node))
@@ -58,8 +105,8 @@ def found(names, folder):
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE).as_posix()
         if not place.startswith(folder):
-            tree = ast.parse(path.read_text("utf-8"))
-            yield from (f"{place}:{line}: {name}" for line, name in compared(tree) if name in names)
+            seen = compared(tree_of(place))
+            yield from (f"{place}:{line}: {name}" for line, name in seen if name in names)
 
 
 @pytest.mark.parametrize("register", REGISTERS)
@@ -72,6 +119,8 @@ def test_names_are_compared_where_they_are_at_home_and_nowhere_else(register):
     "code",
     [
         'x == "loss"',
+        'LOSS = "loss"\nx == LOSS',
+        'SEEN: Final = ("logits", "loss")\nx in SEEN',
         '"loss" != x',
         'x in ("logits", "loss")',
         'match x:\n    case "loss": pass',
@@ -81,6 +130,17 @@ def test_names_are_compared_where_they_are_at_home_and_nowhere_else(register):
 )
 def test_comparisons_are_seen(code):
     assert "loss" in [name for _, name in compared(ast.parse(code))]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from securefair.config.defaults import RELEASE\nx == RELEASE",
+        "from securefair.config import defaults\nx == defaults.RELEASE",
+    ],
+)
+def test_comparisons_with_what_another_module_names_are_seen(code):
+    assert defaults.RELEASE in [name for _, name in compared(ast.parse(code))]
 
 
 @pytest.mark.parametrize("code", ['f("loss")', 'x = "loss"', 'y = {"loss": 1}', 'z["loss"]'])

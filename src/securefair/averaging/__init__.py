@@ -11,6 +11,7 @@ from securefair.averaging.interface import (
     AVERAGING,
     SumKeys,
     WeightedSums,
+    averaging_kind,
     get_averaging,
     plan_sum,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "SumPlan",
     "SumSpec",
     "WeightedSums",
+    "averaging_kind",
     "make_share",
     "share_message",
     "get_averaging",

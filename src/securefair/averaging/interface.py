@@ -66,11 +66,16 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
         name: the word for it in a configuration.
         hides_weights: senders do not learn the weights that the receiver gives them.
         hides_parameters: a receiver alone learns no sender's vector from the shares.
+        means: how parts of a sum are kept private, for reports, after "whose parts were".
+        exposed: how a receiver could learn models, for reports, a sentence or two; empty where
+            parameters are hidden.
     """
 
     name: ClassVar[str]
     hides_weights: ClassVar[bool]
     hides_parameters: ClassVar[bool]
+    means: ClassVar[str]
+    exposed: ClassVar[str] = ""
 
     @abstractmethod
     def plan(self, spec: SumSpec) -> PlanT:
@@ -191,26 +196,35 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
         """
 
 
-def get_averaging(name: str) -> WeightedSums[Any, Any]:
-    """The implementation of that name.
+def averaging_kind(name: str) -> type[WeightedSums[Any, Any]]:
+    """The class of that name, for what it says of itself; the library below may be missing.
 
     Raises:
-        BackendUnavailableError: there is none, or what it needs is not installed.
+        BackendUnavailableError: there is none.
     """
     if name not in AVERAGING:
         raise BackendUnavailableError(
             "unknown averaging", found=name, expected=", ".join(sorted(AVERAGING))
         )
     module, _, cls = AVERAGING[name].partition(":")
+    found: type[WeightedSums[Any, Any]] = getattr(import_module(module), cls)
+    return found
+
+
+def get_averaging(name: str) -> WeightedSums[Any, Any]:
+    """The implementation of that name.
+
+    Raises:
+        BackendUnavailableError: there is none, or what it needs is not installed.
+    """
     try:
-        sums: WeightedSums[Any, Any] = getattr(import_module(module), cls)()
+        return averaging_kind(name)()
     except ImportError as error:
         raise BackendUnavailableError(
             f"averaging {name} cannot be imported",
             found=str(error),
             hint="docs/averaging.md says what to install",
         ) from error
-    return sums
 
 
 def plan_sum(name: str, spec: SumSpec) -> SumPlan:

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction
 
-SHARES_UNSEEN = ("ckks", "crypten")  # averaging in which a sender sees no more than its own weight
-
 
 class GossipSection(Section):
     """[gossip]: averaging models with aligned neighbours (CYCle on Gossip-SGD)."""
@@ -98,13 +96,6 @@ class GossipSection(Section):
     def _check(self) -> Self:
         if self.max_share is None:
             return self
-        if self.averaging in SHARES_UNSEEN:
-            raise contradiction(
-                "max_share",
-                f"senders do not see each other's weights with {self.averaging}",
-                found=self.max_share,
-                expected='no such key, or averaging = "masked"',
-            )
         if self.max_share < 1 / self.min_senders:
             raise contradiction(
                 "max_share",

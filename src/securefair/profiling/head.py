@@ -137,7 +137,7 @@ def profile_plan(
         totals=sums,
         further=sums[ANSWER],
         first_encryption=totals[0][EPOCH],
-        encode=encode_seconds(material, repeats) if backend == defaults.BACKEND else 0.0,
+        encode=encode_seconds(material, repeats) if engine.own_encoding else 0.0,
         upload=done.upload,
         query=done.query,
         answer=done.answer,

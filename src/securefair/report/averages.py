@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from securefair.collaboration.wording import CLEAR
+from securefair.averaging import averaging_kind
+from securefair.collaboration.wording import encrypts
 from securefair.records import AveragingResult, EncryptionResult, RoundRecord
 from securefair.report.facts import SenderDisclosure
 from securefair.report.wording import (
@@ -18,20 +19,13 @@ from securefair.report.wording import (
     plural,
 )
 
-CRYPTEN = "crypten"
-
 
 def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
     """Whether gradients and models were protected, in a few sentences."""
     if not averaging.hides_parameters:
-        how = (
-            "CrypTen's processes ran on one computer, and each was handed a model in the open: a "
-            "way to compare with, not a protection."
-            if averaging.averaging == CRYPTEN
-            else "Models were sent in the open. Use it for tests only."
-        )
+        how = averaging_kind(averaging.averaging).exposed
         return f"The models in this run were not protected from the receivers of sums. {how}"
-    if result.backend == CLEAR:
+    if not encrypts(result):
         return (
             "Gradients were compared without encryption in this run: the clear backend follows "
             "every step on readable numbers. Use it for tests only."

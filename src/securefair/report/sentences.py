@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.collaboration.kinds import REGISTERED, kind_of
-from securefair.collaboration.wording import CLEAR, encrypts
+from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.records import (
     STANDALONE,
@@ -147,7 +147,7 @@ def encryption(result: EncryptionResult | None) -> str:
         )
     if result.averaging is not None:
         return averages.protection(result, result.averaging)
-    if result.backend == CLEAR:
+    if not encrypts(result):
         return (
             "Nothing in this run was encrypted: the clear backend follows every step of the "
             "protocol on readable numbers. Use it for tests only."

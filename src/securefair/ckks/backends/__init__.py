@@ -14,12 +14,15 @@ BACKENDS = {
     "seal": "securefair.ckks.backends.seal:SealBackend",
 }
 
-__all__ = ["BACKENDS", "encrypts", "get_backend"]
+CLEAR = "clear"
+"""The one backend that keeps nothing secret."""
+
+__all__ = ["BACKENDS", "CLEAR", "encrypts", "get_backend"]
 
 
 def encrypts(name: str) -> bool:
     """Whether that backend encrypts anything; one is for tests."""
-    return name != "clear"
+    return name != CLEAR
 
 
 def get_backend(name: str) -> Backend:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from securefair.ckks.backends import CLEAR
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost
@@ -13,7 +14,6 @@ from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, RoundEnd
 from securefair.records import AveragingResult, Matrix, RoundRecord
 
-CLEAR = "clear"
 Hosts = Mapping[str, GossipHost]
 
 

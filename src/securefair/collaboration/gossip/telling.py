@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 
+from securefair.averaging import averaging_kind
+from securefair.ckks.backends import encrypts
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.wording import CLEAR, Nouns, plural
+from securefair.collaboration.wording import Nouns, plural
 from securefair.config import RunConfig
 from securefair.records import AveragingResult
-
-_MEANS = {
-    "masked": "hidden under masks that cancel in the sum",
-    "ckks": "computed on weights that are encrypted under the receiver's key, and masked",
-    "crypten": "shared out among processes of the computer that ran this",
-    CLEAR: "in the open",
-}
 
 
 def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[str]:
@@ -22,7 +17,7 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
     training, gossip = config.training, config.gossip
     every = config.fairness.forced_every
     compared = "every round" if every == 1 else f"once in {every} rounds"
-    secret = config.encryption.backend != CLEAR
+    secret = encrypts(config.encryption.backend)
     key, unseen = (
         (", encrypted under its own key,", " without seeing it")
         if secret
@@ -31,6 +26,7 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
     projected = 0 < gossip.sketch < averaging.parameters
     gradient = "a short random projection of its gradient" if projected else "its gradient"
     graph = "of the edges in the configuration" if gossip.edges else f"({gossip.topology} graph)"
+    means = averaging_kind(averaging.averaging).means
     return [
         f"Every {nouns.participant} started from the same model of "
         f"{plural(averaging.parameters, 'parameter')} and trained it on its own {nouns.samples} "
@@ -43,7 +39,7 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
         "the other's model got.",
         f"By that weight and chance everyone decided who may have its model. Who was offered at "
         f"least {averaging.min_senders} asked for their weighted sum, whose parts were "
-        f"{_MEANS[averaging.averaging]}, and added its own model; the others kept theirs.",
+        f"{means}, and added its own model; the others kept theirs.",
     ]
 
 
