@@ -112,6 +112,28 @@ class LedgerError(SecureFairError):
     """Answering would disclose more than the participant allows."""
 
 
+class OtherSumError(LedgerError):
+    """A part of this sum would disclose too much; one of the sum over `senders` would not.
+
+    Args:
+        problem, where, found, expected, hint: see `SecureFairError`.
+        senders: names in ascending order; none: of no sum.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        where: str | None = None,
+        found: object = None,
+        expected: object = None,
+        hint: str | None = None,
+        senders: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(problem, where=where, found=found, expected=expected, hint=hint)
+        self.senders = senders
+
+
 class StorageError(SecureFairError):
     """A store or a keystore cannot be used: missing, damaged, locked, too new, open to others."""
 

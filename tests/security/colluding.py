@@ -76,7 +76,7 @@ class Honest:
                     try:
                         ended = Done(job, self.host.run(job))
                     except SecureFairError as error:
-                        ended = Failed(job, str(error))
+                        ended = Failed(job, str(error), None, getattr(error, "senders", ()))
                     sent += self._do(self.machine.handle(ended))
         return sent
 
@@ -130,7 +130,8 @@ class Town:
                     try:
                         ended = Done(job, own.run(job))
                     except SecureFairError as error:
-                        ended = Failed(job, str(error), getattr(error, "culprit", None))
+                        culprit = getattr(error, "culprit", None)
+                        ended = Failed(job, str(error), culprit, getattr(error, "senders", ()))
                     self._hear(name, ended)
                 case Blame(peer=peer):
                     self.blamed.add((name, peer))

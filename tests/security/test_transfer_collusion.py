@@ -19,8 +19,9 @@ from securefair.collaboration.transfer.exchange import TransferStudent, answer, 
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.transfer.peers import asked_peers
-from securefair.protocol.messages import Answer, Ask, Key, Reveal
-from security.colluding import Honest
+from securefair.protocol.jobs import AnswerAsk, ReleaseKey
+from securefair.protocol.messages import Answer, Ask, Key, Keys, Reveal
+from security.colluding import Honest, Town, question
 from support.agreements import agree
 
 
@@ -155,3 +156,55 @@ def test_now_no_teacher_gives_a_share_of_less_than_all_but_one():
         name = senders[-1]
         assert nine.share_of(name, senders) is not None
     assert nine.share_of(NINE[3], tuple(NINE[3:])) is None
+
+
+def town(names, change=lambda *arrived: arrived[2]):
+    agreement = agree("transfer", names, samples=21, seed=1)
+    return Town(
+        {
+            name: TransferParticipant(
+                ParticipantData(name, patients(at), patients(at + 50)),
+                agreement, seed=0, backend="clear",
+            )
+            for at, name in enumerate(names)
+        },
+        change,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def hollow(monkeypatch):
+    """Answers whose numbers nobody looks at."""
+    module = "securefair.collaboration.transfer.participant."
+    monkeypatch.setattr(module + "answer", lambda *_, **__: (None, b"an answer"))
+    monkeypatch.setattr(module + "masked", lambda *_, **__: b"masked")
+    monkeypatch.setattr(TransferParticipant, "_combine", lambda *_: None)
+
+
+def test_a_student_that_leaves_one_out_first_does_not_shut_the_others_out(hollow):
+    """As it was all others asked for all, and never heard which mean they may have."""
+    nine, first, without = town(NINE), NINE[0], NINE[3]
+    senders = tuple(name for name in NINE if name not in (first, without))
+    for name in senders:
+        own = nine.people[name]
+        own.run(AnswerAsk(first, 0, 0, question(), senders))
+        own.run(ReleaseKey(first, 0, 0, senders))
+    over = nine.play(1)
+    for student in NINE[1:]:
+        assert set(over[student].combined) == set(NINE) - {student, without}
+    assert not nine.blamed
+
+
+def test_who_sends_some_a_bad_key_loses_its_own_place_and_nobody_elses(hollow):
+    names, liar, victims = named(6), "h1", ("h2", "h3")
+
+    def spoil(sender, recipient, message):
+        if isinstance(message, Keys) and sender == liar and recipient in victims:
+            return Keys(message.key_epoch, bytes(len(message.public_key)), b"")
+        return message
+
+    over = town(names, spoil).play(0)
+    for student in set(names) - {liar}:
+        assert set(over[student].combined) == set(names) - {student, liar}
+    assert over[liar].combined == ()
+    assert set(over["h0"].lost) == {liar}

@@ -32,7 +32,13 @@ def forged(rng: random.Random, world: World, teacher_round: int) -> Message:
             Features(0, 1 + rng.randrange(50), payload, payload),
             Ask(number, attempt, payload, 0, NAMES[:2] if summed else ()),
             Answer(number, attempt, payload, summed),
-            Decline(number, attempt, rng.choice(list(DeclineReason)), summed),
+            Decline(
+                number,
+                attempt,
+                rng.choice(list(DeclineReason)),
+                summed,
+                rng.choice([(), NAMES[:1], NAMES[:2], NAMES[1:]]),
+            ),
         ]
     )
 

@@ -8,7 +8,7 @@ import pytest
 from securefair.errors import ConfigError
 from securefair.sites.operator.page import served
 from securefair.sites.post.peers import read_peer, refused_once_more, write_peer
-from securefair.sites.rehearsal.rehearsal import _hospitals, _make_places, _project
+from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.storage import Store
 from support.browser import CHROMIUM, Chromium
 
@@ -17,9 +17,9 @@ HOSTILE = "<img src=x onerror=document.title='broken'>"
 
 @pytest.fixture
 def site(tmp_path):
-    data = _hospitals(2)
-    project, identities = _project(data, "transfer", 1, "clear")
-    _make_places(tmp_path, data, project, identities, "local")
+    data = hospitals(2)
+    project, identities = project_between(data, "transfer", 1, "clear")
+    make_places(tmp_path, data, project, identities, "local")
     return tmp_path / data[0].name, data[1].name
 
 

@@ -289,7 +289,7 @@ def test_two_encrypted_runs_of_a_seed_differ_by_no_more_than_is_promised(hospita
     data = hospitals(case.participants, case.samples)
     (one, first), (two, second) = (machines(case, data, "rns") for _ in range(2))
     assert_decisions_alike(first, second)
-    promised = 2 * logit_error(case, data) / one.collaboration.distillation.temperature
+    promised = 2 * logit_error(case, data) / one.observer.collaboration.distillation.temperature
     found, other = (numbers(records, "distillation_loss") for records in (first, second))
     assert 0 < np.nanmax(np.abs(found - other)) <= promised
     assert_numbers_close(first, second, promised)

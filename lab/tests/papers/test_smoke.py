@@ -139,7 +139,7 @@ def test_what_shows_no_results_has_a_name_and_no_size() -> None:
 
 
 TABLES = {"cycle": set(range(1, 14)), "dpfl": set(range(1, 7))}
-OURS = {"cycle-lambda", "cycle-baselines", "cycle-rates"}
+OURS = {"cycle-lambda", "cycle-baselines", "cycle-rates", "dpfl-appendixa"}
 """Experiments that a paper's claims are examined with, and that it does not have."""
 FIGURES = {"cycle": set(range(1, 24)), "dpfl": set(range(1, 16))}
 

@@ -281,8 +281,14 @@ def upgrade(folder: SiteArgument, json: JsonOption = False) -> None:
     text = "The site is up to date."
     if done.copy is not None:
         text = f"Format {done.found} became {done.now}; the store as it was: {done.copy}"
+    if not done.goes_on:
+        text += (
+            "\nIts project is of another version of the protocol: models and records stay, and to "
+            "go on the project must be founded anew."
+        )
     copy = None if done.copy is None else str(done.copy)
-    tell(json, text, {"found": done.found, "now": done.now, "copy": copy})
+    facts = {"found": done.found, "now": done.now, "copy": copy, "goes_on": done.goes_on}
+    tell(json, text, facts)
 
 
 def refit(

@@ -65,7 +65,7 @@ class Limits:
     """Most bytes of every opaque field, as the agreed Plan computes them.
 
     Fields that a collaboration does not use (a basis, a question) have limit 0. `names` is room for
-    the names of all senders of a sum together.
+    the names of all senders of a sum together, in a question or a decline.
 
     Raises:
         ConfigError: a limit is negative.
@@ -99,7 +99,7 @@ class Limits:
 
     def of_frame(self, kind: type[Message]) -> int:
         """Most bytes of a whole frame of one message type."""
-        names = self.names if kind is Ask else 0
+        names = self.names if kind in (Ask, Decline) else 0
         return FRAMING_BYTES + names + sum(self.of_fields(kind).values())
 
     @property

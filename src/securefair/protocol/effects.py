@@ -44,12 +44,14 @@ class Done(Value, frozen=True):
 class Failed(Value, frozen=True):
     """A job could not be carried out; `error` says why, in words a peer may be blamed with.
 
-    `culprit` is the peer whose bytes made it impossible, where the job knows.
+    `culprit` is the peer whose bytes made it impossible, where the job knows. `senders` are
+    those of a smaller sum of which a part could be given.
     """
 
     job: Job
     error: str
     culprit: str | None = None
+    senders: tuple[str, ...] = ()
 
 
 class Expired(Value, frozen=True):
@@ -85,6 +87,7 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     offered: tuple[str, ...] = ()  # of a sum: those that were willing, or there, to be in it
     combined: tuple[str, ...] = ()  # those whose answers or models are in it; none: there is none
     lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
+    sum_declined: Mapping[str, DeclineReason] = {}  # those of them that said why not
     sum_error: str | None = None  # why all parts were there and yet did not open; stays at home
 
 

@@ -139,7 +139,8 @@ FLOWS: tuple[Flow, ...] = (
     ),
     *_independent(Answer, TEACHER, "round", "attempt", "summed"),
     Flow(Answer, "payload", TEACHER, Dependence.LEARNT, "answers to own questions, sums", None),
-    *_independent(Decline, TEACHER, "round", "attempt", "summed"),
+    # Which sum it gave others is known to all of that sum; whose keys it refused follows from them.
+    *_independent(Decline, TEACHER, "round", "attempt", "summed", "senders"),
     # A model that has learnt may have grown beyond the bounds that were agreed: it then fails. For
     # a sum the reason tells nothing opened: the question cannot be used, or the round is over.
     Flow(

@@ -32,7 +32,7 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 11
+PROTOCOL_VERSION = 12
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 COLLABORATION_BYTES = 32
@@ -127,12 +127,17 @@ class Answer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class Decline(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """There is no answer to this question, or no key of it any more."""
+    """There is no answer to this question, or no key of it any more.
+
+    `senders` are those of a smaller sum that the teacher would answer for, itself among them; none
+    where it would for no other.
+    """
 
     round: _Counter
     attempt: _Counter
     reason: DeclineReason
     summed: bool = False
+    senders: _Names = ()
 
 
 class Reveal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):

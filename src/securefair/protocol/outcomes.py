@@ -65,7 +65,7 @@ def failed(turn: Turn, event: Failed) -> None:
         case PrepareAsk() as job:
             student.on_preparation_failed(turn, job)
         case AnswerAsk() as job:
-            teacher.on_answer_failed(turn, job)
+            teacher.on_answer_failed(turn, job, event.senders)
         case OpenAnswer() as job:
             student.on_open_failed(turn, job, event.error)
         case Step() | Adapt():

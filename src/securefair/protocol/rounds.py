@@ -134,6 +134,11 @@ def end(turn: Turn, how: Event, step_error: str | None, *, sum_error: str | None
         ),
         combined=memory.averaging.combined,
         lost=memory.averaging.lost,
+        sum_declined={
+            name: reason
+            for name, reason in memory.averaging.declined.items()
+            if name not in memory.averaging.combined
+        },
         sum_error=sum_error,
     )
     turn.effects.append(RoundOver(turn.round, summary))

@@ -3,9 +3,10 @@
     ask each sender -> all answers, closed: ask for the keys -> all keys: combine
 
 An answer that is late costs its sender its place: the sum is asked for again without it, under
-fresh masks, as long as enough are left and no key has been asked for. After that it is given up:
-senders that have given a key away answer for no other sum of this round. Whoever gets no sum goes
-on with what it has, and the summary says so.
+fresh masks, as long as enough are left and no key has been asked for. Whoever declines may name the
+senders of a smaller sum that it would answer for: then the next attempt is over those. After keys
+were asked for it is given up: senders that have given a key away answer for no other sum of this
+round. Whoever gets no sum goes on with what it has, and the summary says so.
 """
 
 from __future__ import annotations
@@ -79,8 +80,7 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline | Key) -> None:
         case Key():
             _on_key(turn, name, asking, message)
         case Decline():
-            if asking.state in (AskingState.ASKED, AskingState.REVEALING):
-                _move(turn, name, Event.DECLINED)
+            _on_decline(turn, name, asking, message)
     _go_on(turn)
 
 
@@ -110,6 +110,26 @@ def _on_answer(turn: Turn, name: str, asking: Asking, message: Answer) -> None:
     if asking.state is AskingState.ASKED:
         _set(turn, name, replace(asking, reply=message))
         _move(turn, name, Event.ANSWERED_CLOSED)
+
+
+def _on_decline(turn: Turn, name: str, asking: Asking, message: Decline) -> None:
+    current, named = turn.memory.averaging.sum, message.senders
+    asked = set() if current is None else set(current.teachers)
+    if named and not (list(named) == sorted(set(named)) and name in named and set(named) < asked):
+        raise RemoteProtocolError(
+            "declines a sum and names one that was not asked for",
+            culprit=name,
+            where=f"round {message.round}, attempt {message.attempt}",
+            found=", ".join(named),
+            expected=f"fewer of {', '.join(sorted(asked))} in ascending order, {name} among them",
+        )
+    if asking.state in (AskingState.ASKED, AskingState.REVEALING):
+        if asking.state is AskingState.ASKED:
+            _set(turn, name, replace(asking, reply=message))
+        averaging = turn.memory.averaging
+        said = {**averaging.declined, name: message.reason}
+        turn.set_averaging(replace(averaging, declined=said))
+        _move(turn, name, Event.DECLINED)
 
 
 def _on_key(turn: Turn, name: str, asking: Asking, message: Key) -> None:
@@ -162,10 +182,10 @@ def _go_on(turn: Turn) -> None:
 
 
 def _without_lost(turn: Turn, current: Sum) -> None:
-    lost = tuple(name for name, asking in current.teachers.items() if asking.state in _LOST)
     averaging, sums = turn.memory.averaging, turn.settings.sums
+    left = _left(current, 0 if sums is None else sums.fewest(sums.name))
+    lost = tuple(name for name in current.teachers if name not in left)
     turn.set_averaging(replace(averaging, lost=(*averaging.lost, *lost)))
-    left = tuple(name for name in current.teachers if name not in lost)
     # Keys are asked for as soon as all answers are there, and whoever was asked for one may have
     # given it away, even if it never arrived.
     asked_for_keys = all(isinstance(asking.reply, Answer) for asking in current.teachers.values())
@@ -174,6 +194,23 @@ def _without_lost(turn: Turn, current: Sum) -> None:
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LOST))
     ask(turn, current.attempt + 1, left)
+
+
+def _left(current: Sum, fewest: int) -> tuple[str, ...]:
+    """Who is asked next: all but the lost, of those whom everybody named that declined.
+
+    Names of fewer than are enough count for nothing, so that one liar costs itself or one other. If
+    all names together leave too few, those that named any are lost instead.
+    """
+    named = {
+        name: set(asking.reply.senders)
+        for name, asking in current.teachers.items()
+        if isinstance(asking.reply, Decline) and len(asking.reply.senders) >= fewest
+    }
+    answered = {name for name, asking in current.teachers.items() if asking.state not in _LOST}
+    together = (answered | set(named)).intersection(*named.values())
+    chosen = together if len(together) >= fewest else answered
+    return tuple(name for name in current.teachers if name in chosen)
 
 
 def _current(turn: Turn, job: PrepareAsk) -> Sum | None:

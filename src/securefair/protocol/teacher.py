@@ -100,15 +100,15 @@ def on_answered(turn: Turn, job: AnswerAsk, answered: Answered) -> None:
     turn.send(job.peer, reply)
 
 
-def on_answer_failed(turn: Turn, job: AnswerAsk) -> None:
-    """Decline instead, so that the student need not wait."""
+def on_answer_failed(turn: Turn, job: AnswerAsk, senders: tuple[str, ...]) -> None:
+    """Decline instead, so that the student need not wait; name those of a sum that is possible."""
     serving = _under_way(turn, job)
     if serving is None:
         return
     learnt = turn.settings.needs_keys and not serving.asked.summed
     if learnt and turn.settings.free(job.round):
         turn.tell(job.peer, REPLY_BITS)
-    _decline(turn, job.peer, serving, Event.COMPUTE_FAILED, DeclineReason.FAILED)
+    _decline(turn, job.peer, serving, Event.COMPUTE_FAILED, DeclineReason.FAILED, senders)
 
 
 def on_reveal(turn: Turn, name: str, message: Reveal) -> None:
@@ -268,10 +268,27 @@ def _decide(turn: Turn, name: str, serving: Serving) -> None:
         if turn.settings.needs_keys and not _charged(turn, name, serving.asked):
             _decline(turn, name, serving, Event.REFUSE, DeclineReason.DISCLOSURE_LIMIT)
             return
+    elif usable := _usable(turn, serving.asked):
+        _decline(turn, name, serving, Event.REFUSE, DeclineReason.FAILED, usable)
+        return
     state = SERVING.next(serving.state, Event.SHARE)
     turn.set_serving(name, replace(serving, state=state))
     asked = serving.asked
     turn.run(AnswerAsk(name, asked.round, asked.attempt, asked.payload, asked.senders))
+
+
+def _usable(turn: Turn, ask: Ask) -> tuple[str, ...]:
+    """The senders of a sum without those whose keys are refused; nobody where none is refused.
+
+    Whoever sends one teacher a key that cannot be used is to lose its own place, not that one's.
+    """
+    refused = {
+        sender
+        for sender in ask.senders
+        if sender in turn.memory.peers
+        and turn.peer(sender).introduction.state is AdmissionState.REFUSED
+    }
+    return tuple(one for one in ask.senders if one not in refused) if refused else ()
 
 
 def _charged(turn: Turn, name: str, ask: Ask) -> bool:
@@ -308,9 +325,18 @@ def _shares(turn: Turn, name: str) -> bool:
     return reputation is not None and 0 < reputation >= turn.memory.coins[name]
 
 
-def _decline(turn: Turn, name: str, serving: Serving, event: Event, reason: DeclineReason) -> None:
-    asked = serving.asked
-    decline = Decline(asked.round, asked.attempt, reason, asked.summed)
+def _decline(
+    turn: Turn,
+    name: str,
+    serving: Serving,
+    event: Event,
+    reason: DeclineReason,
+    senders: tuple[str, ...] = (),
+) -> None:
+    asked, sums = serving.asked, turn.settings.sums
+    if sums is None or len(senders) < sums.fewest(name):
+        senders = ()
+    decline = Decline(asked.round, asked.attempt, reason, asked.summed, senders)
     state = SERVING.next(serving.state, event)
     turn.set_serving(name, replace(serving, state=state, reply=decline))
     turn.send(name, decline)

@@ -20,6 +20,7 @@ from securefair.protocol.messages import (
     Answer,
     Ask,
     Decline,
+    DeclineReason,
     Features,
     Hello,
     Key,
@@ -137,14 +138,15 @@ class Averaging:
     """What is remembered of sums.
 
     `offers` are the neighbours' decisions by round and neighbour, `offered` the own; both of the
-    rounds that are kept, `offers` also of rounds to come. `problem` says why the own step failed
-    in this round.
+    rounds that are kept, `offers` also of rounds to come. `declined` are those
+    asked for a sum that said why not. `problem` says why the own step failed in this round.
     """
 
     offers: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
     offered: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
     sum: Sum | None = None
     lost: tuple[str, ...] = ()
+    declined: Mapping[str, DeclineReason] = field(default_factory=dict)
     combined: tuple[str, ...] = ()
     problem: str | None = None
 

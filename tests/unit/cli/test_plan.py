@@ -21,7 +21,7 @@ def call(*arguments):
 def test_a_plan_is_printed_as_tables():
     result = call("plan", *SMALL, "--release", "projection")
     assert result.exit_code == 0
-    for expected in ("Ring degree", "8,192", "Sanitise", "Features, once", "head's parameters"):
+    for expected in ("Ring degree", "4,096", "Sanitise", "Features, once", "head's parameters"):
         assert expected in result.stdout
 
 
@@ -37,7 +37,7 @@ def test_a_plan_is_printed_as_json():
 
 @pytest.mark.parametrize(
     ("features", "packing", "keys"),
-    [(6, "features", ["relinearisation"]), (65, "pairs", ["relinearisation", "conjugation"])],
+    [(6, "alone", ["relinearisation"]), (65, "pairs", ["relinearisation", "conjugation"])],
 )
 def test_a_plan_names_the_keys_that_a_teacher_needs(features, packing, keys):
     options = ("--features", str(features), "--hidden", "3", "--classes", "2", "--samples", "1500")

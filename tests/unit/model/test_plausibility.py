@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import chdtri
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
+from securefair.model import plausibility
 from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
 from securefair.model.plausibility import IMPLAUSIBLE, SIZES, Clip, SmoothPrior
 
@@ -127,3 +129,9 @@ def test_draws_from_the_prior_are_hardly_ever_refused():
         drawn = rows @ (factor @ rng.normal(size=(30, 500)))
         ratios = [prior.log_ratio(column[:, None]) for column in drawn.T]
         assert min(ratios) > IMPLAUSIBLE
+
+
+@pytest.mark.parametrize("free", [1, 2, 3, 9, 10])
+@pytest.mark.parametrize("share", [0.1, 1e-3, 1e-6])
+def test_what_chance_exceeds_is_as_a_library_has_it(free, share):
+    assert plausibility._exceeded_by(share, free) == pytest.approx(float(chdtri(free, share)))

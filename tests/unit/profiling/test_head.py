@@ -50,7 +50,7 @@ def test_the_stages_follow_the_flow(spec, limits):
     names = [stage.stage for stage in found.stages]
     assert names == [
         *("keys", "pack", "encode", "encrypt_zeros", "prepare"),
-        *("load_keys", "zeros_ahead", "receive", "compile", "layers", "rescale"),
+        *("load_keys", "zeros_ahead", "receive", "compile", "forms", "join", "rescale"),
         *("sanitise", "extract", "other", "open", "reconstruct"),
     ]
     assert {s.stage for s in found.stages if s.side == "student"} <= {*BEFORE, *AFTER}

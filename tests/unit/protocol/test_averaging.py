@@ -165,6 +165,33 @@ class TestSums:
         asked = PrepareAsk(0, 1, ("bea", "dan"), summed=True)
         assert jobs(effects) == [asked]
 
+    @pytest.mark.parametrize(
+        ("named", "next_asked"),
+        [(("cem", "dan"), ("cem", "dan")), (("cem",), ("bea", "dan")), ((), ("bea", "dan"))],
+        ids=["enough", "too few", "none"],
+    )
+    def test_whoever_declines_may_name_senders_that_it_would_answer_for(self, named, next_asked):
+        stage = self.stage(*NEIGHBOURS)
+        stage.hear("cem", Decline(0, 0, DeclineReason.FAILED, True, named))
+        effects = stage.closed("bea", "dan")
+        assert jobs(effects) == [PrepareAsk(0, 1, next_asked, summed=True)]
+
+    def test_two_whose_names_leave_too_few_are_lost(self):
+        stage = self.stage(*NEIGHBOURS)
+        stage.hear("cem", Decline(0, 0, DeclineReason.FAILED, True, ("bea", "cem")))
+        stage.hear("dan", Decline(0, 0, DeclineReason.STALE, True, ("cem", "dan")))
+        summary = over(stage.closed("bea"))
+        assert summary.lost == ("cem", "dan")
+        assert summary.sum_declined == {"cem": DeclineReason.FAILED, "dan": DeclineReason.STALE}
+
+    @pytest.mark.parametrize(
+        "named", [("bea", "dan"), NEIGHBOURS, ("cem", "zoe"), ("dan", "cem"), ("cem", "cem")]
+    )
+    def test_others_than_were_asked_are_no_senders_to_name(self, named):
+        stage = self.stage(*NEIGHBOURS)
+        declined = stage.hear("cem", Decline(0, 0, DeclineReason.FAILED, True, named))
+        assert "names one that was not asked for" in blamed(declined).reason
+
     def test_one_sender_left_is_too_few(self):
         stage = self.stage("bea", "cem")
         stage.closed("bea")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from securefair.errors import LedgerError
+from securefair.errors import OtherSumError
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,40 @@ class Given:
         """Refuse a mean over other teachers than before, or from another fit.
 
         Raises:
-            LedgerError: names what differs.
+            OtherSumError: names what differs, and of those senders the ones of a mean that may be
+                given.
         """
         for other, (known, named) in self.means.items():
             apart = {student, other}
             if (known, set(named) - apart) != (version, set(senders) - apart):
-                raise LedgerError(
+                raise OtherSumError(
                     f"two means of different fits would tell {_and(student, other)} of a single "
                     "teacher",
                     where="transfer.opened",
                     found=f"version {version} of the own fit, {', '.join(senders)}",
                     expected=f"version {known}, {', '.join(named)}",
                     hint="It goes on with what it was told before",
+                    senders=self._possible(student, version, senders),
                 )
+
+    def _possible(self, student: str, version: int, senders: tuple[str, ...]) -> tuple[str, ...]:
+        """Of these senders, those that are in every mean that was given; none: no such mean."""
+        left = tuple(
+            name
+            for name in senders
+            if all(name in named for other, (_, named) in self.means.items() if other != name)
+        )
+        for other, (known, named) in self.means.items():
+            apart = {student, other}
+            if (known, set(named) - apart) != (version, set(left) - apart):
+                return ()
+        return left
 
     def plus(self, student: str, version: int, senders: tuple[str, ...]) -> Given:
         """With one mean more.
 
         Raises:
-            LedgerError: see `check`.
+            OtherSumError: see `check`.
         """
         self.check(student, version, senders)
         return Given({**self.means, student: (version, senders)})

@@ -14,10 +14,12 @@ from securefair.errors import StorageError
 from securefair.prediction import save_model
 from securefair.prediction.folder import MODELS, folder_name
 from securefair.prediction.versions import versions
+from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.report import write_json
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.card import utc
-from securefair.sites.site.folder import KEYS, OVER, RESULTS, STORE, read_settings
+from securefair.sites.project.project import load_project
+from securefair.sites.site.folder import KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.site import LEFT, stored_pieces
@@ -107,11 +109,14 @@ class Upgraded:
     Attributes:
         found, now: format before and after.
         copy: of the store as it was; None where nothing had to be done.
+        goes_on: whether its project is of this version's protocol; sites of another one keep their
+            models and records, and exchange nothing more.
     """
 
     found: int
     now: int
     copy: Path | None
+    goes_on: bool
 
 
 def upgrade(folder: Path) -> Upgraded:
@@ -122,9 +127,10 @@ def upgrade(folder: Path) -> Upgraded:
         SecureFairError: there is no site, or it runs.
     """
     read_settings(folder)
+    goes_on = load_project(folder / PROJECT).terms.project.protocol == PROTOCOL_VERSION
     found = format_of(folder / STORE)
     if found == LATEST:
-        return Upgraded(found, LATEST, None)
+        return Upgraded(found, LATEST, None, goes_on)
     copy = folder / f"{STORE}.format-{found}"
     if copy.exists():
         raise StorageError(
@@ -134,7 +140,7 @@ def upgrade(folder: Path) -> Upgraded:
         )
     shutil.copytree(folder / STORE, copy)
     brought_up_to_date(folder / STORE)
-    return Upgraded(found, LATEST, copy)
+    return Upgraded(found, LATEST, copy, goes_on)
 
 
 def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:

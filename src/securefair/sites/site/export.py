@@ -197,6 +197,7 @@ def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
         notes.append(record.sum_error)
     elif (record.offered or record.lost) and not record.combined:
         notes.append("too few peers for a sum")
+    notes += [f"{peer} declined ({reason})" for peer, reason in record.sum_declined.items()]
     return SiteRound(
         number=record.round,
         answers=tuple(name for name in peers if _answered(record, name)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -43,6 +43,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         measured: of the own model after the round, on own samples.
         temperature: see `Host`.
         step_error: why the own step failed.
+        sum_declined: peers that are in no sum, and why.
         sum_error: why a sum could not be opened although all its parts were there.
     """
 
@@ -63,6 +64,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None
     step_error: str | None
     sum_error: str | None = None
+    sum_declined: Mapping[str, str] = {}
 
     @property
     def decisions(self) -> tuple[object, ...]:
@@ -108,4 +110,5 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         temperature=host.temperature,
         step_error=summary.step_error,
         sum_error=summary.sum_error,
+        sum_declined={peer: reason.value for peer, reason in summary.sum_declined.items()},
     )

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from securefair.collaboration.host import Host
-from securefair.errors import RemoteProtocolError, SecureFairError
+from securefair.errors import OtherSumError, RemoteProtocolError, SecureFairError
 from securefair.model.stored import to_bytes
 from securefair.protocol.codec import Limits, decode, encode
 from securefair.protocol.effects import (
@@ -212,7 +212,8 @@ class Site:
             event = Done(job, self._host.run(job))
         except SecureFairError as error:
             culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
-            event = Failed(job, str(error), culprit)
+            senders = error.senders if isinstance(error, OtherSumError) else ()
+            event = Failed(job, str(error), culprit, senders)
         self._feed(event)
 
     def _read(self, item: Item) -> None:

@@ -3,11 +3,14 @@
 A new format adds its own file to tests/vectors; those of before stay as they are.
 """
 
+import json
 import tarfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from securefair.cli import app
 from securefair.errors import StorageError
 from securefair.prediction import load_model
 from securefair.sites.operator.lifecycle import ERASED, erase, upgrade
@@ -44,6 +47,18 @@ def test_it_is_brought_up_to_date_and_read(site):
         tx.audit.verify()
     model = load_model(site / "results" / "models" / "Cleveland")
     assert model.record.patients > 100
+
+
+def test_a_project_of_an_earlier_protocol_must_be_founded_anew(site):
+    for again in (False, True):
+        done = CliRunner().invoke(app, ["site", "upgrade", str(site)])
+        assert done.exit_code == 0, done.output
+        said, anew = done.stdout.splitlines()
+        assert said == "The site is up to date." or not again
+        assert "models and records stay" in anew
+        assert anew.endswith("the project must be founded anew.")
+    facts = json.loads(CliRunner().invoke(app, ["site", "upgrade", str(site), "--json"]).stdout)
+    assert facts == {"found": LATEST, "now": LATEST, "copy": None, "goes_on": False}
 
 
 def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
