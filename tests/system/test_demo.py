@@ -124,7 +124,9 @@ class TestResults:
         facts = result.encryption
         assert (facts.backend, facts.release, facts.security_bits) == ("rns", "projection", 128)
         assert facts.flooding_bits >= 30
-        assert 0 < facts.error_over_range < 1e-3
+        # Noise that hides the model takes what the precision leaves of the range of logits.
+        assert 0 < facts.error_over_range < 2e-3
+        assert facts.max_abs_error < facts.error_bound
         assert facts.answers >= 12  # the forced round
         assert facts.bytes_up > facts.bytes_down > 0
         for own in result.participants:
