@@ -195,8 +195,9 @@ class TransferHost(Remembering, TransferParticipant):
         return again.model
 
     def _stand(self, *, asks: bool) -> None:
-        standing = self.version, self._shares.floor, asks
-        self._changed[STANDING] = msgspec.msgpack.encode(standing)
+        if self._remembers:
+            standing = self.version, self._shares.floor, asks
+            self._changed[STANDING] = msgspec.msgpack.encode(standing)
 
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
         if LEDGER in pieces:
