@@ -16,10 +16,9 @@ other, and the memory of the process is compared.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import itertools
 import random
 import statistics
+import sys
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -27,20 +26,16 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.circuit.admission import check_schedule
-from securefair.circuit.evaluation import evaluate
-from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_plan
-from securefair.circuit.schedule import LayerSteps, RescaleStep, Schedule
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import MAX_MAPS, MAX_SIZE, ExchangeSpec, LayerBounds
-from securefair.circuit.weighing import flooded
-from securefair.ckks.backends.seal_bytes import SEED_BYTES
-from securefair.ckks.backends.wire import switching_key_bytes
-from securefair.ckks.keys import PublicKeys
-from securefair.ckks.parameters import CkksSpec
 from securefair.errors import SecureFairError
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.refused_later import granted, hollow
 
 AGREED = ExchangeSpec(features=5, hidden=6, classes=2, samples=40, q=8)
 IMAGE = ExchangeSpec(features=484, hidden=128, classes=10, samples=1, release="logits")
@@ -158,53 +153,6 @@ def cases(mutants: int, seed: int) -> Iterator[Case]:
         yield f"mutant {at} of {name}", request_of(spec, schedule)
 
 
-def granted(spec: ExchangeSpec) -> list[ExchangePlan]:
-    """Plans of this spec that a teacher verifies: the own one, and in slots others of rings and
-    primes of a student's choice."""
-    own, found = plan_exchange(spec, coefficients=False).schedule, [plan_exchange(spec)]
-    sizes = itertools.product((8192, 16_384, 32_768), range(31, 25, -1), range(5, 13))
-    for ring_degree, bits, limbs in sizes:
-        ckks = CkksSpec(
-            ring_degree=ring_degree, limb_bits=(31,) + (bits,) * (limbs - 1), special_bits=31
-        )
-        whole = RescaleStep(relinearize=False, limbs=limbs)
-        stages = tuple(
-            LayerSteps(linear=whole, square=None if stage.square is None else whole)
-            for stage in own.stages
-        )
-        schedule = msgspec.structs.replace(own, ckks=ckks, product_limbs=limbs, stages=stages)
-        with contextlib.suppress(SecureFairError):
-            check_schedule(spec, schedule)
-            plan = evaluate(spec, schedule)
-            if plan is not None:
-                found.append(verified_plan(spec, flooded(plan).schedule))
-    return found
-
-
-def hollow(plan: ExchangePlan) -> bytes:
-    """A request of the planned lengths, whose last residue is none; no work goes into it."""
-    features = bytearray(plan.feature_bytes)
-    features[-SEED_BYTES - 4 : -SEED_BYTES] = b"\xff" * 4
-    switching = [
-        bytes(switching_key_bytes(plan.params, limbs))
-        for limbs in (plan.relinearization_limbs, plan.galois_limbs)
-    ]
-    return msgspec.msgpack.encode(
-        Request(
-            format=REQUEST_FORMAT,
-            spec=plan.spec,
-            schedule=plan.schedule,
-            digest=plan.digest,
-            seed=b"",
-            public_key=memoryview(bytes(plan.public_key_bytes)),
-            evaluation_keys=memoryview(PublicKeys(b"", *switching).evaluation),
-            features=memoryview(features),
-            basis=memoryview(bytes(plan.basis_bytes)),
-            predictions=memoryview(bytes(plan.query_bytes)),
-        )
-    )
-
-
 def resident() -> float:
     """Megabytes of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -214,9 +162,11 @@ def resident() -> float:
 def refuse_granted(teachers: dict[str, Teacher], count: int) -> None:
     """Print what so many of them cost each teacher."""
     kinds = [msgspec.structs.replace(AGREED, hidden=hidden) for hidden in (6, 0)]
-    plans = [plan for spec in kinds for plan in granted(spec)]
-    if len(plans) <= len(kinds):
+    own = [plan_exchange(spec) for spec in kinds]
+    others = [plan for spec in kinds for plan in granted(spec)]
+    if not others:
         raise SystemExit("no plan in slots is granted: these requests would measure nothing")
+    plans = own + others
     requests = [hollow(plan) for plan in plans]
     rings = sorted({plan.params.ring_degree for plan in plans})
     print(f"{len(plans)} plans of rings {', '.join(map(str, rings))}\n")

@@ -4,11 +4,13 @@ from functools import cache
 
 import numpy as np
 
+from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples
 from securefair.sites.simulation.starting import simulated
+from securefair.sites.simulation.town import Town
 
 CONFIG = """
 [run]
@@ -67,3 +69,25 @@ def begun(name, backend, *, folder=None, **changes):
 def finished(name, backend):
     run, rounds = begun(name, backend)
     return run, list(run.rounds(rounds)), run.facts()
+
+
+def hosts_of(name, *, stored=None):
+    kind, data, config = kind_of(name), everyone(), configured(name)
+    config = override(config, {"encryption.backend": "clear"}, source="test")
+    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
+    return agreement, [
+        kind.host(config, agreement, own, seed=SEED, stored=stored and Stored()) for own in data
+    ]
+
+
+def played(name, *, stored=None):
+    agreement, hosts = hosts_of(name, stored=stored)
+    play(hosts, agreement, kind_of(name).rounds(configured(name)))
+    return hosts
+
+
+def play(hosts, agreement, rounds):
+    people = {host.name: host for host in hosts}
+    town = Town(list(people), lambda name, _: people[name], agreement, seed=SEED)
+    for number in range(rounds):
+        town.play(number)

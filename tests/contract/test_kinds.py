@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished
+from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished, play, played
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
@@ -15,7 +15,6 @@ from securefair.config import kinds_keys, override
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import logits_of, to_bytes
 from securefair.sites.simulation.starting import simulated
-from securefair.sites.simulation.town import Town
 from securefair.storage import Store
 from securefair.worth import sharing
 from securefair.worth.tuned import Tuned
@@ -330,28 +329,6 @@ def test_everyone_keeps_a_model(name):
         logits = models[own.name].logits(own.test.features)
         assert logits.shape[0] == 8
         assert np.isfinite(logits).all()
-
-
-def hosts_of(name, *, stored=None):
-    kind, data, config = kind_of(name), everyone(), configured(name)
-    config = override(config, {"encryption.backend": "clear"}, source="test")
-    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    return agreement, [
-        kind.host(config, agreement, own, seed=SEED, stored=stored and Stored()) for own in data
-    ]
-
-
-def played(name, *, stored=None):
-    agreement, hosts = hosts_of(name, stored=stored)
-    play(hosts, agreement, kind_of(name).rounds(configured(name)))
-    return hosts
-
-
-def play(hosts, agreement, rounds):
-    people = {host.name: host for host in hosts}
-    town = Town(list(people), lambda name, _: people[name], agreement, seed=SEED)
-    for number in range(rounds):
-        town.play(number)
 
 
 def test_hosts_are_what_a_run_is_made_of(name):

@@ -6,30 +6,24 @@ built SEAL's context of whatever ring first, and kept sixteen of them: 40 reques
 Protected: the teacher's memory and time. `bench/refusals.py` measures both.
 """
 
-import contextlib
 import gc
-import itertools
 import tracemalloc
 import weakref
 
 import msgspec
 import pytest
 
-from securefair.circuit.evaluation import evaluate
-from securefair.circuit.planner import flooded, plan_exchange, verified_plan
-from securefair.circuit.schedule import LayerSteps, RescaleStep
+from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, seal_context
-from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.seal_keys import load_public_key
-from securefair.ckks.backends.wire import switching_key_bytes
 from securefair.ckks.keys import PublicKeys
-from securefair.ckks.parameters import CkksSpec
 from securefair.errors import EncryptionError, PlanError, SecureFairError
-from securefair.exchange.request import REQUEST_FORMAT, Request, decode_request
+from securefair.exchange.request import decode_request
 from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import receive_upload
 from securefair.model.heads import build_head
+from support.refused_later import granted, hollow
 
 SPEC = ExchangeSpec(features=5, hidden=6, classes=2, samples=40, q=8)
 LOGITS = msgspec.structs.replace(SPEC, release="logits", samples=1100)  # with a key
@@ -38,45 +32,9 @@ MODEL = build_head("quadratic", 5, 6, 2, 1)
 
 def chosen(spec):
     """Plans with rings and primes of a student's choice, all of which the spec grants."""
-    own, found = plan_exchange(spec, coefficients=False).schedule, []
-    sizes = itertools.product((8192, 16_384, 32_768), (5, 6), (28, 29, 30, 31))
-    for ring_degree, limbs, bits in sizes:
-        ckks = CkksSpec(
-            ring_degree=ring_degree, limb_bits=(31,) + (bits,) * (limbs - 1), special_bits=31
-        )
-        whole = RescaleStep(relinearize=False, limbs=limbs)
-        stages = (LayerSteps(linear=whole, square=whole), LayerSteps(linear=whole, square=None))
-        schedule = msgspec.structs.replace(own, ckks=ckks, product_limbs=limbs, stages=stages)
-        with contextlib.suppress(PlanError):
-            plan = evaluate(spec, schedule)
-            if plan is not None:
-                found.append(verified_plan(spec, flooded(plan).schedule))
+    found = granted(spec, bits_of=range(28, 32), limbs_of=range(5, 7))
     assert len({plan.params.ring_degree for plan in found}) >= 2
     return found
-
-
-def hollow(plan):
-    """A request in which only the last residue of the features is refused."""
-    features = bytearray(plan.feature_bytes)
-    features[-SEED_BYTES - 4 : -SEED_BYTES] = b"\xff" * 4
-    keys = [
-        bytes(switching_key_bytes(plan.params, limbs))
-        for limbs in (plan.relinearization_limbs, plan.galois_limbs)
-    ]
-    return msgspec.msgpack.encode(
-        Request(
-            format=REQUEST_FORMAT,
-            spec=plan.spec,
-            schedule=plan.schedule,
-            digest=plan.digest,
-            seed=b"",
-            public_key=memoryview(bytes(plan.public_key_bytes)),
-            evaluation_keys=memoryview(PublicKeys(b"", *keys).evaluation),
-            features=memoryview(features),
-            basis=memoryview(b""),
-            predictions=memoryview(b""),
-        )
-    )
 
 
 @pytest.fixture
