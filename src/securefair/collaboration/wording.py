@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from securefair.ckks import backends
 from securefair.records import EncryptionResult
 
+THIN = "\u00a0"  # no line break between a number and its unit
+
 
 @dataclass(frozen=True)
 class Wording:
@@ -72,3 +74,14 @@ def listing(names: Sequence[str]) -> str:
 def encrypts(result: EncryptionResult | None) -> bool:
     """Whether anything was kept secret from anyone in this run."""
     return result is not None and backends.encrypts(result.backend)
+
+
+def data_size(size: float) -> str:
+    """Bytes in decimal units, three digits: 1_310_000 as "1.31 MB"."""
+    if size < 1000:
+        return f"{size:.0f}{THIN}B"
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 999.5:  # what three digits would round to 1000 belongs in the next unit
+            return f"{size:.3g}{THIN}{unit}"
+    return f"{size / 1000:.3g}{THIN}TB"

@@ -8,8 +8,10 @@ from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.wording import (
     HOSPITALS,
     PARTICIPANTS,
+    THIN,
     Nouns,
     count,
+    data_size,
     listing,
     plural,
 )
@@ -36,7 +38,6 @@ __all__ = [
 ]
 
 MINUS = "\u2212"
-THIN = "\u00a0"  # no line break between a number and its unit
 
 _MESSAGES = {
     "hello": "Agreement on parameters",
@@ -99,17 +100,6 @@ def points(difference: float) -> str:
 def with_spread(value: str, spread: float) -> str:
     """A value and, after several repetitions, its standard deviation: "+2.2 ± 1.1"."""
     return f"{value}{THIN}\u00b1{THIN}{spread * 100:.1f}" if spread else value
-
-
-def data_size(size: float) -> str:
-    """Bytes in decimal units, three digits: 1_310_000 as "1.31 MB"."""
-    if size < 1000:
-        return f"{size:.0f}{THIN}B"
-    for unit in ("kB", "MB", "GB"):
-        size /= 1000
-        if size < 999.5:  # what three digits would round to 1000 belongs in the next unit
-            return f"{size:.3g}{THIN}{unit}"
-    return f"{size / 1000:.3g}{THIN}TB"
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.sizes import longest_plans
+from securefair.collaboration.wording import data_size
 from securefair.config import (
     DisclosureSection,
     DistillationSection,
@@ -163,7 +164,7 @@ class DistillationAgreement(AgreedSections):
         plan = plan_exchange(self.spec)
         return (
             f"ring degree {plan.params.ring_degree}, {self.spec.release} of "
-            f"{self.numbers_a_round} numbers an answer, upload {plan.feature_bytes / 1e6:.1f} MB, "
+            f"{self.numbers_a_round} numbers an answer, upload {data_size(plan.feature_bytes)}, "
             f"for sites with at least {self.fewest_samples} training samples; on heart disease "
             f"data, {REFUSED}"
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
 from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
+from securefair.collaboration.wording import data_size
 from securefair.config import (
     DisclosureSection,
     EncryptionSection,
@@ -188,7 +189,7 @@ class GossipAgreement(AgreedSections):
         inner, sums = self.alignment.inner, self.sum_plan
         return (
             f"ring degree {inner.params.ring_degree} for alignments, {self.gossip.averaging} sums "
-            f"of {self.stacked.length} parameters, {sums.share_bytes / 1e6:.1f} MB a part"
+            f"of {self.stacked.length} parameters, {data_size(sums.share_bytes)} a part"
         )
 
     def sketch_seed(self, round: int) -> bytes:

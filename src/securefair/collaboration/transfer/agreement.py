@@ -13,6 +13,7 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.sizes import longest_plans
+from securefair.collaboration.wording import data_size
 from securefair.config import DisclosureSection, EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
@@ -163,7 +164,7 @@ class TransferAgreement(AgreedSections):
             )
         return (
             f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer; "
-            f"students open {opened}; upload {plan.feature_bytes / 1e6:.1f} MB a peer"
+            f"students open {opened}; upload {data_size(plan.feature_bytes)} a peer"
         )
 
     @cached_property
