@@ -91,7 +91,10 @@ class TestCompare:
     def test_a_folder_in_the_way_of_the_page_is_named(self, invoke, runs):
         (runs / "taken").mkdir()
         result = invoke("compare", "a", "b", "--html", "taken")
-        assert (result.exit_code, result.stderr) == (2, "securefair: taken: a file is wanted, and this is none\n")
+        assert (result.exit_code, result.stderr) == (
+            2,
+            "securefair: taken: a file is wanted, and this is none\n",
+        )
 
     def test_one_run_is_refused(self, invoke):
         result = invoke("compare", "a")
