@@ -172,7 +172,9 @@ def _with_scores(
     }
     return {
         name: msgspec.structs.replace(
-            scored.get(name, result), trust=first[name].trust if name in first else {}
+            scored.get(name, result),
+            trust=first[name].trust if name in first else {},
+            sums=first[name].sums if name in first else None,
         )
         for name, result in results.items()
     }

@@ -12,26 +12,27 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.sizes import longest_plans
-from securefair.collaboration.wording import data_size
+from securefair.collaboration.transfer.chosen import chosen_sum
+from securefair.collaboration.transfer.questions import Question, choose_question
 from securefair.config import DisclosureSection, EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
+from securefair.model.transfer.sums import ChosenSum, sum_of
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import MAX_NAME_BYTES
 from securefair.protocol.settings import MachineSettings, SumSettings
 
-REQUEST_FRAMING = 64
-"""Room for lengths and the number of samples in a request."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class TransferAgreement(AgreedSections):
     """See `AgreedSections`; the seed draws the projection's basis and whom one asks.
+
+    Attributes:
+        private: answers come from private models.
 
     Raises:
         ConfigError: fewer than two participants, or two of one name.
@@ -41,10 +42,11 @@ class TransferAgreement(AgreedSections):
     transfer: TransferSection
     model: ModelSection
     encryption: EncryptionSection
+    private: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        plan_exchange(self.spec_for(self.facts.samples))  # raises if impossible
+        _ = self.question.digest  # raises if impossible
 
     @property
     def degree(self) -> Degree:
@@ -60,9 +62,17 @@ class TransferAgreement(AgreedSections):
         """Of any student."""
         return max(len(self.teachers_of(name)) for name in self.participants)
 
+    @cached_property
+    def chosen_sum(self) -> ChosenSum:
+        """What hospitals add up instead of asking about patients, and why."""
+        teachers = [len(self.teachers_of(one)) for one in self.participants]
+        return chosen_sum(self.transfer, teachers, private=self.private)
+
     @property
     def opens(self) -> Opened:
         """What students open."""
+        if sum_of(self.chosen_sum.name) is not None:
+            return "mean"
         return opened_of(self.transfer.opened, self.most_teachers)
 
     @property
@@ -78,7 +88,7 @@ class TransferAgreement(AgreedSections):
         """
         if not self.sums:
             return None
-        return missing_of(self.transfer.missing, len(self.teachers_of(student)))
+        return missing_of(self.transfer.missing, len(self.teachers_of(student)), self.fewest_left)
 
     @property
     def enough_together(self) -> int:
@@ -86,7 +96,16 @@ class TransferAgreement(AgreedSections):
         if not self.sums:
             return 1
         groups = {len(self.teachers_of(name)) for name in self.participants}
-        return min(teachers - missing_of(self.transfer.missing, teachers) for teachers in groups)
+        return min(
+            teachers - missing_of(self.transfer.missing, teachers, self.fewest_left)
+            for teachers in groups
+        )
+
+    @property
+    def fewest_left(self) -> int:
+        """Fewest hospitals in a sum."""
+        summed = sum_of(self.chosen_sum.name)
+        return FEWEST_LEFT if summed is None else summed.fewest
 
     @property
     def outputs(self) -> int:
@@ -142,55 +161,54 @@ class TransferAgreement(AgreedSections):
             b"securefair transfer basis\0" + msgspec.json.encode(self.seed)
         ).digest()
 
+    @cached_property
+    def question(self) -> Question:
+        """What everybody asks its peers once."""
+        return choose_question(self)
+
     @property
     def plan_digest(self) -> bytes:
         """See `Agreement`."""
-        return self.plan.digest
+        return self.question.digest
 
     @property
     def numbers_a_round(self) -> int:
         """See `Agreement`."""
-        return self.numbers_of(self.facts.samples) * self.outputs
+        return self.question.numbers_of(self.facts.samples)
 
     @property
     def summary(self) -> str:
         """See `Agreement`."""
-        plan = self.plan
         opened = "every answer"
         if self.sums:
             opened = (
                 "only the mean of all answers, "
                 f"from which {self.enough_together} hospitals together know the fit of another"
             )
-        return (
-            f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer; "
-            f"students open {opened}; upload {data_size(plan.feature_bytes)} a peer"
-        )
+        return f"{self.question.summary}; students open {opened}"
 
     @cached_property
     def limits(self) -> Limits:
-        """Most bytes of every field of every message, over all numbers of patients admitted."""
-        plans = longest_plans(self.facts.samples, lambda size: plan_exchange(self.spec_for(size)))
-        largest = max(
-            plan.public_key_bytes + plan.evaluation_key_bytes + plan.feature_bytes for plan in plans
-        )
+        """Most bytes of every field of every message."""
+        request, answer = self.question.lengths
         return Limits(
             public_key=PUBLIC_BYTES,
             evaluation_keys=0,
             features=0,
             basis=0,
-            question=largest + REQUEST_FRAMING,
-            answer=max(plan.answer_bytes for plan in plans),
+            question=request,
+            answer=answer,
             names=MAX_NAME_BYTES * self.most_teachers,
         )
 
     def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """What a teacher lets out, and how much of it at most."""
+        told = self.question.told
         return DisclosurePolicy(
-            release="projection",
+            release=told.release,
             classes=self.outputs,
-            rows=self.transfer.q,
-            teacher_parameters=self.parameters,
+            rows=told.rows,
+            teacher_parameters=told.known,
             fraction_per_version=disclosure.fraction,
             student_total=disclosure.student_total,
             teacher_total=disclosure.teacher_total,
@@ -235,7 +253,7 @@ class TransferAgreement(AgreedSections):
                 peer: tuple(sorted(self.teachers_of(peer)))
                 for peer in (name, *self.teachers_of(name))
             },
-            min_senders=FEWEST_LEFT,
+            min_senders=self.fewest_left,
             missing=self.missing_of(name),
             averages=False,
         )
