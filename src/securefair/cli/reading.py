@@ -62,7 +62,7 @@ def compare(
 
     from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
-    from securefair.run.compare import compare_runs, comparison_rows, write_comparison
+    from securefair.run.compare import compare_runs, comparison_rows, verdicts, write_comparison
 
     comparison = compare_runs(folders)
     if html is not None:
@@ -82,6 +82,8 @@ def compare(
         for at, heading in enumerate(headings)
     ]
     console = Screen()
+    for sentence in verdicts(comparison):
+        console.print(Text(sentence))
     console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
     for caution in comparison.cautions:
         console.print(Text(f"Note: {caution}", style="yellow"))
