@@ -136,7 +136,7 @@ class TestResults:
 
         def troubled(resolved, progress, **others):
             outcome = run(resolved, progress, **others)
-            outcome.problems.append("Cleveland blames Hungary: peer Hungary: [odd] bytes")
+            outcome.result.problems["0"] = ["Cleveland blames Hungary: peer Hungary: [odd] bytes"]
             return outcome
 
         monkeypatch.setattr(experiment, "run_resolved", troubled)
