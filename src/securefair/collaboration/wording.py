@@ -34,6 +34,10 @@ CONTROL_WORDINGS: Mapping[str, Wording] = {
     "standalone": Wording("Alone", "no collaboration, tuned by cross-validation on own samples"),
     "early_stopping": Wording("Stopped early", "no collaboration, trained until validation says"),
     "averaged_alone": Wording("Averaged alone", "own fits averaged as in transfer, without peers"),
+    "alone-forest": Wording("Forest alone", "a random forest of own samples"),
+    "alone-ensemble": Wording(
+        "Ensemble alone", "equal average of averaged fits, a forest and a Gaussian process"
+    ),
     "most_common": Wording("Most common answer", "the class frequencies, for everyone alike"),
 }
 """Of `collaboration.controls`, by name."""
