@@ -128,7 +128,7 @@ def render(
         trust_rows=scores.trust_rows(result),
         smaller=None if smaller is None else scores.smaller_part(smaller, nouns),
         cautions=sentences.cautions(result, nouns),
-        steps=sentences.steps(config, result, nouns),
+        account=sentences.tell(config, result, nouns),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={
@@ -154,7 +154,6 @@ def render(
             ledger_rows,
             None if "encryption.key_bits" in unread_keys(config) else config.encryption.key_bits,
         ),
-        counted=sentences.counted(config, result, nouns),
         reputations_decide=wording_of(subject).reputations,
         ledger_sentences=[averages.disclosure(one) for one in senders]
         or [
@@ -172,7 +171,6 @@ def render(
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        not_protected=sentences.not_protected(config, result, nouns),
         configuration=to_toml(config, unread=unread_keys(config)),
         versions=versions,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.telling import Limit, Told
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.records import (
@@ -111,31 +112,23 @@ def control_note(result: RunResult) -> list[str]:
     return [f"Mean change of accuracy in points: {over}."]
 
 
-def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-    """What was done, in the order in which it was done; empty for a kind that is not known."""
+def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    """What was done, how to read the ledger, and what is not protected.
+
+    Of a kind that is not known only what holds for all.
+    """
+    steps: Sequence[str] = []
+    counted = "The ledger counts numbers. The count is not a formal guarantee."
+    limits: Sequence[Limit] = []
     if result.algorithm == STANDALONE:
-        return [
+        steps = [
             f"Each of {plural(len(result.participants), *_pair(nouns))} fitted models to its own "
             f"{nouns.samples} and chose among them by cross-validation."
         ]
-    if result.algorithm not in REGISTERED:
-        return []
-    return kind_of(result.algorithm).steps(config, result, nouns)
-
-
-def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """How to read the ledger."""
-    if result.algorithm not in REGISTERED:
-        return "The ledger counts numbers. The count is not a formal guarantee."
-    return kind_of(result.algorithm).counted(config, result, nouns)
-
-
-def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[tuple[str, str]]:
-    """What is not protected: title and explanation (docs/threat-model.md)."""
-    everyone = simulated(nouns)
-    if result.algorithm not in REGISTERED:
-        return [everyone]
-    return [everyone, *kind_of(result.algorithm).not_protected(config, result, nouns)]
+    elif result.algorithm in REGISTERED:
+        told = kind_of(result.algorithm).tell(config, result, nouns)
+        steps, counted, limits = told.steps, told.counted, told.limits
+    return Told(steps=steps, counted=counted, limits=[simulated(nouns), *limits])
 
 
 def encryption(result: EncryptionResult | None) -> str:
@@ -194,7 +187,7 @@ def reputations_of(name: str, row: Sequence[float | None], peers: Sequence[str])
     return f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}."
 
 
-def simulated(nouns: Nouns) -> tuple[str, str]:
+def simulated(nouns: Nouns) -> Limit:
     """Whom everybody had to trust, whatever was encrypted: title and explanation."""
     return (
         "The computer that ran this",
