@@ -216,7 +216,10 @@ def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
     interrupt(small(), tmp_path, CONTROLS + 1)
     (tmp_path / FOLDER / "seed-0.vpdl.state").unlink()
     listener = finish(small(), tmp_path, resume=True)
-    assert listener.started[CONTROLS - 1 : CONTROLS + 1] == [("most_common", None, 1), ("vpdl", None, 0)]
+    assert listener.started[CONTROLS - 1 : CONTROLS + 1] == [
+        ("most_common", None, 1),
+        ("vpdl", None, 0),
+    ]
     assert files(tmp_path) == files(whole)
 
 
