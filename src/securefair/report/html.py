@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from securefair.collaboration.kinds import unread_keys, wording_of
+from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
 from securefair.records import (
@@ -34,6 +35,7 @@ from securefair.report import (
 from securefair.report.figures import Contender
 from securefair.report.files import write_text
 from securefair.report.pages import rendered
+from securefair.words import words_of
 from securefair.worth import no_gain_bound
 
 FILE_NAME = "report.html"
@@ -113,11 +115,11 @@ def render(
         contenders=contenders,
         learners=[one for one in contenders if one.key in facts.collaborative(result)],
         size=sentences.participants_note(result.participants, nouns),
-        verdict=sentences.verdict(result, nouns),
-        control_note=[*scores.worth(result, nouns)[:1], *sentences.control_note(result)],
+        verdict=headline(result, words_of()),
+        control_note=sentences.control_note(result),
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
-        worth=scores.worth(result, nouns),
+        worth=scores.worth(result, nouns)[1:],
         scores=scores.SCORES,
         score_rows=scores.score_rows(result),
         certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),

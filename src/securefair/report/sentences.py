@@ -16,7 +16,6 @@ from securefair.records import (
     RunResult,
 )
 from securefair.report import averages
-from securefair.report.facts import best_control, over_best, shown
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -28,45 +27,6 @@ from securefair.report.wording import (
     points,
     with_spread,
 )
-
-_GAINED, _CONSTANT = "gained", "no better than the most common answer"
-_UNCHANGED, _WORSE = "unchanged", "worse off"
-_OTHERS = (_CONSTANT, _UNCHANGED, _WORSE)
-
-
-def verdict(result: RunResult, nouns: Nouns) -> str:
-    """Who gained, in one or two sentences."""
-    people = result.participants
-    if result.algorithm == STANDALONE:
-        return f"All {plural(len(people), *_pair(nouns))} trained alone; nothing was shared."
-    against = algorithm_name(best_control(result))
-    over = over_best(result, result.algorithm)
-    gains = [one.gain for one in people] if over is None else over.gain
-    name = algorithm_name(result.algorithm)
-    average = (
-        f"Over the best control ({against}), the average change is "
-        f"{points(sum(gains) / len(gains))} percentage points of accuracy, "
-        f"from {points(min(gains))} to {points(max(gains))}."
-    )
-    told: dict[str, list[str]] = {}
-    for one, gain in zip(people, gains, strict=True):
-        told.setdefault(_standing(one, gain), []).append(f"{one.name} ({points(gain)})")
-    winners = told.pop(_GAINED, [])
-    if not told:
-        everyone = f"Every one of the {len(people)} {nouns.participants}"
-        return f"{everyone} gained accuracy with {name}. {average}"
-    start = f"{len(winners)} of {len(people)} {nouns.participants} gained accuracy with {name}"
-    rest = [f"{how}: {listing(told[how])}" for how in _OTHERS if how in told]
-    return f"{start}; {'; '.join(rest)}. {average}"
-
-
-def _standing(one: ParticipantResult, gain: float) -> str:
-    """What a change of accuracy may be called: no gain is what the most common answer gives."""
-    if shown(gain) == 0:
-        return _UNCHANGED
-    if gain < 0:
-        return _WORSE
-    return _GAINED if one.accuracy > one.majority_accuracy else _CONSTANT
 
 
 def cautions(result: RunResult, nouns: Nouns) -> list[str]:

@@ -212,6 +212,7 @@ def run_task(
         versions(),
         rules=task.rules,
         classes=task.classes,
+        verdict=outcome.result.algorithms[config.run.main].verdict,
     )
     tell_models(callbacks, outcome.models)
     return outcome

@@ -38,7 +38,7 @@ def test_figures_agree_with_each_other(result):
     assert sum(row.answers for row in result.ledger) == sum(e.answered for e in result.exchanges)
     assert {row.sender for row in result.traffic} == set(result.gain)
     assert result.problems == []
-    assert repr(result).startswith("Result(6 rounds; gain North: ")
+    assert repr(result).startswith(f"Result(6 rounds; {result.verdict}")
 
 
 def test_a_written_run_reads_back(result, tmp_path):
