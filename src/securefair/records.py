@@ -8,6 +8,8 @@ happened (a peer that was not asked has no alignment).
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 Matrix = list[list[float | None]]
@@ -144,7 +146,7 @@ class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one participant's own patients say of its peers, after a transfer."""
 
     in_peers: float  # weight of all settings with peers, in [0, 1]
-    gain: float  # held-out log-loss alone minus together, nats a patient
+    gain: float  # held-out log-loss alone minus together; hardly goes with the gain on others
     gain_se: float
     left_out: list[str]  # teachers whose answers are no function of the features
     weights: dict[str, float]  # by teacher, where every answer was opened by itself
@@ -157,6 +159,27 @@ class GainResult(msgspec.Struct, frozen=True, kw_only=True):
     mean_spread: float
     gain: list[float]  # per participant
     gain_spread: list[float]
+
+
+class HospitalVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether one participant is better off than with the best control (`worth.verdict`)."""
+
+    gain: float | None  # drawn towards the mean over participants; positive is better
+    se: float | None  # standard deviation of what is known of it
+    told: Literal["better", "worse", "unclear"]
+
+
+class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What an algorithm is worth against the best control; every output says the same."""
+
+    score: str
+    algorithm: str
+    control: str
+    gain: float | None  # mean over participants; positive is better
+    se: float | None
+    told: Literal["better", "worse", "unclear"]  # of the mean
+    hospitals: dict[str, HospitalVerdict]
+    sentence: str  # in English
 
 
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,6 +208,7 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+    verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 
 
 class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def module_on(page):
     """The first block of a page, which is a whole module; its first line names the file."""
-    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / f"docs/development/{page}.md").read_text(encoding="utf-8")
     return re.search(r"^```python\n(# src/.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
 
 
@@ -56,7 +56,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
 
 
 def blocks_on(page, language):
-    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / f"docs/development/{page}.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 

@@ -57,7 +57,7 @@ def test_docstrings_are_there(site):
 
 
 def test_state_tables_replace_diagrams(site):
-    text = (site / "protocol-states.html").read_text(encoding="utf-8")
+    text = (site / "development" / "protocol-states.html").read_text(encoding="utf-8")
     assert "stateDiagram" not in text
     assert "<td>nothing awaited, nothing unfinished</td>" in text
 

@@ -88,7 +88,7 @@ def test_a_project_says_which_class_sensitivity_is_of(
     options = (*options, "--max-samples", 60, "--settings", tmp_path / "settings.toml")
     project = tmp_path / "heart.toml"
     for words in (
-        ("project", "new", "heart", *cards, *options, "--out", project),
+        ("project", "new", "heart", *cards, *options, "--out", project, "--force"),
         ("project", "check", project),
     ):
         lines = securefair(*words).splitlines()

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+DEVELOPMENT = sorted((DOCS / "development").glob("*.md"))
 NOTEBOOK = sorted((DOCS / "notebook").glob("*.md"))
 MANUAL = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 WORDS = 50_000
-"""What somebody reads in a day. Decisions, the notebook and the reference are beside the manual."""
+"""What somebody reads in a day. Developers' pages, decisions, notebook, reference are beside it."""
 
 
 def linked(page):
@@ -36,6 +37,12 @@ def test_the_notebook_is_reachable_from_the_first_page_and_the_sites_menu():
     assert {front, *linked(front)} >= set(NOTEBOOK)
     menu = re.findall(r"- (notebook/\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)
     assert sorted(menu) == [page.relative_to(DOCS).as_posix() for page in NOTEBOOK]
+
+
+def test_developers_pages_are_reachable_from_contributing_and_the_sites_menu():
+    assert set(DEVELOPMENT) <= linked(DOCS.parent / "CONTRIBUTING.md")
+    menu = re.findall(r"- (development/\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)
+    assert sorted(menu) == [page.relative_to(DOCS).as_posix() for page in DEVELOPMENT]
 
 
 def test_the_picture_shows_every_room():

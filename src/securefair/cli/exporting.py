@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import stop
-from securefair.cli.options import JsonOption
+from securefair.cli.options import ForceOption, JsonOption
 from securefair.report.telling import say, say_json
 
 
@@ -20,6 +20,7 @@ def export(
         Path | None,
         typer.Option("--out", help="Folder or .zip file for a run, .onnx file for a model."),
     ] = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Bundle a run for a publication, or write a kept model as ONNX for other programs.
@@ -33,16 +34,20 @@ def export(
     Example: securefair export runs/mine/models/north --out north.onnx
     """
 
-    from securefair.report import check_writable
+    from securefair.report import check_new_file, check_writable
 
     if (folder / "model.json").exists():
-        _model(folder, out or Path(f"{folder.absolute().name}.onnx"), json)
+        _model(folder, out or Path(f"{folder.absolute().name}.onnx"), force, json)
         return
     from securefair.run.bundle import write_bundle
     from securefair.run.folder import read_run
 
     run = read_run(folder)
     target = out or folder / "export"
+    if target.suffix == ".zip":
+        check_new_file(target, force=force)
+    elif target.suffix == ".onnx":
+        stop(f"{target}: this is a run, whose models are in {folder}/models; name one of them")
     check_writable(target.parent)
     files = write_bundle(run, target)
     if json:
@@ -51,17 +56,17 @@ def export(
     say(f"{target}: {', '.join(files)}")
 
 
-def _model(folder: Path, out: Path, json: bool) -> None:
+def _model(folder: Path, out: Path, force: bool, json: bool) -> None:
     from importlib.util import find_spec
 
     from securefair.prediction import load_model
     from securefair.prediction.onnx_file import largest_difference, onnx_bytes
-    from securefair.report import check_writable
+    from securefair.report import check_new_file
     from securefair.report.files import write_bytes
 
     if out.suffix != ".onnx":
         stop(f"{out}: a model is written as ONNX; name a file that ends in .onnx with --out")
-    check_writable(out.parent)
+    check_new_file(out, force=force)
     model = load_model(folder)
     data = onnx_bytes(model)
     apart = largest_difference(model, data) if find_spec("onnxruntime") else None

@@ -47,6 +47,9 @@ LogOption = Annotated[
         "--log", help="Also log rounds, scores and cards of models: mlflow, tensorboard:FOLDER."
     ),
 ]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace the file if it is there already.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and where the results are.")

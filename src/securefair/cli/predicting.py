@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.options import JsonOption
+from securefair.cli.ending import stop
+from securefair.cli.options import ForceOption, JsonOption
 from securefair.report.telling import say, say_json
 
 ModelArgument = Annotated[
@@ -24,6 +25,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write (default: the terminal).")
     ] = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Predict for new patients with the model that a run left, by the rules of its training.
@@ -43,11 +45,13 @@ def predict(
 
     from securefair.prediction import load_model
     from securefair.prediction.writing import predictions_csv
-    from securefair.report import check_writable, write_text
+    from securefair.report import check_new_file, write_text
 
-    kept = load_model(model)
     if out is not None:
-        check_writable(out.parent)
+        if out.exists() and Path(table).exists() and out.samefile(table):
+            stop(f"{out}: these are the patients; predictions need a file of their own")
+        check_new_file(out, force=force, endings=(".csv",))
+    kept = load_model(model)
     prediction = kept.predict_details(table)
     text = predictions_csv(prediction)
     if out is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from securefair.cli.identity import PassphraseOption, card_file, passphrase
-from securefair.cli.options import JsonOption
+from securefair.cli.options import ForceOption, JsonOption
 from securefair.report.telling import tell
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def propose(
             "--class", help="Codes of one class, with commas between; once for each class."
         ),
     ] = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Propose rules for a table, from this site's rows alone; the others compare theirs.
@@ -50,8 +51,9 @@ def propose(
     from securefair.config.writing import plain_toml
     from securefair.data import propose as proposed
     from securefair.data import read_rows
-    from securefair.report import write_text
+    from securefair.report import check_new_file, write_text
 
+    check_new_file(out, force=force, endings=(".toml",))
     groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
     proposal = proposed(read_rows(data), label=label, classes=groups, at_least=at_least)
     write_text(out, plain_toml(to_builtins(proposal)))
@@ -92,6 +94,7 @@ def new(
         typer.Option(min=0, help="Added to the first round's: how long a site is waited for."),
     ] = 24.0,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long it runs at most.")] = 365,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Write a project file of these sites' cards; nobody has signed it yet.
@@ -103,9 +106,10 @@ def new(
     import tomllib
 
     from securefair.errors import ConfigError
-    from securefair.report import write_text
+    from securefair.report import check_new_file, write_text
     from securefair.sites.operator.making import new_project
 
+    check_new_file(out, force=force, endings=(".toml",))
     try:
         text = "" if settings is None else settings.read_text(encoding="utf-8")
         table = tomllib.loads(text)
@@ -193,6 +197,7 @@ def check(
         bool,
         typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
     ] = False,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Check a project: cards, signatures, plan. With proposals: list every difference.
@@ -205,12 +210,15 @@ def check(
 
     from securefair.cli.ending import EXIT_FAILED
     from securefair.errors import ConfigError
+    from securefair.report import check_new_file
     from securefair.sites.operator.making import read_proposals
     from securefair.sites.project.agreeing import check_agreement
     from securefair.sites.project.project import load_project
     from securefair.sites.project.schema import differences
 
     if proposals:
+        if out is not None:
+            check_new_file(out, force=force, endings=(".toml",))
         read = read_proposals([project, *proposals])
         found = differences(read, joined=join_spellings)
         lines = [str(one) for one in found]

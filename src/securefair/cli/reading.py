@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.options import JsonOption
+from securefair.cli.options import ForceOption, JsonOption
 from securefair.report.telling import say_json
 
 
@@ -16,19 +16,20 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for report.html (default: the run's).")
     ] = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Build the report of a finished run again, from its files alone, and show its summary.
 
     Example: securefair report runs/demo
     """
-    from securefair.report import check_writable, summary
+    from securefair.report import check_new_file, summary
     from securefair.report.screen import Screen
     from securefair.run.folder import read_run, write_page
 
     run = read_run(folder)
     if out is not None:
-        check_writable(out)
+        check_new_file(out / "report.html", force=force or (out.is_dir() and out.samefile(folder)))
     page = write_page(run, out or folder)
     outcome = run.outcome
     if json:
@@ -52,6 +53,7 @@ def compare(
     html: Annotated[
         Path | None, typer.Option("--html", help="File for the comparison as one HTML page.")
     ] = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Put finished runs side by side: accuracy, gains, traffic, time and disclosure.
@@ -60,10 +62,13 @@ def compare(
     """
     from rich.text import Text
 
+    from securefair.report import check_new_file
     from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
-    from securefair.run.compare import compare_runs, comparison_rows, write_comparison
+    from securefair.run.compare import compare_runs, comparison_rows, verdicts, write_comparison
 
+    if html is not None:
+        check_new_file(html, force=force, endings=(".html", ".htm"))
     comparison = compare_runs(folders)
     if html is not None:
         write_comparison(comparison, html)
@@ -82,6 +87,8 @@ def compare(
         for at, heading in enumerate(headings)
     ]
     console = Screen()
+    for sentence in verdicts(comparison):
+        console.print(Text(sentence))
     console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
     for caution in comparison.cautions:
         console.print(Text(f"Note: {caution}", style="yellow"))

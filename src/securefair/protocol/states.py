@@ -311,7 +311,7 @@ SERVING = TransitionTable(
 def mermaid(table: TransitionTable[S]) -> str:
     """The table as a Mermaid state diagram, one line a transition.
 
-    docs/protocol-states.md holds these texts, and a test compares them with the tables.
+    docs/development/protocol-states.md holds these texts, and a test compares them with the tables.
     """
     names = {state: state.name.lower() for state in type(table.initial)}
     lines = ["stateDiagram-v2", f"    [*] --> {names[table.initial]}"]

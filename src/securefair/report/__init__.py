@@ -14,6 +14,9 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.report.files import (
+        check_new_file as check_new_file,
+    )
+    from securefair.report.files import (
         check_writable as check_writable,
     )
     from securefair.report.files import (

@@ -98,12 +98,6 @@ class TeacherDisclosure:
     bits: float  # of opened values, that its control messages told one peer at most
 
 
-def shown(gain: float) -> float:
-    """A gain as pages print it, to a tenth of a percentage point: sums over seeds of equal and
-    opposite gains are rarely 0.0 to the last digit."""
-    return round(gain, 3)
-
-
 def collaborative(result: RunResult) -> list[str]:
     """The algorithms of the run in which participants learn from each other."""
     return [name for name in result.algorithms if name not in (*result.controls, CEILING)]

@@ -32,6 +32,36 @@ def check_writable(folder: Path) -> None:
     raise DataError(f"cannot write to {folder}: {problem}", hint="Choose another place with --out")
 
 
+def check_new_file(path: Path, *, force: bool, endings: tuple[str, ...] = ()) -> None:
+    """Find out before long work, not after it, whether a file can be made, and would replace none.
+
+    Args:
+        path: file that a user named.
+        force: whether it may replace a file.
+        endings: what its name may end in, if in anything; none for whatever.
+
+    Raises:
+        DataError: a file stands there already, it cannot be written, or its ending promises
+            another kind of file.
+    """
+    if endings and path.suffix.lower() not in ("", *endings):
+        raise DataError(
+            "the file would not be what its name says",
+            where=str(path),
+            found=path.suffix,
+            expected=" or ".join(endings),
+        )
+    check_writable(path.parent)
+    if path.exists() and not path.is_file():
+        raise DataError("a file is wanted, and this is none", where=str(path))
+    if path.exists() and not force:
+        raise DataError(
+            "this file exists already",
+            where=str(path),
+            hint="Choose another name, or replace it with --force",
+        )
+
+
 def write_text(path: Path, text: str) -> Path:
     """Write UTF-8 text so that a reader or a crash sees the old file or the new, never a part.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
+from securefair.collaboration.scores import class_counts, scores_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.stored import Function
@@ -32,7 +33,6 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.run.scores import class_counts, scores_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:

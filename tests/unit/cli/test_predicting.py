@@ -49,6 +49,34 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
     assert invoke("predict", kept / "north", "new.csv").stdout == (tmp_path / "p.csv").read_text()
 
 
+def test_no_file_is_replaced_unasked(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n")
+    (tmp_path / "p.csv").write_text("mine")
+    model, before = kept / "north", (tmp_path / "new.csv").read_bytes()
+    for out, words in (
+        ("p.csv", "exists already"),
+        ("new.csv", "these are the patients"),
+        ("p.xlsx", "what its name says"),
+        ("out", "a file is wanted"),
+    ):
+        done = invoke("predict", model, "new.csv", "--out", out)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert words in done.stderr
+    assert invoke("predict", model, "new.csv", "--out", "new.csv", "--force").exit_code == 2
+    assert (tmp_path / "new.csv").read_bytes() == before
+    assert (tmp_path / "p.csv").read_text() == "mine"
+    assert not (tmp_path / "p.xlsx").exists()
+    assert invoke("predict", model, "new.csv", "--out", "p.csv", "--force").exit_code == 0
+    assert (tmp_path / "p.csv").read_text().startswith("probability")
+
+
+def test_a_run_is_no_model_for_other_programs(invoke, kept, tmp_path):
+    done = invoke("export", kept.parent, "--out", "r.onnx")
+    assert done.exit_code == 2
+    assert "this is a run, whose models are in" in done.stderr
+    assert not (tmp_path / "r.onnx").exists()
+
+
 def test_a_value_far_out_counts_as_the_end_of_its_range(invoke, kept, tmp_path):
     (tmp_path / "new.csv").write_text("smoker,age\n0,80\n0,200\n0,1e9\n")
     assert invoke("predict", kept / "north", "new.csv", "--out", "p.csv").exit_code == 0
@@ -188,7 +216,8 @@ def test_a_run_is_bundled_without_patients(invoke, kept, tmp_path):
     first = invoke("export", run, "--out", "b.zip", "--json")
     assert json.loads(first.stdout)["files"][0] == "README.md"
     packed = (tmp_path / "b.zip").read_bytes()
-    invoke("export", run, "--out", "b.zip")
+    assert "--force" in invoke("export", run, "--out", "b.zip").stderr
+    invoke("export", run, "--out", "b.zip", "--force")
     assert (tmp_path / "b.zip").read_bytes() == packed
 
 

@@ -48,6 +48,22 @@ class TestReport:
         assert invoke("report", "a", "--out", "pages", "--json").exit_code == 0
         assert (runs / "pages" / "report.html").exists()
 
+    def test_no_page_is_replaced_unasked(self, invoke, runs):
+        (runs / "mine").mkdir()
+        (runs / "mine" / "report.html").write_text("mine")
+        (runs / "mine.html").write_text("mine")
+        for words in (
+            ("report", "a", "--out", "mine"),
+            ("compare", "a", "b", "--html", "mine.html"),
+        ):
+            refused = invoke(*words)
+            assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+            assert "exists already" in refused.stderr
+        assert (runs / "mine" / "report.html").read_text() == "mine"
+        assert (runs / "mine.html").read_text() == "mine"
+        assert invoke("report", "a", "--out", "mine", "--force").exit_code == 0
+        assert "what its name says" in invoke("compare", "a", "b", "--html", "c.pdf").stderr
+
     def test_a_file_in_the_way_of_the_page(self, invoke, runs):
         (runs / "taken").write_text("mine")
         result = invoke("report", "a", "--out", "taken")
@@ -75,7 +91,10 @@ class TestCompare:
     def test_a_folder_in_the_way_of_the_page_is_named(self, invoke, runs):
         (runs / "taken").mkdir()
         result = invoke("compare", "a", "b", "--html", "taken")
-        assert (result.exit_code, result.stderr) == (2, "securefair: taken: Is a directory\n")
+        assert (result.exit_code, result.stderr) == (
+            2,
+            "securefair: taken: a file is wanted, and this is none\n",
+        )
 
     def test_one_run_is_refused(self, invoke):
         result = invoke("compare", "a")

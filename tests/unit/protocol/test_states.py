@@ -28,7 +28,7 @@ TABLES: list[TransitionTable] = [
     ASKING,
     SERVING,
 ]
-DOCUMENT = Path(__file__).parents[3] / "docs" / "protocol-states.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "development" / "protocol-states.md"
 
 
 def test_the_document_shows_exactly_the_tables():

@@ -41,7 +41,8 @@ def of_one_seed(seed):
     return outcome_of(**{"run.seeds": [seed]})
 
 
-CONTROLS = ["standalone", "early_stopping", "averaged_alone", "most_common"]
+CONTROLS = ["standalone", "early_stopping", "averaged_alone", "alone-forest", "alone-ensemble",
+            "most_common"]  # fmt: skip
 
 
 def test_all_controls_stand_beside_the_algorithms(outcome):

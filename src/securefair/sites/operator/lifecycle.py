@@ -157,11 +157,19 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
 
     Raises:
         ConfigError: this kind keeps nothing that one peer could be taken out of.
-        SecureFairError: nothing of that peer is in the model, or the site cannot be opened.
+        SecureFairError: nothing of that peer is in the model, a model lies there already, or the
+            site cannot be opened.
     """
     with open_site(folder, passphrase) as opened:
         terms, own = opened.project.terms, opened.own
         opened.project.card(without)
+        place = out / MODELS / folder_name(own.name)
+        if place.exists():
+            raise StorageError(
+                "a model lies there already",
+                where=str(place),
+                hint="Choose another folder with --out",
+            )
         with opened.store.view() as tx:
             pieces = stored_pieces(tx)
         function = kind_in(terms).refit(
@@ -182,7 +190,6 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
             versions=versions(),
             folder=Path(opened.settings.data).parent,
         )
-        place = out / MODELS / folder_name(own.name)
         save_model(kept.model, place, card=kept.card)
         return place
 

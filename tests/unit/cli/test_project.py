@@ -1,0 +1,41 @@
+"""`securefair project` on files that are there already."""
+
+import pytest
+
+from securefair.config.writing import plain_toml
+from securefair.sites.project.identity import Identity
+
+TABLE = "age,ill\n" + "".join(f"{30 + n % 37},{n % 2}\n" for n in range(40))
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Cards and settings of a project of two sites."""
+    import time
+
+    for name in ("north", "south"):
+        card = Identity.generate(name, now=time.time(), seconds=86_400).card
+        (tmp_path / f"{name}.card").write_text(plain_toml({"card": card.table()}))
+        (tmp_path / f"{name}.csv").write_text(TABLE)
+    return ("--card", "north.card", "--card", "south.card", "--max-samples", 40)
+
+
+def test_a_signed_project_is_not_replaced_unasked(invoke, settings, tmp_path):
+    words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
+    (tmp_path / "sepsis.toml").write_text("signed by three")
+    done = invoke(*words, "--out", "sepsis.toml")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "this file exists already" in done.stderr
+    assert (tmp_path / "sepsis.toml").read_text() == "signed by three"
+    assert invoke(*words, "--out", "sepsis.toml", "--force").exit_code == 0
+    assert "what its name says" in invoke(*words, "--out", "north.card", "--force").stderr
+
+
+def test_proposals_and_rules_replace_no_file_unasked(invoke, settings, tmp_path):
+    words = ("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
+    assert invoke(*words).exit_code == 0
+    before = (tmp_path / "n.toml").read_bytes()
+    assert "exists already" in invoke(*words).stderr
+    check = ("project", "check", "n.toml", "n.toml", "--out", "n.toml")
+    assert "exists already" in invoke(*check).stderr
+    assert (tmp_path / "n.toml").read_bytes() == before
