@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
@@ -25,6 +26,7 @@ from securefair.prediction import (
 )
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.evaluation import score
+from securefair.records import VerdictResult
 from securefair.user.tables import extractor_files, table_spec
 
 UNCALIBRATED = Calibration()
@@ -51,6 +53,7 @@ def kept_model(
     privacy: str | None = None,
     rules: TableSpec | None = None,
     classes: Sequence[str] | None = None,
+    verdict: VerdictResult | None = None,
     folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
@@ -66,6 +69,7 @@ def kept_model(
         calibration: of the model's probabilities.
         privacy: what is promised to the patients behind its answers.
         rules, classes: see `kept_models`.
+        verdict: of the run; None: from its own test patients alone, where there are controls.
         folder: that relative paths of extractors' weights start from.
     """
     spec = rules or table_rules(config)
@@ -108,6 +112,7 @@ def kept_model(
         model=test,
         controls={name: tested(control) for name, control in controls.items()},
         titles={name: wording_of(name).title for name in controls},
+        verdict=verdict or own_verdict(own, algorithm, function, controls, config.run.metric),
         taught=taught,
         origin=origin,
         limits=limits(test, len(config.run.seeds), origin, by_class),

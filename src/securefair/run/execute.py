@@ -212,6 +212,7 @@ def run_task(
         versions(),
         rules=task.rules,
         classes=task.classes,
+        verdict=outcome.result.algorithms[config.run.main].verdict,
     )
     tell_models(callbacks, outcome.models)
     return outcome
@@ -327,6 +328,8 @@ def _run_part(
         run = run_rounds(begin, entry, part.rounds, heard)
         if part.task.keeps_heads and not isinstance(part.what, Control):
             repetition.heads[name] = (run or begun(begin, entry)).heads()
+        if entry.state is not None and not entry.state.models:  # they only predict
+            repetition.models[name] = (run or begun(begin, entry)).models()
     progress.finish()
     if not part.task.keeps_heads:
         entry.drop_stores()
@@ -338,6 +341,7 @@ def _run_part(
     repetition.interrupted += last.interrupted
     if last.facts is not None:
         repetition.runs[name] = last.facts
-    repetition.models[name] = {
-        owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
-    }
+    if last.models:
+        repetition.models[name] = {
+            owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
+        }

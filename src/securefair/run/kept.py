@@ -12,6 +12,7 @@ from securefair.prediction import (
     Calibration,
 )
 from securefair.prediction.card import Taught
+from securefair.records import VerdictResult
 from securefair.run.results import Repetition, controls_among
 
 
@@ -22,6 +23,7 @@ def kept_models(
     *,
     rules: TableSpec | None = None,
     classes: Sequence[str] | None = None,
+    verdict: VerdictResult | None = None,
 ) -> list[KeptModel]:
     """One for each participant, in order, of the algorithm that the run is about.
 
@@ -30,6 +32,7 @@ def kept_models(
         repetition: of the first seed, finished.
         versions: of what computed it.
         rules, classes: of tables, and names of classes, where the configuration does not say.
+        verdict: of the run, on all its seeds.
     """
     main = config.run.main
     return [
@@ -49,6 +52,7 @@ def kept_models(
             versions=versions,
             rules=rules,
             classes=classes,
+            verdict=verdict,
         )
         for own in repetition.data
         if own.name in repetition.models.get(main, {})

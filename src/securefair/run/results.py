@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
+from securefair.collaboration.scores import class_counts, scores_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.stored import Function
@@ -32,7 +33,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.run.scores import class_counts, scores_of
+from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:
@@ -70,12 +71,16 @@ class Outcome:
     exchanges: list[ExchangeRecord]
     ledger: list[LedgerRow]
     traffic: list[TrafficRow]
-    problems: list[str]
     interrupted: int = 0  # times that another process went on with the run
     repeated_bytes: int = 0  # sent once more because of that
     models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
     heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
     smaller: Outcome | None = None  # with fewer training samples, where asked for
+
+    @property
+    def problems(self) -> list[str]:
+        """What failed or was left out, with its seed where there are several."""
+        return problems_of(self.result)
 
 
 def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
@@ -103,12 +108,12 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             class_counts=class_counts(first.data),
             metric=config.run.metric,
             controls=controls_among(config, first.rounds),
+            problems=_problems(config, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
         ledger=[row for run in runs for row in run.ledger],
         traffic=[row for run in runs for row in run.traffic],
-        problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
         interrupted=sum(rep.interrupted for rep in repetitions),
         repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
         heads=first.heads.get(main, {}),
@@ -175,9 +180,32 @@ def _with_scores(
             scored.get(name, result),
             trust=first[name].trust if name in first else {},
             sums=first[name].sums if name in first else None,
+            left_out=_left_out(name, config, repetitions),
         )
         for name, result in results.items()
     }
+
+
+def _left_out(
+    algorithm: str, config: RunConfig, repetitions: Sequence[Repetition]
+) -> dict[str, dict[str, list[str]]]:
+    """Whose answers were no function of the features, by seed and student; often empty."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for seed, rep in zip(config.run.seeds, repetitions, strict=True):
+        trust = rep.runs[algorithm].trust if algorithm in rep.runs else {}
+        out = {student: one.left_out for student, one in trust.items() if one.left_out}
+        if out:
+            found[str(seed)] = out
+    return found
+
+
+def _problems(config: RunConfig, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
+    """What participants blamed each other for, left out, or what failed, by seed; often empty."""
+    found = {
+        str(seed): [problem for run in rep.runs.values() for problem in run.problems]
+        for seed, rep in zip(config.run.seeds, repetitions, strict=True)
+    }
+    return {seed: problems for seed, problems in found.items() if problems}
 
 
 def _gains_over(

@@ -1,4 +1,4 @@
-"""What hospitals add up, by the settings and by how many they are: resolved here and nowhere else."""
+"""What hospitals add up, by the settings and by how many they are: resolved here alone."""
 
 from __future__ import annotations
 

@@ -6,56 +6,74 @@ from collections.abc import Sequence
 
 from securefair.collaboration.telling import (
     Limit,
+    Told,
     behind_the_models,
     chosen_questions,
     ledger_note,
     sizes_and_times,
 )
 from securefair.collaboration.transfer.chosen import chosen_sum
+from securefair.collaboration.transfer.telling_sums import (
+    counted_in_sums,
+    limits_of_sums,
+    steps_of_sums,
+)
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.transfer.peers import (
-    FEWEST_LEFT,
-    Opened,
-    asked_peers,
-    missing_of,
-    opened_of,
-)
-from securefair.model.transfer.sums import FitSum, sum_of
+from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
+from securefair.model.transfer.sums import ChosenSum, sum_of
 from securefair.records import RunResult
 
 ROUNDS = 1
 """Of a transfer, whatever other algorithms of a run take; a renewal is one more."""
 
 
-def opens(config: RunConfig, names: Sequence[str]) -> Opened:
-    """What students of these participants opened, as `TransferAgreement.opens`."""
-    if summed_by(config, names)[0] is not None:
-        return "mean"
-    return opened_of(config.transfer.opened, max(_teachers(config, names)))
-
-
-def summed_by(config: RunConfig, names: Sequence[str]) -> tuple[FitSum | None, str]:
-    """What these participants added up, None for nothing; and why, after "because"."""
+def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    """See `Kind.tell`."""
+    section, names = config.transfer, [one.name for one in result.participants]
+    # How large groups are does not depend on the seed.
+    counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
     private = config.privacy is not None
-    chosen = chosen_sum(config.transfer, _teachers(config, names), private=private)
-    return sum_of(chosen.name), chosen.because
+    chosen = chosen_sum(section, counts, private=private)
+    summed = sum_of(chosen.name)
+    mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
+    fewest = FEWEST_LEFT if summed is None else summed.fewest
+    missing = {count: missing_of(section.missing, count, fewest) for count in counts}
+    colluding = (
+        _colluding(min(count - missing[count] for count in counts), max(missing.values()), nouns)
+        if mean
+        else "Students that work together know the sum of what the ledger shows for each of them."
+    )
+    renewed = list(dict.fromkeys(one.name for one in config.renewals))
+    if summed is not None:
+        return Told(
+            steps=steps_of_sums(result, nouns, _later(nouns, renewed, mean=True), summed, chosen),
+            counted=counted_in_sums(nouns),
+            limits=limits_of_sums(result, nouns, colluding, summed),
+        )
+    return Told(
+        steps=_steps(result, nouns, _later(nouns, renewed, mean=mean), chosen, mean=mean),
+        counted=_counted(nouns, mean=mean),
+        limits=_limits(result, nouns, colluding, mean=mean, renewed=bool(renewed)),
+    )
 
 
-def _teachers(config: RunConfig, names: Sequence[str]) -> set[int]:
-    """How many teachers students have: how large groups are does not depend on the seed."""
-    return {len(asked_peers(names, name, config.transfer.peers, seed=0)) for name in names}
+def _later(nouns: Nouns, renewed: Sequence[str], *, mean: bool) -> list[str]:
+    """What happened when patients changed."""
+    if not renewed:
+        return []
+    return [
+        f"Later the {nouns.samples} of {listing(renewed)} changed. Whoever has other "
+        f"{nouns.samples} fitted anew and asked its teachers once more, and nobody else did. "
+        f"{_renewed(mean)}"
+    ]
 
 
-def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-    """See `Kind.steps`."""
+def _steps(
+    result: RunResult, nouns: Nouns, later: Sequence[str], chosen: ChosenSum, *, mean: bool
+) -> list[str]:
     people = plural(len(result.participants), nouns.participant, nouns.participants)
     own = f"the fit on their own {nouns.samples}"
-    names = [one.name for one in result.participants]
-    summed, because = summed_by(config, names)
-    if summed is not None:
-        return _steps_of_sums(config, result, nouns, summed, because)
-    mean = opens(config, names) == "mean"
     opened = (
         "It opened only the mean of their answers, no single one."
         if mean
@@ -73,54 +91,26 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         "many settings, some of them without any peer, by how well each predicts its own held-out "
         f"{nouns.samples}. Where peers do not help, they count little.",
     ]
-    texts += _renewals(config, nouns, mean)
+    texts += later
     if not encrypts(result.encryption):
         return [*texts, "This run computed that without encryption."]
     return [
         *texts,
-        f"Fits were asked about {nouns.samples}, under encryption, because {because}.",
+        f"Fits were asked about {nouns.samples}, under encryption, and not added up: "
+        f"{chosen.because}.",
         f"No readable record of a {nouns.sample} and no model passed from one {nouns.participant} "
         "to another: what students sent was encrypted under keys that only they hold.",
     ]
 
 
-def _steps_of_sums(
-    config: RunConfig, result: RunResult, nouns: Nouns, summed: FitSum, because: str
-) -> list[str]:
-    people = plural(len(result.participants), nouns.participant, nouns.participants)
-    return [
-        f"Each of {people} fitted a regularised model to its own {nouns.samples}, with settings "
-        "chosen by cross-validation on them.",
-        f"Once, every {nouns.participant} got the sum, over the others, of {summed.means}. What "
-        f"each added is of the fit on its own {nouns.samples} and of nothing else, so nothing that "
-        f"was opened flows back. Nobody was asked about {nouns.samples}.",
-        f"Each then fitted again, around the others' mean fit and around the most likely one, and "
-        f"averaged many settings, some of them without any peer, by how well each predicts its own "
-        f"held-out {nouns.samples}. Where peers do not help, they count little.",
-        *_renewals(config, nouns, mean=True),
-        f"Nothing was encrypted, because {because}. What each added was hidden under masks that "
-        "cancel in the sum.",
-    ]
+def _colluding(enough: int, most: int, nouns: Nouns) -> str:
+    """How many must work together to know a single fit out of means.
 
-
-def _renewals(config: RunConfig, nouns: Nouns, mean: bool) -> list[str]:
-    if not config.renewals:
-        return []
-    whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
-    return [
-        f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
-        f"fitted anew and asked its teachers once more, and nobody else did. {_renewed(mean)}"
-    ]
-
-
-def _colluding(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """How many must work together to know a single fit out of means."""
-    counts = _teachers(config, [one.name for one in result.participants])
-    summed = summed_by(config, [one.name for one in result.participants])[0]
-    fewest = FEWEST_LEFT if summed is None else summed.fewest
-    missing = {one: missing_of(config.transfer.missing, one, fewest) for one in counts}
-    enough = min(teachers - missing[teachers] for teachers in counts)
-    most = max(missing.values())
+    Args:
+        enough: hospitals that know one together.
+        most: teachers that a mean may be without.
+        nouns: for hospitals.
+    """
     left = f"but {most} at most that may be away" if most else "without exception"
     return (
         f"A mean is over all teachers of a student {left}: teachers refuse any other. So "
@@ -143,9 +133,7 @@ def _renewed(mean: bool) -> str:
     )
 
 
-def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """See `Kind.counted`."""
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
+def _counted(nouns: Nouns, *, mean: bool) -> str:
     return ledger_note(
         "fit",
         nouns,
@@ -155,19 +143,14 @@ def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
     )
 
 
-def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-    """See `Kind.not_protected`."""
-    names = [one.name for one in result.participants]
-    summed, _ = summed_by(config, names)
-    if summed is not None:
-        return _not_protected_by_sums(config, result, nouns, summed)
-    mean = opens(config, names) == "mean"
+def _limits(
+    result: RunResult, nouns: Nouns, colluding: str, *, mean: bool, renewed: bool
+) -> list[Limit]:
     if mean:
         implied = (
             "A student opens the mean of its teachers' answers and no single one. Enough numbers "
             "reveal the mean of their fits. The ledger above counts them."
         )
-        colluding = _colluding(config, result, nouns)
         asked = ["It gets no more of them, and of the mean only what it asked all of them alike."]
         tested = "The test is of the mean, and leaves out all answers or none."
     else:
@@ -175,16 +158,11 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             "Each answer says something about the teacher's fit, and enough numbers reveal it. The "
             "ledger above counts them."
         )
-        colluding = (
-            "Students that work together know the sum of what the ledger shows for each of them."
-        )
         asked, tested = ["It gets no more of them."], "Whoever gave it is left out."
-    renewed = [
+    decided = (
         f"Whether a {nouns.participant} answers a renewed question tells a bit of its reputation "
         "of the one who asks, which the ledger counts."
-        for _ in config.renewals[:1]
-        if not mean
-    ]
+    )
     return [
         ("What the released numbers imply", implied),
         behind_the_models(result.privacy, nouns),
@@ -198,47 +176,11 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             f"{nouns.samples} this test catches little.",
         ),
         ("Collusion", colluding),
-        sizes_and_times(nouns, *renewed),
+        sizes_and_times(nouns, *([decided] if renewed and not mean else [])),
         (
             "Honest answers",
             "Nothing proves that a teacher computed what it should. How much peers count is "
             f"decided by the student's own held-out {nouns.samples}, and chance may decide wrongly "
             "where they are few.",
         ),
-    ]
-
-
-def _not_protected_by_sums(
-    config: RunConfig, result: RunResult, nouns: Nouns, summed: FitSum
-) -> list[Limit]:
-    rows = (
-        f" Products of features over fewer {nouns.samples} than there are features tell single "
-        f"{nouns.samples}."
-        if summed.rows
-        else f" Of a column of yes and no they hold a weighted count of {nouns.samples}."
-    )
-    return [
-        (
-            "What the sum implies",
-            f"Whoever gets the sum of {summed.means} knows the mean of the others' fits, and how "
-            f"their {nouns.samples} together are spread.{rows}",
-        ),
-        behind_the_models(result.privacy, nouns),
-        (
-            "Collusion",
-            f"{_colluding(config, result, nouns)} They then know what that one added, too.",
-        ),
-        (
-            "Later collaborations",
-            f"Two sums over sets of {nouns.participants} that differ by one tell what that one "
-            "added. Nobody gives two in one collaboration; a new one with other "
-            f"{nouns.participants} and the same {nouns.samples} is another sum.",
-        ),
-        (
-            "Malicious peers",
-            "Who does not follow the protocol chooses what it adds. The sum then is what it "
-            f"likes, and the student's new model may suffer: its own held-out {nouns.samples} "
-            "decide how much peers count. It reads nothing by that.",
-        ),
-        sizes_and_times(nouns),
     ]

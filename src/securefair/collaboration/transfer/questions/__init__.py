@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from securefair.collaboration.transfer.questions.choice import (
         choose_question as choose_question,
     )
+    from securefair.collaboration.transfer.questions.interface import Charged as Charged
     from securefair.collaboration.transfer.questions.interface import Exchange as Exchange
     from securefair.collaboration.transfer.questions.interface import MaskKeys as MaskKeys
     from securefair.collaboration.transfer.questions.interface import Question as Question
     from securefair.collaboration.transfer.questions.interface import StoredKeys as StoredKeys
-    from securefair.collaboration.transfer.questions.interface import Told as Told
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -25,12 +25,12 @@ from securefair.collaboration.transfer.exchange import (
     read_request,
 )
 from securefair.collaboration.transfer.questions.interface import (
+    Charged,
     Disclosed,
     Exchange,
     MaskKeys,
     Question,
     StoredKeys,
-    Told,
 )
 from securefair.collaboration.wording import data_size
 from securefair.data.dataset import Samples
@@ -56,10 +56,10 @@ class EncryptedExchange(Exchange):
         """See `Exchange`: keys, and encrypted features."""
         return self._student.request()
 
-    def told(self, request: bytes, student: str) -> Told:
+    def told(self, request: bytes, student: str) -> Charged:
         """See `Exchange`."""
         spec = self._agreed.spec_for(self._read(request, student).patients)
-        return Told(spec.q * self._agreed.outputs, spec.samples)
+        return Charged(spec.q * self._agreed.outputs, spec.samples)
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
         """See `Exchange`."""

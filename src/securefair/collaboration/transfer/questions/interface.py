@@ -34,7 +34,7 @@ StoredKeys = tuple[bytes, bytes, bytes]
 
 
 @dataclass(frozen=True)
-class Told:
+class Charged:
     """What an answer to a question tells: numbers, of a student of so many samples."""
 
     numbers: int
@@ -73,7 +73,7 @@ class Exchange(ABC):
         """Its question, the same to everybody."""
 
     @abstractmethod
-    def told(self, request: bytes, student: str) -> Told:
+    def told(self, request: bytes, student: str) -> Charged:
         """What an answer would tell a student.
 
         Raises:

@@ -22,12 +22,12 @@ from securefair.circuit.spec import HeadBounds
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.facts import EncryptionFacts
 from securefair.collaboration.transfer.questions.interface import (
+    Charged,
     Disclosed,
     Exchange,
     MaskKeys,
     Question,
     StoredKeys,
-    Told,
 )
 from securefair.collaboration.wording import data_size
 from securefair.data.dataset import Samples
@@ -54,12 +54,12 @@ class SummedExchange(Exchange):
         """See `Exchange`."""
         return self._question.digest
 
-    def told(self, request: bytes, student: str) -> Told:
+    def told(self, request: bytes, student: str) -> Charged:
         """See `Exchange`."""
         if request != self._question.digest:
             raise RemoteProtocolError("asks for another sum than agreed", culprit=student)
         agreed = self._question.agreed
-        return Told(self._question.numbers_of(agreed.facts.samples), agreed.facts.samples)
+        return Charged(self._question.numbers_of(agreed.facts.samples), agreed.facts.samples)
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
         """See `Exchange`.
