@@ -37,6 +37,8 @@ CONTROL_WORDINGS: Mapping[str, Wording] = {
         "standalone": "no collaboration, tuned by cross-validation on own samples",
         "early_stopping": "no collaboration, trained until validation says",
         "averaged_alone": "own fits averaged as in transfer, without peers",
+        "alone-forest": "a random forest of own samples",
+        "alone-ensemble": "equal average of averaged fits, a forest and a Gaussian process",
         "most_common": "the class frequencies, for everyone alike",
     }.items()
 }

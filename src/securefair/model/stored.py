@@ -2,7 +2,8 @@
 
 The bytes are a safetensors file: arrays by name, which no reader can mistake for code, and one JSON
 text that says how they are applied. Whatever an algorithm trains is one of four functions of the
-features, and all of them give logits in float64.
+features, and all of them give logits in float64. Controls may be of one more kind that predicts
+and is never kept.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.transfer.polynomial import Polynomial
+from securefair.model.usual import Estimated
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -69,7 +71,7 @@ class NamedNetwork:
         return Stacked(architecture(self.name, self.shape, self.classes), dtype=torch.float64)
 
 
-Function = FoldedNetwork | Polynomial | NamedNetwork
+Function = FoldedNetwork | Polynomial | NamedNetwork | Estimated
 """Features -> logits; a polynomial of two classes has one logit, all others have M."""
 
 
@@ -78,10 +80,15 @@ def function_of(model: Head | Polynomial) -> Function:
     return model if isinstance(model, Polynomial) else model.folded()
 
 
+def is_stored(function: Function) -> bool:
+    """Whether `to_bytes` takes it: all but what only predicts."""
+    return not isinstance(function, Estimated)
+
+
 def inputs_of(function: Function) -> int:
     """Numbers that one sample has."""
     match function:
-        case FoldedNetwork():
+        case FoldedNetwork() | Estimated():
             return function.features
         case Polynomial():
             return int(function.linear.shape[1])
@@ -117,7 +124,11 @@ def probabilities_of(logits: Array) -> Array:
 
 
 def to_bytes(function: Function) -> bytes:
-    """The function as a safetensors file; equal functions give equal bytes."""
+    """The function as a safetensors file; equal functions give equal bytes.
+
+    Raises:
+        ModelError: it only predicts (`Estimated`).
+    """
     told, tensors = _told(function)
     text = json.dumps({"format": FORMAT, **told}, sort_keys=True)
     plain = {name: np.ascontiguousarray(array, np.float64) for name, array in tensors.items()}
@@ -178,6 +189,8 @@ def _told(function: Function) -> tuple[dict[str, Any], dict[str, Array]]:
                 "classes": function.classes,
             }
             return told, {"vector": function.vector}
+        case Estimated():
+            raise ModelError("a model that only predicts is not kept", found=repr(function))
 
 
 def _named(

@@ -213,6 +213,8 @@ def _run_part(
         run = run_rounds(begin, entry, part.rounds, heard)
         if part.run.keeps_heads and not isinstance(part.what, Control):
             repetition.heads[name] = (run or begun(begin, entry)).heads()
+        if entry.state is not None and not entry.state.models:  # they only predict
+            repetition.models[name] = (run or begun(begin, entry)).models()
     progress.finish()
     if not part.run.keeps_heads:
         entry.drop_stores()
@@ -224,6 +226,7 @@ def _run_part(
     repetition.interrupted += last.interrupted
     if last.facts is not None:
         repetition.runs[name] = last.facts
-    repetition.models[name] = {
-        owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
-    }
+    if last.models:
+        repetition.models[name] = {
+            owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
+        }

@@ -33,6 +33,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
+from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:
@@ -70,12 +71,16 @@ class Outcome:
     exchanges: list[ExchangeRecord]
     ledger: list[LedgerRow]
     traffic: list[TrafficRow]
-    problems: list[str]
     interrupted: int = 0  # times that another process went on with the run
     repeated_bytes: int = 0  # sent once more because of that
     models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
     heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
     smaller: Outcome | None = None  # with fewer training samples, where asked for
+
+    @property
+    def problems(self) -> list[str]:
+        """What failed or was left out, with its seed where there are several."""
+        return problems_of(self.result)
 
 
 def conclude(
@@ -110,12 +115,12 @@ def conclude(
             class_counts=class_counts(first.data),
             metric=asked.metric,
             controls=controls,
+            problems=_problems(asked, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
         ledger=[row for run in runs for row in run.ledger],
         traffic=[row for run in runs for row in run.traffic],
-        problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
         interrupted=sum(rep.interrupted for rep in repetitions),
         repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
         heads=first.heads.get(main, {}),
@@ -182,10 +187,34 @@ def _with_scores(
     }
     return {
         name: msgspec.structs.replace(
-            scored.get(name, result), trust=first[name].trust if name in first else {}
+            scored.get(name, result),
+            trust=first[name].trust if name in first else {},
+            left_out=_left_out(name, config, repetitions),
         )
         for name, result in results.items()
     }
+
+
+def _left_out(
+    algorithm: str, config: RunConfig, repetitions: Sequence[Repetition]
+) -> dict[str, dict[str, list[str]]]:
+    """Whose answers were no function of the features, by seed and student; often empty."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for seed, rep in zip(asked.seeds, repetitions, strict=True):
+        trust = rep.runs[algorithm].trust if algorithm in rep.runs else {}
+        out = {student: one.left_out for student, one in trust.items() if one.left_out}
+        if out:
+            found[str(seed)] = out
+    return found
+
+
+def _problems(asked: RunSection, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
+    """What participants blamed each other for, left out, or what failed, by seed; often empty."""
+    found = {
+        str(seed): [problem for run in rep.runs.values() for problem in run.problems]
+        for seed, rep in zip(asked.seeds, repetitions, strict=True)
+    }
+    return {seed: problems for seed, problems in found.items() if problems}
 
 
 def _gains_over(

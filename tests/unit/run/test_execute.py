@@ -58,13 +58,14 @@ class TestRun:
     def test_progress_hears_of_every_round_of_every_algorithm(self, outcome, listener):
         starts = [told for told in listener.told if isinstance(told, tuple)]
         records = [told for told in listener.told if isinstance(told, RoundRecord)]
-        controls = ("standalone", "early_stopping", "averaged_alone", "most_common")
+        controls = ("standalone", "early_stopping", "averaged_alone", "alone-forest",
+                    "alone-ensemble", "most_common")  # fmt: skip
         assert starts == [
             *((name, 1, None) for name in controls),
             *((name, 2, None) for name in ("vpdl", "cycle")),
         ]
         assert records == outcome.rounds
-        assert listener.told.count("done") == 6
+        assert listener.told.count("done") == 8
 
     def test_several_seeds_are_told_apart(self):
         listener = Listener()
