@@ -107,7 +107,7 @@ def conclude(
             algorithms=_with_scores(
                 {name: _algorithm_result(name, repetitions, controls) for name in first.rounds},
                 controls,
-                asked.metric,
+                asked,
                 repetitions,
             ),
             encryption=_encryption_result(main, repetitions),
@@ -172,14 +172,14 @@ def _gain_result(gain: NDArray[np.float64]) -> GainResult:
 def _with_scores(
     results: dict[str, AlgorithmResult],
     controls: Sequence[str],
-    metric: str,
+    asked: RunSection,
     repetitions: Sequence[Repetition],
 ) -> dict[str, AlgorithmResult]:
     """The same with what predictions on test patients say."""
     scores = scores_of(
         [(rep.data, rep.models) for rep in repetitions],
         controls,
-        metric,
+        asked.metric,
     )
     first = repetitions[0].runs
     scored = {
@@ -189,14 +189,14 @@ def _with_scores(
         name: msgspec.structs.replace(
             scored.get(name, result),
             trust=first[name].trust if name in first else {},
-            left_out=_left_out(name, config, repetitions),
+            left_out=_left_out(name, asked, repetitions),
         )
         for name, result in results.items()
     }
 
 
 def _left_out(
-    algorithm: str, config: RunConfig, repetitions: Sequence[Repetition]
+    algorithm: str, asked: RunSection, repetitions: Sequence[Repetition]
 ) -> dict[str, dict[str, list[str]]]:
     """Whose answers were no function of the features, by seed and student; often empty."""
     found: dict[str, dict[str, list[str]]] = {}
