@@ -209,7 +209,11 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+<<<<<<< HEAD
     families: dict[str, float] = {}  # mean of `trust` over participants
+=======
+    left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
+>>>>>>> main
     verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 
 
@@ -300,4 +304,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     class_counts: dict[str, list[int]] = {}  # training and test samples of each class, first seed
     metric: str = "log_loss"  # what algorithms are compared by
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
+    problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them

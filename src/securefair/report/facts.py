@@ -103,6 +103,16 @@ def collaborative(result: RunResult) -> list[str]:
     return [name for name in result.algorithms if name not in (*result.controls, CEILING)]
 
 
+def problems_of(result: RunResult) -> list[str]:
+    """What failed or was left out, with its seed where there are several."""
+    several = len(result.seeds) > 1
+    return [
+        f"Seed {seed}: {problem}" if several else problem
+        for seed, problems in result.problems.items()
+        for problem in problems
+    ]
+
+
 def best_control(result: RunResult) -> str:
     """What the run's gains are stated against: the control that is hardest to beat."""
     return result.algorithms[result.algorithm].best_control or STANDALONE

@@ -117,6 +117,7 @@ def render(
         size=sentences.participants_note(result.participants, nouns),
         verdict=headline(result, words_of()),
         control_note=sentences.control_note(result),
+        problems=facts.problems_of(result),
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
         worth=scores.worth(result, nouns)[1:],

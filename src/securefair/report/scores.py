@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from securefair.model.transfer import ALL
-from securefair.records import MetricResult, RunResult
+from securefair.records import AlgorithmResult, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
 from securefair.words import Words, words_of
 
@@ -103,24 +103,36 @@ def constant(result: RunResult, nouns: Nouns, words: Words) -> list[str]:
 
 def trust_rows(result: RunResult) -> list[ScoreRow]:
     """What everyone's own samples say of its peers: weight, and weights of teachers."""
-    trust = result.algorithms[result.algorithm].trust
+    figure = result.algorithms[result.algorithm]
+    out = left_out(figure)
     return [
         ScoreRow(
             name,
             (
                 f"{one.in_peers:.2f}",
                 ", ".join(f"{peer} {_signed(weight)}" for peer, weight in one.weights.items()),
-                _left_out(one.left_out),
+                out.get(name, ""),
             ),
         )
-        for name, one in trust.items()
+        for name, one in figure.trust.items()
     ]
 
 
-def _left_out(teachers: Sequence[str]) -> str:
-    if not teachers:
-        return ""
-    return "their mean" if tuple(teachers) == (ALL,) else listing(teachers)
+def left_out(figure: AlgorithmResult) -> dict[str, str]:
+    """By student, whose answers it left out and in which seeds; weights are of the first."""
+    seeds: dict[str, dict[str, list[str]]] = {}
+    for seed, students in figure.left_out.items():
+        for student, teachers in students.items():
+            for teacher in teachers:
+                seeds.setdefault(student, {}).setdefault(teacher, []).append(seed)
+    return {
+        student: "; ".join(
+            f"{'their mean' if teacher == ALL else teacher} (seed{'s' * (len(which) > 1)} "
+            f"{listing(which)})"
+            for teacher, which in teachers.items()
+        )
+        for student, teachers in seeds.items()
+    }
 
 
 @dataclass(frozen=True)

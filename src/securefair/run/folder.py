@@ -156,7 +156,6 @@ def read_run(folder: Path) -> StoredRun:
             exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
             ledger=read_json(folder / "ledger.json", list[LedgerRow]),
             traffic=read_json(folder / "traffic.json", list[TrafficRow]),
-            problems=[],
             interrupted=measured.interrupted,
             repeated_bytes=measured.repeated_bytes,
             models=_read_models(folder / MODELS, [own.name for own in result.participants]),

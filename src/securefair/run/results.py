@@ -34,6 +34,7 @@ from securefair.records import (
     TrafficRow,
     TrustResult,
 )
+from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 
 if TYPE_CHECKING:
@@ -71,12 +72,16 @@ class Outcome:
     exchanges: list[ExchangeRecord]
     ledger: list[LedgerRow]
     traffic: list[TrafficRow]
-    problems: list[str]
     interrupted: int = 0  # times that another process went on with the run
     repeated_bytes: int = 0  # sent once more because of that
     models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
     heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
     smaller: Outcome | None = None  # with fewer training samples, where asked for
+
+    @property
+    def problems(self) -> list[str]:
+        """What failed or was left out, with its seed where there are several."""
+        return problems_of(self.result)
 
 
 def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
@@ -104,12 +109,12 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             class_counts=class_counts(first.data),
             metric=config.run.metric,
             controls=controls_among(config, first.rounds),
+            problems=_problems(config, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
         ledger=[row for run in runs for row in run.ledger],
         traffic=[row for run in runs for row in run.traffic],
-        problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
         interrupted=sum(rep.interrupted for rep in repetitions),
         repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
         heads=first.heads.get(main, {}),
@@ -174,7 +179,10 @@ def _with_scores(
     trust = {name: first[name].trust if name in first else {} for name in results}
     return {
         name: msgspec.structs.replace(
-            scored.get(name, result), trust=trust[name], families=_mean_families(trust[name])
+            scored.get(name, result),
+            trust=trust[name],
+            families=_mean_families(trust[name]),
+            left_out=_left_out(name, config, repetitions),
         )
         for name, result in results.items()
     }
@@ -187,6 +195,28 @@ def _mean_families(trust: Mapping[str, TrustResult]) -> dict[str, float]:
         name: float(np.mean([one.families.get(name, 0.0) for one in trust.values()]))
         for name in names
     }
+
+
+def _left_out(
+    algorithm: str, config: RunConfig, repetitions: Sequence[Repetition]
+) -> dict[str, dict[str, list[str]]]:
+    """Whose answers were no function of the features, by seed and student; often empty."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for seed, rep in zip(config.run.seeds, repetitions, strict=True):
+        trust = rep.runs[algorithm].trust if algorithm in rep.runs else {}
+        out = {student: one.left_out for student, one in trust.items() if one.left_out}
+        if out:
+            found[str(seed)] = out
+    return found
+
+
+def _problems(config: RunConfig, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
+    """What participants blamed each other for, left out, or what failed, by seed; often empty."""
+    found = {
+        str(seed): [problem for run in rep.runs.values() for problem in run.problems]
+        for seed, rep in zip(config.run.seeds, repetitions, strict=True)
+    }
+    return {seed: problems for seed, problems in found.items() if problems}
 
 
 def _gains_over(

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from securefair.config import demo_config, override
 from securefair.report import show_progress
+from securefair.report.scores import left_out
 from securefair.run import execute as experiment
 from securefair.run.execute import run_experiment
 from securefair.run.results import conclude
@@ -39,6 +40,21 @@ def outcome():
 @cache
 def of_one_seed(seed):
     return outcome_of(**{"run.seeds": [seed]})
+
+
+def test_what_was_left_out_stands_in_the_results_by_seed(monkeypatch):
+    calls = iter([True] * 4 + [False] + [True] * 3)
+    monkeypatch.setattr("securefair.model.transfer.transferred.is_function", lambda *_: next(calls))
+    outcome = outcome_of(**{"run.algorithms": ["standalone", "transfer"], "run.seeds": [0, 1]})
+    transfer = outcome.result.algorithms["transfer"]
+    ((seed, students),) = transfer.left_out.items()
+    ((student, teachers),) = students.items()
+    assert (seed, teachers) == ("1", ["all"])
+    assert student in transfer.trust
+    assert transfer.trust[student].left_out == []  # of the first seed: it does not hide the other
+    (problem,) = outcome.problems
+    assert problem.startswith(f"Seed 1: {student} leaves out the mean")
+    assert left_out(transfer) == {student: "their mean (seed 1)"}
 
 
 CONTROLS = ["standalone", "early_stopping", "averaged_alone", "alone-forest", "alone-ensemble",

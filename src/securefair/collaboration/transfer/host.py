@@ -14,7 +14,7 @@ Its own fit is made again from its patients, with the same folds. Secret keys ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -141,6 +141,10 @@ class TransferHost(Remembering, TransferParticipant):
         """See `Host`: weights of teachers, where every answer was opened by itself."""
         weights = self.transferred.trust.weights
         return {peer: weights.get(peer) for peer in self.machine.reputations}
+
+    def left_out(self) -> Sequence[str]:
+        """See `Host`: teachers whose answers are no function of the features."""
+        return self.transferred.trust.left_out
 
     def measured(self, round: int) -> Mapping[str, float]:
         """Of the deployed model: accuracy in [0, 1] on own test patients, cross-entropy on the

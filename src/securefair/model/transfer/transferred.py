@@ -41,7 +41,8 @@ class PeerWeight:
 
     Attributes:
         in_peers: sum of the weights of settings with peers, in [0, 1]. Before a single patient is
-            looked at it is 5/6 (7/8 with weights for each teacher): the share of such settings.
+            looked at it is 4/5 (5/6 with weights for each teacher, or without families of trees;
+            7/8 with the first and without the others): the share of such settings.
         gain: held-out log-loss of the own best fit minus that of the average, nats a patient;
             positive where peers help. The weights have seen the held-out patients, so it is a
             little optimistic.
