@@ -209,11 +209,8 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
-<<<<<<< HEAD
     families: dict[str, float] = {}  # mean of `trust` over participants
-=======
     left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
->>>>>>> main
     verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 
 
