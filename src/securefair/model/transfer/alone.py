@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
-from securefair.errors import DataError
+from securefair.errors import DataError, ModelError
 from securefair.model.transfer.averaging import Validated, validate
 from securefair.model.transfer.design import Design, own_design, tree_design
 from securefair.model.transfer.families import Family, average
@@ -87,7 +87,7 @@ def own_fit(
     family = _fitted(design, samples, PENALTIES, dealt)
     model = design.function(family.validated.coefficients[family.validated.scores.argmin()])
     if not isinstance(model, Polynomial):
-        raise TypeError("the first family has no leaves")
+        raise ModelError("the first family has no leaves", found=design.family)
     families = [family]
     if degree == 1 and _tree_work(samples) <= MOST_TREE_WORK:
         families += [
