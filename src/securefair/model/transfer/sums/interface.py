@@ -34,7 +34,7 @@ from securefair.model.transfer.design import INTERCEPT_PENALTY, Design
 from securefair.model.transfer.families import Family
 from securefair.model.transfer.penalised import probabilities
 from securefair.model.transfer.polynomial import Polynomial
-from securefair.model.transfer.transferred import SHARES, Transferred, deployed
+from securefair.model.transfer.transferred import SHARES, Transferred, corrected, deployed
 
 Array = NDArray[np.float64]
 
@@ -135,7 +135,9 @@ def transfer_sum(own: OwnFit, summed: Summed) -> Transferred:
 
 
 def families(own: OwnFit, summed: Summed) -> list[Family]:
-    """The settings around the peers' mean fit, and around the most likely one."""
+    """The settings around the peers' mean fit and around the most likely one; leaves of trees
+    correct the mean fit, as it is no fit of theirs.
+    """
     values, vectors = np.linalg.eigh(summed.curvature)
     values = np.maximum(values, 0.0)  # rounding
     x, outputs = own.samples.features, own.design.outputs
@@ -154,7 +156,15 @@ def families(own: OwnFit, summed: Summed) -> list[Family]:
         (share, likely[penalty], temper * values + penalty)
         for share, temper, penalty in product(CENTRE_SHARES, CENTRE_TEMPERS, CENTRE_PENALTIES)
     ]
-    return [_around(own, design, settings) for settings in (around_mean, around_likely)]
+    said = summed.mean.logits(x)
+    return [
+        *(_around(own, design, settings) for settings in (around_mean, around_likely)),
+        *(
+            corrected(own, one.design, said, summed.mean)
+            for one in own.families
+            if one.design.trees is not None
+        ),
+    ]
 
 
 def _around(own: OwnFit, design: Design, settings: list[tuple[float, Polynomial, Array]]) -> Family:
