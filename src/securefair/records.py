@@ -8,6 +8,8 @@ happened (a peer that was not asked has no alignment).
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 Matrix = list[list[float | None]]
@@ -144,10 +146,11 @@ class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one participant's own patients say of its peers, after a transfer."""
 
     in_peers: float  # weight of all settings with peers, in [0, 1]
-    gain: float  # held-out log-loss alone minus together, nats a patient
+    gain: float  # held-out log-loss alone minus together; hardly goes with the gain on others
     gain_se: float
     left_out: list[str]  # teachers whose answers are no function of the features
     weights: dict[str, float]  # by teacher, where every answer was opened by itself
+    families: dict[str, float] = {}  # weight of each family of own fits, such as "linear", "trees"
 
 
 class GainResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +160,27 @@ class GainResult(msgspec.Struct, frozen=True, kw_only=True):
     mean_spread: float
     gain: list[float]  # per participant
     gain_spread: list[float]
+
+
+class HospitalVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether one participant is better off than with the best control (`worth.verdict`)."""
+
+    gain: float | None  # drawn towards the mean over participants; positive is better
+    se: float | None  # standard deviation of what is known of it
+    told: Literal["better", "worse", "unclear"]
+
+
+class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What an algorithm is worth against the best control; every output says the same."""
+
+    score: str
+    algorithm: str
+    control: str
+    gain: float | None  # mean over participants; positive is better
+    se: float | None
+    told: Literal["better", "worse", "unclear"]  # of the mean
+    hospitals: dict[str, HospitalVerdict]
+    sentence: str  # in English
 
 
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,6 +209,9 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+    families: dict[str, float] = {}  # mean of `trust` over participants
+    left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
+    verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 
 
 class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,4 +301,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     class_counts: dict[str, list[int]] = {}  # training and test samples of each class, first seed
     metric: str = "log_loss"  # what algorithms are compared by
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
+    problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them

@@ -65,7 +65,7 @@ def compare(
     from securefair.report import check_new_file
     from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
-    from securefair.run.compare import compare_runs, comparison_rows, write_comparison
+    from securefair.run.compare import compare_runs, comparison_rows, verdicts, write_comparison
 
     if html is not None:
         check_new_file(html, force=force, endings=(".html", ".htm"))
@@ -87,6 +87,8 @@ def compare(
         for at, heading in enumerate(headings)
     ]
     console = Screen()
+    for sentence in verdicts(comparison):
+        console.print(Text(sentence))
     console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
     for caution in comparison.cautions:
         console.print(Text(f"Note: {caution}", style="yellow"))

@@ -229,12 +229,12 @@ def _run(
 ) -> None:
     from securefair.ckks.threads import set_threads
     from securefair.cli.findings import findings_report
+    from securefair.collaboration.resolved import ResolvedRun
     from securefair.data.findings import of_weight
     from securefair.report import show_progress, summary
     from securefair.report.screen import Screen
     from securefair.run.execute import run_resolved, write_outcome
     from securefair.run.lock import only_run
-    from securefair.run.resolved import ResolvedRun
     from securefair.user.inspection import inspect_tables
 
     # On heads of this size threads mostly wait for each other.

@@ -114,12 +114,12 @@ def check(
     from securefair.cli.check_tables import check_report
     from securefair.cli.findings import findings_report
     from securefair.collaboration.kinds import kinds_of, refuse_unread
+    from securefair.collaboration.resolved import ResolvedRun
     from securefair.config import load_config
     from securefair.data.findings import Finding, refusal
     from securefair.errors import SecureFairError
     from securefair.profiling.forecast import check_config
     from securefair.report.screen import Screen
-    from securefair.run.resolved import ResolvedRun
     from securefair.user.inspection import inspect_tables
     from securefair.user.tables import ReadTables
 

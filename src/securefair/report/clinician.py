@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from securefair.records import MetricResult, ParticipantResult, Reliability, RunResult
-from securefair.report.scores import SCORES
-from securefair.report.wording import THIN, Nouns, algorithm_name, count, listing
+from securefair.collaboration.verdict import headline
+from securefair.records import ParticipantResult, Reliability, RunResult
+from securefair.report.scores import constant
+from securefair.report.wording import THIN, Nouns, count, listing
+from securefair.words import words_of
 from securefair.worth.interval import wilson
 
-SURE = 2.0
-"""Standard errors from which a difference is called one."""
-
-YES, WORSE, UNCLEAR = "yes", "made it worse", "unclear"
+HELPED = {"better": "yes", "worse": "made it worse", "unclear": "unclear"}
+"""What the table says, by `HospitalVerdict.told`."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Helped:
         tested: how many test samples.
         accuracy, sensitivity, specificity: with 95 % intervals, as text; the last two empty for
             more than two classes.
-        helped: `YES`, `WORSE` or `UNCLEAR`; empty where nobody collaborated.
+        helped: one of `HELPED`; empty where nobody collaborated.
     """
 
     name: str
@@ -74,7 +74,7 @@ class FirstPage:
 
     Attributes:
         asked: sentences.
-        helped: the same for whom it helped.
+        helped: the verdict, a sentence.
         rows: by participant.
         two: whether there are two classes, so that sensitivity and specificity are of one of them.
         classes: names.
@@ -85,7 +85,7 @@ class FirstPage:
     """
 
     asked: list[str]
-    helped: list[str]
+    helped: str
     rows: list[Helped]
     two: bool
     classes: list[str]
@@ -111,7 +111,7 @@ def first_page(result: RunResult, nouns: Nouns, label: str | None) -> FirstPage 
     rows = [_row(result, one, two=two) for one in result.participants]
     return FirstPage(
         asked=_asked(result, nouns, label, classes),
-        helped=_helped(result, rows, nouns),
+        helped=headline(result, words_of()),
         rows=rows,
         two=two,
         classes=classes,
@@ -152,46 +152,8 @@ def _row(result: RunResult, one: ParticipantResult, *, two: bool) -> Helped:
         accuracy=cell("accuracy"),
         sensitivity=cell("sensitivity") if two else "",
         specificity=cell("specificity") if two else "",
-        helped=_verdict(figure.gain_over_best_control.get(result.metric), one.name),
+        helped="" if figure.verdict is None else HELPED[figure.verdict.hospitals[one.name].told],
     )
-
-
-def _verdict(gain: MetricResult | None, name: str) -> str:
-    """What a gain over the best model alone is, where it is more than chance."""
-    if gain is None:
-        return ""
-    value, error = gain.by_hospital.get(name), gain.se_by_hospital.get(name)
-    if value is None or error is None or abs(value) < SURE * error or value == 0:
-        return UNCLEAR
-    return YES if value > 0 else WORSE
-
-
-def _helped(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str]:
-    figure = result.algorithms[result.algorithm]
-    if figure.best_control is None:
-        return [
-            f"Nobody learned from anybody: these are models that each {nouns.participant} "
-            "can have alone."
-        ]
-    names = {
-        word: [row.name for row in rows if row.helped == word] for word in (YES, WORSE, UNCLEAR)
-    }
-    control = algorithm_name(figure.best_control)
-    score = SCORES[result.metric].lower()
-    said = [
-        f"Every {nouns.participant} could have a model without the others. The best of these "
-        f"({control}) is what the models are compared with, by {score}.",
-    ]
-    if names[YES]:
-        said.append(f"It helped {listing(names[YES])}.")
-    if names[WORSE]:
-        said.append(f"It made predictions worse at {listing(names[WORSE])}.")
-    if names[UNCLEAR]:
-        said.append(
-            f"At {listing(names[UNCLEAR])} the difference is within chance: too few "
-            f"{nouns.samples} to tell, or there is none."
-        )
-    return said
 
 
 def _recognised(result: RunResult, classes: Sequence[str]) -> list[Recognised]:
@@ -228,13 +190,7 @@ def _cannot(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str
         f"{nouns.samples}. What so few leave open stands in brackets (95{THIN}% interval).",
         "Causes: a value that predicts an outcome need not bring it about.",
     ]
-    figure = result.algorithms[result.algorithm]
-    if figure.nearly_constant:
-        said.append(
-            f"The model of {listing(figure.nearly_constant)} says one class of nearly every "
-            f"{nouns.sample}: there it tells nothing."
-        )
-    return said
+    return said + constant(result, nouns, words_of())
 
 
 def _share(mean: float | None, interval: tuple[float, float] | None) -> str:

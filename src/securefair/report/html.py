@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from securefair.collaboration.kinds import unread_keys, wording_of
+from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
 from securefair.records import (
@@ -34,6 +35,7 @@ from securefair.report import (
 from securefair.report.figures import Contender
 from securefair.report.files import write_text
 from securefair.report.pages import rendered
+from securefair.words import words_of
 from securefair.worth import no_gain_bound
 
 FILE_NAME = "report.html"
@@ -113,11 +115,12 @@ def render(
         contenders=contenders,
         learners=[one for one in contenders if one.key in facts.collaborative(result)],
         size=sentences.participants_note(result.participants, nouns),
-        verdict=sentences.verdict(result, nouns),
-        control_note=[*scores.worth(result, nouns)[:1], *sentences.control_note(result)],
+        verdict=headline(result, words_of()),
+        control_note=sentences.control_note(result),
+        problems=facts.problems_of(result),
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
-        worth=scores.worth(result, nouns),
+        worth=scores.worth(result, nouns)[1:],
         scores=scores.SCORES,
         score_rows=scores.score_rows(result),
         certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),
@@ -128,7 +131,7 @@ def render(
         trust_rows=scores.trust_rows(result),
         smaller=None if smaller is None else scores.smaller_part(smaller, nouns),
         cautions=sentences.cautions(result, nouns),
-        steps=sentences.steps(config, result, nouns),
+        account=sentences.tell(config, result, nouns),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={
@@ -154,7 +157,6 @@ def render(
             ledger_rows,
             None if "encryption.key_bits" in unread_keys(config) else config.encryption.key_bits,
         ),
-        counted=sentences.counted(config, result, nouns),
         reputations_decide=wording_of(subject).reputations,
         ledger_sentences=[averages.disclosure(one) for one in senders]
         or [
@@ -172,7 +174,6 @@ def render(
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        not_protected=sentences.not_protected(config, result, nouns),
         configuration=to_toml(config, unread=unread_keys(config)),
         versions=versions,
     )

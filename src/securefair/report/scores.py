@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from securefair.model.transfer import ALL
-from securefair.records import CEILING, MetricResult, RunResult
+from securefair.records import AlgorithmResult, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
+from securefair.words import Words, words_of
 
 SCORES = {
     "log_loss": "Log-loss",
@@ -77,78 +78,61 @@ def certain_note(rows: Sequence[ScoreRow]) -> str:
 
 
 def worth(result: RunResult, nouns: Nouns) -> list[str]:
-    """What the collaboration is worth against the best control, in sentences."""
+    """What every collaboration of the run is worth against the best control, in sentences.
+
+    The first is the run's verdict, as every output says it.
+    """
     figure = result.algorithms[result.algorithm]
-    gain = figure.gain_over_best_control.get(result.metric)
-    if figure.best_control is None or gain is None:
+    if figure.verdict is None:
         return []
-    name, control = algorithm_name(result.algorithm), algorithm_name(figure.best_control)
-    notes = []
-    if gain.mean is not None:
-        wins = sum(1 for value in gain.by_hospital.values() if value is not None and value > 0)
-        told = _compared(gain, f"the best control ({control})")
-        notes.append(
-            f"{SCORES[result.metric]}: {name} is {told}, better at {wins} of "
-            f"{len(gain.by_hospital)} {nouns.participants}"
-            + ("; that is within chance." if _chance(gain) else ".")
-        )
-    notes += _others(result)
-    if figure.nearly_constant:
-        notes.append(
-            f"The model of {listing(figure.nearly_constant)} says one class of nearly every "
-            f"{nouns.sample}: the most common answer would do as well there."
-        )
-    return notes
+    others = [
+        one.verdict.sentence
+        for name, one in result.algorithms.items()
+        if name != result.algorithm and one.verdict is not None
+    ]
+    return [figure.verdict.sentence, *others, *constant(result, nouns, words_of())]
 
 
-def _others(result: RunResult) -> list[str]:
-    """What the collaborations beside the one that the result is about are worth."""
-    told = []
-    for key, figure in result.algorithms.items():
-        gain = figure.gain_over_best_control.get(result.metric)
-        if key in (*result.controls, CEILING, result.algorithm) or gain is None:
-            continue
-        if figure.best_control is None or gain.mean is None:
-            continue
-        text = f"{algorithm_name(key)} is {_compared(gain, algorithm_name(figure.best_control))}"
-        told.append(f"{text}, within chance" if _chance(gain) else text)
-    return [f"Beside it: {'; '.join(told)}."] if told else []
-
-
-def _compared(gain: MetricResult, control: str) -> str:
-    """A gain in words; equal predictions have none, and no standard error either."""
-    if not gain.mean:
-        return f"as good as {control}"
-    direction = "better" if gain.mean > 0 else "worse"
-    return f"{direction} than {control} by {_cell(abs(gain.mean), gain.se)}"
-
-
-def _chance(gain: MetricResult) -> bool:
-    """Whether chance explains a difference: fewer than two standard errors."""
-    return abs(gain.mean or 0.0) < 2 * (gain.se or 0.0)
+def constant(result: RunResult, nouns: Nouns, words: Words) -> list[str]:
+    """Whose models say one class of nearly everybody: their probabilities may tell more."""
+    named = result.algorithms[result.algorithm].nearly_constant
+    if not named:
+        return []
+    return [words("caution.constant", names=words.listing(named), samples=nouns.samples)]
 
 
 def trust_rows(result: RunResult) -> list[ScoreRow]:
-    """What everyone's own samples say of its peers: weight, gain, weights of teachers."""
-    trust = result.algorithms[result.algorithm].trust
+    """What everyone's own samples say of its peers: weight, and weights of teachers."""
+    figure = result.algorithms[result.algorithm]
+    out = left_out(figure)
     return [
         ScoreRow(
             name,
             (
                 f"{one.in_peers:.2f}",
-                f"{_signed(one.gain)} {_PLUS_MINUS} {one.gain_se:.3f}",
                 ", ".join(f"{peer} {_signed(weight)}" for peer, weight in one.weights.items()),
-                _left_out(one.left_out),
+                out.get(name, ""),
             ),
         )
-        for name, one in trust.items()
+        for name, one in figure.trust.items()
     ]
 
 
-def _left_out(teachers: Sequence[str]) -> str:
-    if not teachers:
-        return ""
-    return "their mean" if tuple(teachers) == (ALL,) else listing(teachers)
+def left_out(figure: AlgorithmResult) -> dict[str, str]:
+    """By student, whose answers it left out and in which seeds; weights are of the first."""
+    seeds: dict[str, dict[str, list[str]]] = {}
+    for seed, students in figure.left_out.items():
+        for student, teachers in students.items():
+            for teacher in teachers:
+                seeds.setdefault(student, {}).setdefault(teacher, []).append(seed)
+    return {
+        student: "; ".join(
+            f"{'their mean' if teacher == ALL else teacher} (seed{'s' * (len(which) > 1)} "
+            f"{listing(which)})"
+            for teacher, which in teachers.items()
+        )
+        for student, teachers in seeds.items()
+    }
 
 
 @dataclass(frozen=True)

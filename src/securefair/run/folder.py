@@ -17,6 +17,7 @@ import msgspec
 
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.kinds import unread_keys
+from securefair.collaboration.verdict import with_verdicts
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.errors import DataError
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
@@ -155,7 +156,6 @@ def read_run(folder: Path) -> StoredRun:
             exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
             ledger=read_json(folder / "ledger.json", list[LedgerRow]),
             traffic=read_json(folder / "traffic.json", list[TrafficRow]),
-            problems=[],
             interrupted=measured.interrupted,
             repeated_bytes=measured.repeated_bytes,
             models=_read_models(folder / MODELS, [own.name for own in result.participants]),
@@ -184,7 +184,7 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
     if isinstance(encryption := metrics.get("encryption"), dict):
         metrics["encryption"] = encryption | measured.encryption
     try:
-        return msgspec.convert(metrics, RunResult), measured
+        return with_verdicts(msgspec.convert(metrics, RunResult)), measured
     except msgspec.ValidationError as error:
         raise DataError(
             "this is not the record it should be",

@@ -3,9 +3,11 @@
 import pytest
 from msgspec import structs
 
+from securefair.collaboration.verdict import headline, with_verdicts
 from securefair.records import MetricResult, Reliability
-from securefair.report.clinician import UNCLEAR, WORSE, YES, first_page
+from securefair.report.clinician import HELPED, first_page
 from securefair.report.wording import nouns
+from securefair.words import words_of
 from securefair.worth.interval import wilson
 
 NOUNS = nouns("files")
@@ -37,17 +39,18 @@ def result(make_run):
         reliability=[Reliability(predicted=0.2, observed=0.25, samples=16)],
         nearly_constant=[names[2]],
     )
-    return structs.replace(
-        found, algorithms=found.algorithms | {found.algorithm: figure}, classes=["no", "yes"]
+    return with_verdicts(
+        structs.replace(
+            found, algorithms=found.algorithms | {found.algorithm: figure}, classes=["no", "yes"]
+        )
     )
 
 
 def test_only_what_is_more_than_chance_is_called_help(result):
     page = first_page(result, NOUNS, "ill")
-    assert [row.helped for row in page.rows] == [YES, UNCLEAR, WORSE, UNCLEAR]
-    names = [one.name for one in result.participants]
-    assert f"It helped {names[0]}." in page.helped
-    assert f"It made predictions worse at {names[2]}." in page.helped
+    told = ("better", "unclear", "worse", "unclear")
+    assert [row.helped for row in page.rows] == [HELPED[one] for one in told]
+    assert page.helped == headline(result, words_of())
     assert page.rows[0].sensitivity == "80\u00a0% (68\u2013100)"
 
 
@@ -68,9 +71,12 @@ def test_the_plot_has_the_place_of_what_came_true(result):
     assert "came true for 25 %" in dot.label
 
 
-def test_what_it_cannot_say_names_models_that_tell_nothing(result):
+def test_what_it_cannot_say_names_models_of_one_class(result):
     page = first_page(result, NOUNS, None)
-    assert any(result.participants[2].name in one and "tells nothing" in one for one in page.cannot)
+    assert any(
+        result.participants[2].name in one and "only its probabilities" in one
+        for one in page.cannot
+    )
     no, yes = (
         f"\N{LEFT DOUBLE QUOTATION MARK}{one}\N{RIGHT DOUBLE QUOTATION MARK}"
         for one in ("no", "yes")

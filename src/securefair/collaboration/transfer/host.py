@@ -14,7 +14,7 @@ Its own fit is made again from its patients, with the same folds. Secret keys ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -31,7 +31,15 @@ from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
-from securefair.model.transfer import PeerWeight, Polynomial, Transferred, transfer, transfer_each
+from securefair.model.transfer import (
+    Fitted,
+    Leafed,
+    PeerWeight,
+    Polynomial,
+    Transferred,
+    transfer_each,
+    without_peers,
+)
 from securefair.model.transfer.penalised import losses
 from securefair.protocol.jobs import (
     AnswerAsk,
@@ -134,6 +142,10 @@ class TransferHost(Remembering, TransferParticipant):
         weights = self.transferred.trust.weights
         return {peer: weights.get(peer) for peer in self.machine.reputations}
 
+    def left_out(self) -> Sequence[str]:
+        """See `Host`: teachers whose answers are no function of the features."""
+        return self.transferred.trust.left_out
+
     def measured(self, round: int) -> Mapping[str, float]:
         """Of the deployed model: accuracy in [0, 1] on own test patients, cross-entropy on the
         training patients, and the part of its weights that rests on peers."""
@@ -191,7 +203,7 @@ class TransferHost(Remembering, TransferParticipant):
             if name != without
         }
         degree = self.agreement.degree
-        again = transfer_each(self.own, answers, degree) if answers else transfer(self.own, None)
+        again = transfer_each(self.own, answers, degree) if answers else without_peers(self.own)
         return again.model
 
     def _stand(self, *, asks: bool) -> None:
@@ -224,7 +236,7 @@ class TransferHost(Remembering, TransferParticipant):
             self.notes = TransferNotes(released=released, senders=senders)
 
 
-def scored(model: Polynomial, samples: Samples) -> tuple[float, float]:
+def scored(model: Fitted, samples: Samples) -> tuple[float, float]:
     """Accuracy and cross-entropy of a model."""
     logits = model.logits(samples.features)
     hits = np.mean(both(logits).argmax(axis=1) == samples.labels)
@@ -237,7 +249,7 @@ def both(logits: Array) -> Array:
 
 
 def _written(transferred: Transferred) -> bytes:
-    """Without the offset, which only the fit needed."""
+    """Without what peers said, which only the fit needed."""
     kept = to_bytes(transferred.model), transferred.trust, transferred.temperature
     return msgspec.msgpack.encode(kept)
 
@@ -246,9 +258,9 @@ def _read(data: bytes, *, where: str) -> Transferred:
     kept = msgspec.msgpack.decode(data, type=tuple[bytes, PeerWeight, float])
     model, trust, temperature = kept
     function = from_bytes(model, where=where)
-    if not isinstance(function, Polynomial):
+    if not isinstance(function, Polynomial | Leafed):
         raise DataError("the store holds a model of another kind", where=where)
-    return Transferred(function, None, trust, temperature)
+    return Transferred(function, trust, temperature, without_peers)
 
 
 def _opened(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from securefair.collaboration.telling import (
     Limit,
+    Told,
     behind_the_models,
     chosen_questions,
     ledger_note,
@@ -13,29 +14,36 @@ from securefair.collaboration.telling import (
 )
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.transfer.peers import Opened, asked_peers, missing_of, opened_of
+from securefair.model.transfer.peers import asked_peers, missing_of, opened_of
 from securefair.records import RunResult
 
 ROUNDS = 1
 """Of a transfer, whatever other algorithms of a run take; a renewal is one more."""
 
 
-def opens(config: RunConfig, names: Sequence[str]) -> Opened:
-    """What students of these participants opened, as `TransferAgreement.opens`."""
-    section = config.transfer
-    return opened_of(section.opened, max(_teachers(config, names)))
+def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    """See `Kind.tell`."""
+    section, names = config.transfer, [one.name for one in result.participants]
+    # How large groups are does not depend on the seed.
+    counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
+    mean = opened_of(section.opened, max(counts)) == "mean"
+    missing = {teachers: missing_of(section.missing, teachers) for teachers in counts}
+    colluding = (
+        _colluding(min(count - missing[count] for count in counts), max(missing.values()), nouns)
+        if mean
+        else "Students that work together know the sum of what the ledger shows for each of them."
+    )
+    renewed = list(dict.fromkeys(one.name for one in config.renewals))
+    return Told(
+        steps=_steps(result, nouns, renewed, mean=mean),
+        counted=_counted(nouns, mean=mean),
+        limits=_limits(result, nouns, colluding, mean=mean, renewed=bool(renewed)),
+    )
 
 
-def _teachers(config: RunConfig, names: Sequence[str]) -> set[int]:
-    """How many teachers students have: how large groups are does not depend on the seed."""
-    return {len(asked_peers(names, name, config.transfer.peers, seed=0)) for name in names}
-
-
-def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-    """See `Kind.steps`."""
+def _steps(result: RunResult, nouns: Nouns, renewed: Sequence[str], *, mean: bool) -> list[str]:
     people = plural(len(result.participants), nouns.participant, nouns.participants)
     own = f"the fit on their own {nouns.samples}"
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
     opened = (
         "It opened only the mean of their answers, no single one."
         if mean
@@ -53,11 +61,11 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         "many settings, some of them without any peer, by how well each predicts its own held-out "
         f"{nouns.samples}. Where peers do not help, they count little.",
     ]
-    if config.renewals:
-        whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
+    if renewed:
         texts.append(
-            f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
-            f"fitted anew and asked its teachers once more, and nobody else did. {_renewed(mean)}"
+            f"Later the {nouns.samples} of {listing(renewed)} changed. Whoever has other "
+            f"{nouns.samples} fitted anew and asked its teachers once more, and nobody else did. "
+            f"{_renewed(mean)}"
         )
     if not encrypts(result.encryption):
         return [*texts, "This run computed that without encryption."]
@@ -68,12 +76,14 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
     ]
 
 
-def _colluding(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """How many must work together to know a single fit out of means."""
-    counts = _teachers(config, [one.name for one in result.participants])
-    missing = {teachers: missing_of(config.transfer.missing, teachers) for teachers in counts}
-    enough = min(teachers - missing[teachers] for teachers in counts)
-    most = max(missing.values())
+def _colluding(enough: int, most: int, nouns: Nouns) -> str:
+    """How many must work together to know a single fit out of means.
+
+    Args:
+        enough: hospitals that know one together.
+        most: teachers that a mean may be without.
+        nouns: for hospitals.
+    """
     left = f"but {most} at most that may be away" if most else "without exception"
     return (
         f"A mean is over all teachers of a student {left}: teachers refuse any other. So "
@@ -96,9 +106,7 @@ def _renewed(mean: bool) -> str:
     )
 
 
-def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """See `Kind.counted`."""
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
+def _counted(nouns: Nouns, *, mean: bool) -> str:
     return ledger_note(
         "fit",
         nouns,
@@ -108,15 +116,14 @@ def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
     )
 
 
-def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-    """See `Kind.not_protected`."""
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
+def _limits(
+    result: RunResult, nouns: Nouns, colluding: str, *, mean: bool, renewed: bool
+) -> list[Limit]:
     if mean:
         implied = (
             "A student opens the mean of its teachers' answers and no single one. Enough numbers "
             "reveal the mean of their fits. The ledger above counts them."
         )
-        colluding = _colluding(config, result, nouns)
         asked = ["It gets no more of them, and of the mean only what it asked all of them alike."]
         tested = "The test is of the mean, and leaves out all answers or none."
     else:
@@ -124,16 +131,11 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             "Each answer says something about the teacher's fit, and enough numbers reveal it. The "
             "ledger above counts them."
         )
-        colluding = (
-            "Students that work together know the sum of what the ledger shows for each of them."
-        )
         asked, tested = ["It gets no more of them."], "Whoever gave it is left out."
-    renewed = [
+    decided = (
         f"Whether a {nouns.participant} answers a renewed question tells a bit of its reputation "
         "of the one who asks, which the ledger counts."
-        for _ in config.renewals[:1]
-        if not mean
-    ]
+    )
     return [
         ("What the released numbers imply", implied),
         behind_the_models(result.privacy, nouns),
@@ -147,7 +149,7 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             f"{nouns.samples} this test catches little.",
         ),
         ("Collusion", colluding),
-        sizes_and_times(nouns, *renewed),
+        sizes_and_times(nouns, *([decided] if renewed and not mean else [])),
         (
             "Honest answers",
             "Nothing proves that a teacher computed what it should. How much peers count is "

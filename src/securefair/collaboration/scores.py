@@ -7,10 +7,11 @@ from typing import TypedDict
 
 import numpy as np
 
+from securefair.collaboration.verdict import verdict_of
 from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.model.stored import Function, logits_of, probabilities_of
-from securefair.records import MetricResult, Reliability
+from securefair.records import MetricResult, Reliability, VerdictResult
 from securefair.worth import confusion
 from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
@@ -32,6 +33,7 @@ class Scores(TypedDict):
     confusion: dict[str, list[list[int]]]
     reliability: list[Reliability]
     nearly_constant: list[str]
+    verdict: VerdictResult | None
 
 
 def scores_of(
@@ -68,6 +70,9 @@ def scores_of(
         gains = {}
         if best is not None and name not in controls:
             gains = {score: _gain(scored[name], scored[best], score) for score in SCORES}
+        verdict = None
+        if best is not None and metric in gains:
+            verdict = verdict_of(gains[metric], metric, algorithm=name, control=best)
         result[name] = Scores(
             metrics={
                 score: _result(scored[name].summary(score), scored[name].by_seed(score))
@@ -84,8 +89,32 @@ def scores_of(
                 for hospital, parts in predictions[name].items()
                 if nearly_constant(np.concatenate([one.probabilities for one in parts]))
             ],
+            verdict=verdict,
         )
     return result
+
+
+def own_verdict(
+    own: ParticipantData,
+    algorithm: str,
+    function: Function,
+    controls: Mapping[str, Function],
+    metric: str = defaults.METRIC,
+) -> VerdictResult | None:
+    """What a collaboration is worth to one hospital that knows only itself.
+
+    Args:
+        own: its data.
+        algorithm: that the model is of.
+        function: the model.
+        controls: models without the others; empty: there is nothing to compare with.
+        metric: that models are compared by.
+    """
+    if not controls or algorithm in controls:
+        return None
+    models = {algorithm: function, **controls}
+    seeds = [([own], {name: {own.name: one} for name, one in models.items()})]
+    return scores_of(seeds, list(controls), metric)[algorithm]["verdict"]
 
 
 def class_counts(data: Sequence[ParticipantData]) -> dict[str, list[int]]:
