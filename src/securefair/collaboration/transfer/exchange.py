@@ -33,7 +33,7 @@ from securefair.model.transfer.answers import (
 from securefair.storage import Secret
 
 if TYPE_CHECKING:
-    from securefair.collaboration.transfer.agreement import TransferAgreement
+    from securefair.collaboration.transfer.terms import TransferTerms
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class TransferStudent:
 
     def __init__(
         self,
-        agreement: TransferAgreement,
+        agreement: TransferTerms,
         patients: Samples,
         *,
         backend: str,
@@ -149,7 +149,7 @@ def read_request(data: bytes, student: str) -> TransferRequest:
 
 
 def answer(
-    agreement: TransferAgreement, model: Foldable, request: TransferRequest, *, backend: str
+    agreement: TransferTerms, model: Foldable, request: TransferRequest, *, backend: str
 ) -> tuple[ExchangePlan, bytes]:
     """A teacher's whole answer, unmasked, and the plan it was made under.
 

@@ -27,10 +27,10 @@ from securefair.collaboration.transfer.exchange import (
 from securefair.collaboration.transfer.questions.interface import (
     Charged,
     Disclosed,
-    Exchange,
+    HospitalExchange,
     MaskKeys,
-    Question,
     StoredKeys,
+    TransferQuestion,
 )
 from securefair.collaboration.wording import data_size
 from securefair.data.dataset import Samples
@@ -46,29 +46,29 @@ REQUEST_FRAMING = 64
 """Room for lengths and the number of samples in a request."""
 
 
-class EncryptedExchange(Exchange):
-    """See `Exchange`; the arguments are those of `Question.exchange`."""
+class EncryptedExchange(HospitalExchange):
+    """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
 
-    def __init__(self, question: Question, student: TransferStudent, backend: str) -> None:
+    def __init__(self, question: TransferQuestion, student: TransferStudent, backend: str) -> None:
         self._agreed, self._student, self._backend = question.agreed, student, backend
 
     def request(self) -> bytes:
-        """See `Exchange`: keys, and encrypted features."""
+        """See `HospitalExchange`: keys, and encrypted features."""
         return self._student.request()
 
     def told(self, request: bytes, student: str) -> Charged:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         spec = self._agreed.spec_for(self._read(request, student).patients)
         return Charged(spec.q * self._agreed.outputs, spec.samples)
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         return answer(self._agreed, model, self._read(request, student), backend=self._backend)[1]
 
     def share(
         self, request: bytes, gathering: Gathering, keys: MaskKeys, own: OwnFit, model: Polynomial
     ) -> bytes:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         del own
         read = self._read(request, gathering.receiver)
         plan, data = answer(self._agreed, model, read, backend=self._backend)
@@ -84,25 +84,25 @@ class EncryptedExchange(Exchange):
         )
 
     def open(self, answer: bytes) -> Array:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         return self._student.open(answer)
 
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         return self._student.open_mean([shares[name] for name in gathering.senders])
 
     def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> Transferred:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         del senders
         return transfer(own, self._student.logits(mean), self._agreed.degree)
 
     def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> Transferred:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         logits = {name: self._student.logits(numbers) for name, numbers in each.items()}
         return transfer_each(own, logits, self._agreed.degree)
 
     def export_keys(self) -> StoredKeys:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         public, secret = self._student.export_keys()
         return public.encryption, public.evaluation, secret.reveal()
 
@@ -110,28 +110,28 @@ class EncryptedExchange(Exchange):
         return read_request(request, student)
 
 
-class EncryptedQuestion(Question):
-    """See `Question`."""
+class EncryptedQuestion(TransferQuestion):
+    """See `TransferQuestion`."""
 
     encrypts: ClassVar[bool] = True
 
     @property
     def digest(self) -> bytes:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return self.agreed.plan.digest
 
     @property
     def summary(self) -> str:
-        """See `Question`."""
-        plan = self.agreed.plan
+        """See `TransferQuestion`."""
+        plan, numbers = self.agreed.plan, self.numbers_of(self.agreed.facts.samples)
         return (
-            f"ring degree {plan.params.ring_degree}, {self.agreed.numbers_a_round} numbers an "
-            f"answer; upload {data_size(plan.feature_bytes)} a peer"
+            f"ring degree {plan.params.ring_degree}, {numbers} numbers an answer; "
+            f"upload {data_size(plan.feature_bytes)} a peer"
         )
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """See `Question`: over all numbers of patients admitted."""
+        """See `TransferQuestion`: over all numbers of patients admitted."""
         plans = longest_plans(
             self.agreed.facts.samples, lambda size: plan_exchange(self.agreed.spec_for(size))
         )
@@ -141,33 +141,33 @@ class EncryptedQuestion(Question):
         return largest + REQUEST_FRAMING, max(plan.answer_bytes for plan in plans)
 
     def numbers_of(self, patients: int) -> int:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return self.agreed.numbers_of(patients) * self.agreed.outputs
 
     def determines_fit(self, patients: int) -> bool:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         agreed = self.agreed
         q = agreed.numbers_of(patients)
         return determines_model(q, agreed.features, agreed.degree, patients)
 
     def determines_logits(self, patients: int) -> bool:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return determines_logits(self.agreed.numbers_of(patients), patients)
 
     def bytes_of(self, patients: int) -> tuple[int, int]:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         plan = plan_exchange(self.agreed.spec_for(patients))
         return plan.key_bytes + plan.feature_bytes, plan.answer_bytes
 
     @property
     def told(self) -> Disclosed:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return Disclosed("projection", self.agreed.transfer.q, self.agreed.parameters)
 
     def exchange(
         self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
     ) -> EncryptedExchange:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         restored = None
         if keys is not None:
             encryption, evaluation, secret = keys
@@ -176,7 +176,7 @@ class EncryptedQuestion(Question):
         return EncryptedExchange(self, student, backend)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         del own
         plan = plan_exchange(self.agreed.spec_for(len(patients)))
         basis = steps.public_basis(plan, self.agreed.basis_seed)
@@ -188,5 +188,5 @@ class EncryptedQuestion(Question):
         return numbers
 
     def encryption(self, audit: Audit, *, backend: str) -> EncryptionFacts:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return EncryptionFacts.of_exchange(self.agreed.plan, audit, backend=backend)

@@ -1,4 +1,4 @@
-"""What a question of a transfer is, for everybody (`Question`) and at one hospital (`Exchange`).
+"""A question of a transfer: everybody's `TransferQuestion`, and a hospital's `HospitalExchange`.
 
     request ----> told: charged ----> answer, or a share of a sum under masks
             <---- open, or open_sum of all shares ----> transferred
@@ -26,7 +26,7 @@ from securefair.model.transfer import OwnFit, Polynomial, Transferred
 if TYPE_CHECKING:
     from securefair.collaboration.audit import Audit
     from securefair.collaboration.facts import EncryptionFacts
-    from securefair.collaboration.transfer.agreement import TransferAgreement
+    from securefair.collaboration.transfer.terms import TransferTerms
 
 Array = NDArray[np.float64]
 StoredKeys = tuple[bytes, bytes, bytes]
@@ -65,7 +65,7 @@ class MaskKeys:
     publics: Mapping[str, bytes]
 
 
-class Exchange(ABC):
+class HospitalExchange(ABC):
     """Both sides of the one exchange, at one hospital."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class Exchange(ABC):
         """
 
 
-class Question(ABC):
+class TransferQuestion(ABC):
     """What was agreed on.
 
     Args:
@@ -151,7 +151,7 @@ class Question(ABC):
     encrypts: ClassVar[bool]
     """Whether it travels under encryption, by a plan of an exchange."""
 
-    def __init__(self, agreed: TransferAgreement) -> None:
+    def __init__(self, agreed: TransferTerms) -> None:
         self.agreed = agreed
 
     @property
@@ -193,7 +193,7 @@ class Question(ABC):
     @abstractmethod
     def exchange(
         self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
-    ) -> Exchange:
+    ) -> HospitalExchange:
         """At one hospital.
 
         Args:

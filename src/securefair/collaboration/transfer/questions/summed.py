@@ -24,10 +24,10 @@ from securefair.collaboration.facts import EncryptionFacts
 from securefair.collaboration.transfer.questions.interface import (
     Charged,
     Disclosed,
-    Exchange,
+    HospitalExchange,
     MaskKeys,
-    Question,
     StoredKeys,
+    TransferQuestion,
 )
 from securefair.collaboration.wording import data_size
 from securefair.data.dataset import Samples
@@ -36,7 +36,7 @@ from securefair.model.transfer import OwnFit, Polynomial, Transferred
 from securefair.model.transfer.sums import FitSum, transfer_sum
 
 if TYPE_CHECKING:
-    from securefair.collaboration.transfer.agreement import TransferAgreement
+    from securefair.collaboration.transfer.terms import TransferTerms
 
 Array = NDArray[np.float64]
 
@@ -44,25 +44,25 @@ MASK_SECURITY_BITS = 128
 """Of X25519, and of AES-256 behind it."""
 
 
-class SummedExchange(Exchange):
-    """See `Exchange`."""
+class SummedExchange(HospitalExchange):
+    """See `HospitalExchange`."""
 
     def __init__(self, question: SummedQuestion) -> None:
         self._question = question
 
     def request(self) -> bytes:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         return self._question.digest
 
     def told(self, request: bytes, student: str) -> Charged:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         if request != self._question.digest:
             raise RemoteProtocolError("asks for another sum than agreed", culprit=student)
         agreed = self._question.agreed
         return Charged(self._question.numbers_of(agreed.facts.samples), agreed.facts.samples)
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
-        """See `Exchange`.
+        """See `HospitalExchange`.
 
         Raises:
             RemoteProtocolError: what a fit knows is told in a sum only.
@@ -73,7 +73,7 @@ class SummedExchange(Exchange):
     def share(
         self, request: bytes, gathering: Gathering, keys: MaskKeys, own: OwnFit, model: Polynomial
     ) -> bytes:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         del request, model  # the first is the plan's digest, which masks are bound to
         mask_keys = MaskedKeys(public=public_bytes(keys.private), private=keys.private)
         weight = write_weights([1 / len(gathering.senders)])
@@ -88,7 +88,7 @@ class SummedExchange(Exchange):
         )
 
     def open(self, answer: bytes) -> Array:
-        """See `Exchange`.
+        """See `HospitalExchange`.
 
         Raises:
             LocalProtocolError: nothing is opened by itself.
@@ -96,16 +96,16 @@ class SummedExchange(Exchange):
         raise LocalProtocolError("a part of a sum opens nothing", found=f"{len(answer)} bytes")
 
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         return self._question.total(gathering, shares)
 
     def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> Transferred:
-        """See `Exchange`."""
+        """See `HospitalExchange`."""
         features = self._question.agreed.features
         return transfer_sum(own, self._question.summed.opened(mean, len(senders), features))
 
     def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> Transferred:
-        """See `Exchange`.
+        """See `HospitalExchange`.
 
         Raises:
             LocalProtocolError: nothing is opened by itself.
@@ -114,12 +114,12 @@ class SummedExchange(Exchange):
         raise LocalProtocolError("a part of a sum opens nothing", found=", ".join(each))
 
     def export_keys(self) -> StoredKeys:
-        """See `Exchange`: none but those for masks, which are the hospital's."""
+        """See `HospitalExchange`: none but those for masks, which are the hospital's."""
         return b"", b"", b""
 
 
-class SummedQuestion(Question):
-    """See `Question`.
+class SummedQuestion(TransferQuestion):
+    """See `TransferQuestion`.
 
     Args:
         agreed: the agreement.
@@ -131,7 +131,7 @@ class SummedQuestion(Question):
 
     encrypts: ClassVar[bool] = False
 
-    def __init__(self, agreed: TransferAgreement, summed: FitSum) -> None:
+    def __init__(self, agreed: TransferTerms, summed: FitSum) -> None:
         super().__init__(agreed)
         self.summed, self.sums = summed, MaskedSums()
 
@@ -161,12 +161,12 @@ class SummedQuestion(Question):
 
     @property
     def digest(self) -> bytes:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return self.plan.digest
 
     @property
     def summary(self) -> str:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return (
             f"sums of {self.plan.spec.parameters} numbers of fits under masks, nothing encrypted; "
             f"{data_size(self.plan.share_bytes)} a part"
@@ -174,50 +174,50 @@ class SummedQuestion(Question):
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         return len(self.digest), self.plan.share_bytes
 
     def numbers_of(self, patients: int) -> int:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         del patients
         return self.plan.spec.parameters
 
     def determines_fit(self, patients: int) -> bool:
-        """See `Question`: fits are among what is summed."""
+        """See `TransferQuestion`: fits are among what is summed."""
         del patients
         return True
 
     def determines_logits(self, patients: int) -> bool:
-        """See `Question`: whoever knows a mean of fits knows what it says of anybody."""
+        """See `TransferQuestion`: whoever knows a mean of fits knows what it says of anybody."""
         del patients
         return True
 
     def bytes_of(self, patients: int) -> tuple[int, int]:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         del patients
         return self.lengths
 
     @property
     def told(self) -> Disclosed:
-        """See `Question`: all that is told of a fit is told once."""
+        """See `TransferQuestion`: all that is told of a fit is told once."""
         numbers = self.plan.spec.parameters
         return Disclosed("summed_fits", numbers, numbers)
 
     def exchange(
         self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
     ) -> SummedExchange:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         del backend, keys
         self.agreed.check_samples(len(patients))
         return SummedExchange(self)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         del patients, model
         return self.summed.told(own)
 
     def encryption(self, audit: Audit, *, backend: str) -> EncryptionFacts:
-        """See `Question`."""
+        """See `TransferQuestion`."""
         del backend
         return EncryptionFacts(
             backend=self.sums.name,
