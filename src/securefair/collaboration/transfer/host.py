@@ -32,6 +32,8 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import (
+    Fitted,
+    Leafed,
     PeerWeight,
     Polynomial,
     Transferred,
@@ -234,7 +236,7 @@ class TransferHost(Remembering, TransferParticipant):
             self.notes = TransferNotes(released=released, senders=senders)
 
 
-def scored(model: Polynomial, samples: Samples) -> tuple[float, float]:
+def scored(model: Fitted, samples: Samples) -> tuple[float, float]:
     """Accuracy and cross-entropy of a model."""
     logits = model.logits(samples.features)
     hits = np.mean(both(logits).argmax(axis=1) == samples.labels)
@@ -256,7 +258,7 @@ def _read(data: bytes, *, where: str) -> Transferred:
     kept = msgspec.msgpack.decode(data, type=tuple[bytes, PeerWeight, float])
     model, trust, temperature = kept
     function = from_bytes(model, where=where)
-    if not isinstance(function, Polynomial):
+    if not isinstance(function, Polynomial | Leafed):
         raise DataError("the store holds a model of another kind", where=where)
     return Transferred(function, trust, temperature, without_peers)
 

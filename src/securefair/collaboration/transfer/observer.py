@@ -199,4 +199,5 @@ def trust_result(trust: PeerWeight) -> TrustResult:
         gain_se=trust.gain_se,
         left_out=list(trust.left_out),
         weights=dict(trust.weights),
+        families=dict(trust.families),
     )
