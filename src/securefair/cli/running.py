@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.kinds import AnyKind
     from securefair.config import RunConfig
 
-URGENT = ("units", "leakage")
-"""Kinds of findings that make every figure of a run wrong, so that a run tells them itself."""
-
 
 def demo(
     out: OutOption = None,
@@ -233,6 +230,7 @@ def _run(
     from securefair.ckks.threads import set_threads
     from securefair.cli.findings import findings_report
     from securefair.collaboration.resolved import ResolvedRun
+    from securefair.data.findings import of_weight
     from securefair.report import show_progress, summary
     from securefair.report.screen import Screen
     from securefair.run.execute import run_resolved, write_outcome
@@ -245,10 +243,10 @@ def _run(
     resolved = ResolvedRun.of(loaded, kinds)  # once: tables may change while it runs
     config = resolved.config
     findings = inspect_tables(config, resolved.tables)
-    urgent = [one for one in findings if one.kind in URGENT]
+    urgent = of_weight(findings)
     if urgent:
         console.print(findings_report(urgent))
-    points = len(findings) - len(urgent)
+    points = sum(one.severity == "warning" for one in findings)
     if points:
         said = "1 point" if points == 1 else f"{points} points"
         if urgent:

@@ -13,7 +13,7 @@ from securefair.collaboration.kinds import default_algorithm, kind_of, unread_ke
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.library.classes import numbered
 from securefair.library.hospitals import check_hospitals, participants

@@ -32,6 +32,7 @@ from securefair.records import (
     RoundRecord,
     RunResult,
     TrafficRow,
+    TrustResult,
 )
 from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
@@ -185,13 +186,25 @@ def _with_scores(
     scored = {
         name: msgspec.structs.replace(results[name], **found) for name, found in scores.items()
     }
+    trust = {name: first[name].trust if name in first else {} for name in results}
     return {
         name: msgspec.structs.replace(
             scored.get(name, result),
-            trust=first[name].trust if name in first else {},
+            trust=trust[name],
+            families=_mean_families(trust[name]),
+            sums=first[name].sums if name in first else None,
             left_out=_left_out(name, asked, repetitions),
         )
         for name, result in results.items()
+    }
+
+
+def _mean_families(trust: Mapping[str, TrustResult]) -> dict[str, float]:
+    """Mean over participants of the weights of their families of fits."""
+    names = dict.fromkeys(name for one in trust.values() for name in one.families)
+    return {
+        name: float(np.mean([one.families.get(name, 0.0) for one in trust.values()]))
+        for name in names
     }
 
 
