@@ -17,7 +17,7 @@ from worth_data import Hospital
 
 from securefair.data.dataset import Samples
 from securefair.model.stored import Function
-from securefair.model.transfer import OwnFit, Polynomial, own_fit, weighted_sum
+from securefair.model.transfer import Fitted, OwnFit, own_fit, weighted_sum
 from securefair.model.usual import USUAL, Estimated, averaged, usual_model
 from securefair.worth.tuned import ENSEMBLE
 
@@ -66,7 +66,7 @@ def rounded(features: Array) -> Array:
     return result
 
 
-def _usual(samples: Samples, fits: Polynomial, seed: int) -> dict[str, Estimated]:
+def _usual(samples: Samples, fits: Fitted, seed: int) -> dict[str, Estimated]:
     found = {name: usual_model(name, samples, seed) for name in USUAL}
     members: list[Callable[[Array], Array]] = [fits.predict_proba]
     members += [found[name].probabilities for name in ENSEMBLE]

@@ -163,6 +163,7 @@ class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     gain_se: float
     left_out: list[str]  # teachers whose answers are no function of the features
     weights: dict[str, float]  # by teacher, where every answer was opened by itself
+    families: dict[str, float] = {}  # weight of each family of own fits, such as "linear", "trees"
 
 
 class GainResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,6 +223,8 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: list[ThresholdResult] = []  # lowest first; empty for more than two classes
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+    sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"
+    families: dict[str, float] = {}  # mean of `trust` over participants
     left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
     verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 

@@ -81,8 +81,7 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     if "privacy.epsilon" in kind.reads:
         given["privacy.epsilon"] = 2.0
     config = Reading(configured(name, **given), seen)
-    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    kind.check_plans(config, data, seed=SEED)
+    agreement = kind.agree_all(config, data, seed=SEED)
     kind.forecast(config, agreement, data)
     kind.rounds(config)
     run = simulated(kind, config, agreement, data, seed=SEED)

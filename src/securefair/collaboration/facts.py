@@ -76,6 +76,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         trust: of each participant in its peers, by name, where that is a number.
         temperatures: what the logits of each participant's model are to be divided by, by name:
             fitted to out-of-fold predictions; empty where a kind has none.
+        sums: what hospitals added up instead of answering, by its name; None in other kinds.
     """
 
     encryption: EncryptionFacts
@@ -87,3 +88,4 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     privacy: dict[str, PrivacyResult] | None = None
     trust: dict[str, TrustResult] = {}
     temperatures: dict[str, float] = {}
+    sums: str | None = None

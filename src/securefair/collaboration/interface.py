@@ -195,13 +195,15 @@ class Kind(ABC, Generic[A]):
             PlanError: no parameters do what was asked.
         """
 
-    def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
-        """Find out before a long run, not in it, for whom it is impossible.
+    def agree_all(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> A:
+        """What participants agree on whose data are all here.
+
+        Finds out before a long run, not in it, for whom it is impossible.
 
         Raises:
             ConfigError, PlanError: as `agree`; names the participant where there is one.
         """
-        self.agree(config, PublicFacts.of(data), seed=seed)
+        return self.agree(config, PublicFacts.of(data), seed=seed)
 
     def rounds(self, config: RunConfig) -> int:
         """That it takes: as many as the configuration says, or fewer."""

@@ -218,7 +218,8 @@ def _proposed(
     shape = shape_of(column, missing)
     optional = bool(column.counts()[~shape.counted].sum())
     counts = _levels(column, shape)
-    why = None if is_label else _identifies(name, list(counts))
+    kept = np.flatnonzero(shape.counted)[: 4 * MAX_LEVELS]
+    why = None if is_label else _identifies(name, [column.texts[at] for at in kept])
     if why is not None:
         return ColumnProposal(name=name, optional=optional, unused=why)
     numeric = shape.numeric and shape.present
@@ -254,15 +255,15 @@ def _levels(column: Column, shape: Shape) -> dict[str, int]:
     return levels
 
 
-def _identifies(name: str, levels: Sequence[str]) -> str | None:
+def _identifies(name: str, texts: Sequence[str]) -> str | None:
     """Why a column tells of persons or days rather than of an illness, or None."""
-    if not levels:
+    if not texts:
         return None
     if heading_identifies(name):
         return "looks like an identifier"
-    if are_dates(levels):
+    if are_dates(texts):
         return "looks like dates"  # they tell of persons; an age or a time span can be a feature
-    return "looks like names of persons" if are_persons(levels) else None
+    return "looks like names of persons" if are_persons(texts) else None
 
 
 def _apart(shape: Shape, column: Column) -> bool | None:

@@ -40,5 +40,11 @@ def mixed(parts: Sequence[ColumnProposal], sites: Sequence[str]) -> str | None:
     for site, one in named:
         texts = [level for level in one.levels if one.low is None and number(level) is None]
         if numbers and texts:
-            return f'numbers at {", ".join(numbers)}, but "{texts[0]}" and other texts at {site}'
+            found = f'numbers at {", ".join(numbers)}, but "{texts[0]}"'
+            if len(texts) > 1 or one.rare:
+                return f"{found} and other texts at {site}"
+            return (
+                f"{found} at {site}; if that is a code of a missing value, say so in table.missing "
+                "(--missing of securefair new)"
+            )
     return None

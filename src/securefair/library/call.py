@@ -9,11 +9,11 @@ from pathlib import Path
 from torch import nn
 
 from securefair.ckks.threads import threads_set
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import default_algorithm, kind_of, unread_keys
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.library.classes import numbered
 from securefair.library.hospitals import check_hospitals, participants
@@ -32,7 +32,7 @@ from securefair.model.heads import Head
 from securefair.report.progress import Progress, Silence, show_progress
 from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
-from securefair.run.execute import Task, run_task
+from securefair.run.execute import run_resolved
 from securefair.user.data_sets import alike
 
 
@@ -132,19 +132,18 @@ def collaborate(
     data = alike(data, at_least=models.classes)
     heads = models.heads(data, config.model.hidden, seed)
     config = _completed(config, data, heads)
-    agreement = kind.agree(config, PublicFacts.of(data), seed=seed)
-    task = Task(
+    run = ResolvedRun(
         config=config,
         kinds={algorithm: kind},
+        rules=rules,
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,
-        rules=rules,
         classes=classes,
-    )
+    ).load()
     with threads_set(threads), _watched(progress) as watched:
-        outcome = run_task(
-            task,
+        outcome = run_resolved(
+            run,
             watched,
             out=None if checkpoint is None else Path(checkpoint),
             resume=resume,
@@ -154,7 +153,7 @@ def collaborate(
         models=models.trained(
             outcome.heads or {kept.model.record.hospital: kept.model for kept in outcome.models}
         ),
-        plan=kind.forecast(config, agreement, data).plan,
+        plan=kind.forecast(config, run.agreements[seed][algorithm], data).plan,
         config=config,
         outcome=outcome,
         findings=tuple(findings),

@@ -13,7 +13,7 @@ from msgspec import structs
 from securefair.circuit.planner import ExchangePlan
 from securefair.collaboration.verdict import headline
 from securefair.config import RunConfig, override
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.records import (
     STANDALONE,

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
 from securefair.model.stored import probabilities_of
-from securefair.model.transfer import PeerWeight, Polynomial, own_fit, transfer, transfer_each
+from securefair.model.transfer import Fitted, PeerWeight, own_fit, transfer, transfer_each
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the classes, sorted.
         trust_: what the peers were worth (`model.transfer.PeerWeight`).
-        model_: the deployed polynomial; private.
+        model_: the deployed function of the features; private.
         temperature_: that logits are divided by; 1.0 without calibration.
         n_features_in_: of a sample.
     """
@@ -96,7 +96,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = transfer_each(own, answers, self.degree) if answers else transfer(own, None)
         else:
             found = transfer(own, _answer(self.peers, shape, "peers"), self.degree)
-        self.model_: Polynomial = found.model
+        self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self.temperature_ = found.temperature if self.calibrate else 1.0
         return self

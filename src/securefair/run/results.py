@@ -14,7 +14,7 @@ from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
 from securefair.collaboration.scores import class_counts, scores_of
-from securefair.config import RunConfig
+from securefair.config.run import RunSection
 from securefair.data import ParticipantData
 from securefair.model.stored import Function
 from securefair.records import (
@@ -32,6 +32,7 @@ from securefair.records import (
     RoundRecord,
     RunResult,
     TrafficRow,
+    TrustResult,
 )
 from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
@@ -83,32 +84,39 @@ class Outcome:
         return problems_of(self.result)
 
 
-def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
-    """Means and spreads over the repetitions; rounds, traffic and ledger of the first."""
+def conclude(
+    asked: RunSection, repetitions: Sequence[Repetition], *, caveats: Sequence[str] = ()
+) -> Outcome:
+    """Means and spreads over the repetitions; rounds, traffic and ledger of the first.
+
+    Args:
+        asked: what was to be computed.
+        repetitions: of every seed, finished.
+        caveats: what the configuration adds to those of promises to patients.
+    """
     first = repetitions[0]
-    main = config.run.main
+    main = asked.main
     runs = list(first.runs.values())
+    controls = controls_among(asked, first.rounds)
     return Outcome(
         result=RunResult(
             format=RESULT_FORMAT,
-            name=config.run.name,
-            seeds=list(config.run.seeds),
+            name=asked.name,
+            seeds=list(asked.seeds),
             algorithm=main,
             participants=_participant_results(main, repetitions),
             algorithms=_with_scores(
-                {
-                    name: _algorithm_result(name, repetitions, controls_among(config, first.rounds))
-                    for name in first.rounds
-                },
-                config,
+                {name: _algorithm_result(name, repetitions, controls) for name in first.rounds},
+                controls,
+                asked,
                 repetitions,
             ),
             encryption=_encryption_result(main, repetitions),
-            privacy=_privacy_result(config, repetitions),
+            privacy=_privacy_result(repetitions, caveats),
             class_counts=class_counts(first.data),
-            metric=config.run.metric,
-            controls=controls_among(config, first.rounds),
-            problems=_problems(config, repetitions),
+            metric=asked.metric,
+            controls=controls,
+            problems=_problems(asked, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
@@ -120,9 +128,9 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
     )
 
 
-def controls_among(config: RunConfig, algorithms: Iterable[str]) -> list[str]:
+def controls_among(asked: RunSection, algorithms: Iterable[str]) -> list[str]:
     """Those in which nobody learns from anybody: neither a kind of collaboration nor a ceiling."""
-    return [name for name in algorithms if name not in (*config.run.collaborative, CEILING)]
+    return [name for name in algorithms if name not in (*asked.collaborative, CEILING)]
 
 
 def _algorithm_result(
@@ -163,34 +171,49 @@ def _gain_result(gain: NDArray[np.float64]) -> GainResult:
 
 
 def _with_scores(
-    results: dict[str, AlgorithmResult], config: RunConfig, repetitions: Sequence[Repetition]
+    results: dict[str, AlgorithmResult],
+    controls: Sequence[str],
+    asked: RunSection,
+    repetitions: Sequence[Repetition],
 ) -> dict[str, AlgorithmResult]:
     """The same with what predictions on test patients say."""
     scores = scores_of(
         [(rep.data, rep.models) for rep in repetitions],
-        controls_among(config, results),
-        config.run.metric,
+        controls,
+        asked.metric,
     )
     first = repetitions[0].runs
     scored = {
         name: msgspec.structs.replace(results[name], **found) for name, found in scores.items()
     }
+    trust = {name: first[name].trust if name in first else {} for name in results}
     return {
         name: msgspec.structs.replace(
             scored.get(name, result),
-            trust=first[name].trust if name in first else {},
-            left_out=_left_out(name, config, repetitions),
+            trust=trust[name],
+            families=_mean_families(trust[name]),
+            sums=first[name].sums if name in first else None,
+            left_out=_left_out(name, asked, repetitions),
         )
         for name, result in results.items()
     }
 
 
+def _mean_families(trust: Mapping[str, TrustResult]) -> dict[str, float]:
+    """Mean over participants of the weights of their families of fits."""
+    names = dict.fromkeys(name for one in trust.values() for name in one.families)
+    return {
+        name: float(np.mean([one.families.get(name, 0.0) for one in trust.values()]))
+        for name in names
+    }
+
+
 def _left_out(
-    algorithm: str, config: RunConfig, repetitions: Sequence[Repetition]
+    algorithm: str, asked: RunSection, repetitions: Sequence[Repetition]
 ) -> dict[str, dict[str, list[str]]]:
     """Whose answers were no function of the features, by seed and student; often empty."""
     found: dict[str, dict[str, list[str]]] = {}
-    for seed, rep in zip(config.run.seeds, repetitions, strict=True):
+    for seed, rep in zip(asked.seeds, repetitions, strict=True):
         trust = rep.runs[algorithm].trust if algorithm in rep.runs else {}
         out = {student: one.left_out for student, one in trust.items() if one.left_out}
         if out:
@@ -198,11 +221,11 @@ def _left_out(
     return found
 
 
-def _problems(config: RunConfig, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
+def _problems(asked: RunSection, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
     """What participants blamed each other for, left out, or what failed, by seed; often empty."""
     found = {
         str(seed): [problem for run in rep.runs.values() for problem in run.problems]
-        for seed, rep in zip(config.run.seeds, repetitions, strict=True)
+        for seed, rep in zip(asked.seeds, repetitions, strict=True)
     }
     return {seed: problems for seed, problems in found.items() if problems}
 
@@ -292,13 +315,13 @@ def _encryption_result(
 
 
 def _privacy_result(
-    config: RunConfig, repetitions: Sequence[Repetition]
+    repetitions: Sequence[Repetition], caveats: Sequence[str]
 ) -> dict[str, PrivacyResult] | None:
     """By hospital, the most that any repetition spent; what one algorithm leaves open, all do."""
     found = [run.privacy for rep in repetitions for run in rep.runs.values() if run.privacy]
     if not found:
         return None
-    return {name: joined([one[name] for one in found], config) for name in found[0]}
+    return {name: joined([one[name] for one in found], caveats) for name in found[0]}
 
 
 def _averaging_result(each: Sequence[AveragingResult | None]) -> AveragingResult | None:

@@ -9,9 +9,10 @@ import pytest
 from securefair.config import demo_config, override, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.run.checkpoint import FOLDER, unfinished_config
-from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
 from support.alike import SCORES, assert_runs_alike
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow  # whole runs
 

@@ -117,7 +117,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
             fairness=FairnessSection(),  # nobody forms a reputation
         )
 
-    def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
+    def agree_all(
+        self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int
+    ) -> DistillationAgreement:
         """See `Kind`: those with the fewest samples first."""
         facts = PublicFacts.of(data)
         for own in sorted(data, key=lambda own: len(own.train)):
@@ -125,6 +127,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
                 self.agree(config, replace(facts, samples=len(own.train)), seed=seed)
             except PlanError as error:
                 raise error.about(own.name) from error
+        return self.agree(config, facts, seed=seed)
 
     def host(
         self,

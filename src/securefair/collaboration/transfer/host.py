@@ -32,10 +32,11 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import (
+    Fitted,
+    Leafed,
     PeerWeight,
     Polynomial,
     Transferred,
-    transfer_each,
     without_peers,
 )
 from securefair.model.transfer.penalised import losses
@@ -195,14 +196,10 @@ class TransferHost(Remembering, TransferParticipant):
                 found="mean",
                 expected='"each", or a new exchange without that peer',
             )
-        answers = {
-            name: self._student.logits(numbers)
-            for name, numbers in released.items()
-            if name != without
-        }
-        degree = self.agreement.degree
-        again = transfer_each(self.own, answers, degree) if answers else without_peers(self.own)
-        return again.model
+        answers = {name: numbers for name, numbers in released.items() if name != without}
+        if not answers:
+            return without_peers(self.own).model
+        return self._exchange.transferred_each(self.own, answers).model
 
     def _stand(self, *, asks: bool) -> None:
         if self._remembers:
@@ -234,7 +231,7 @@ class TransferHost(Remembering, TransferParticipant):
             self.notes = TransferNotes(released=released, senders=senders)
 
 
-def scored(model: Polynomial, samples: Samples) -> tuple[float, float]:
+def scored(model: Fitted, samples: Samples) -> tuple[float, float]:
     """Accuracy and cross-entropy of a model."""
     logits = model.logits(samples.features)
     hits = np.mean(both(logits).argmax(axis=1) == samples.labels)
@@ -256,7 +253,7 @@ def _read(data: bytes, *, where: str) -> Transferred:
     kept = msgspec.msgpack.decode(data, type=tuple[bytes, PeerWeight, float])
     model, trust, temperature = kept
     function = from_bytes(model, where=where)
-    if not isinstance(function, Polynomial):
+    if not isinstance(function, Polynomial | Leafed):
         raise DataError("the store holds a model of another kind", where=where)
     return Transferred(function, trust, temperature, without_peers)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_model
+from securefair.collaboration.kept import kept_model, table_rules
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.errors import StorageError
@@ -103,6 +103,7 @@ def write_results(
         taught=_taught(project, own.name, records, status),
         calibration=_calibration(records[-1], own),
         privacy=promised,
+        rules=table_rules(terms.config),
         versions=versions(),
         folder=Path(data).parent,
     )
