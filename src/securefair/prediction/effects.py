@@ -24,7 +24,7 @@ STEPS = 10
 
 
 @dataclass(frozen=True)
-class Effect:
+class ColumnEffect:
     """One change of one column.
 
     Attributes:
@@ -41,7 +41,7 @@ class Effect:
     log_odds: float
 
 
-def effects(model: HospitalModel) -> list[Effect]:
+def effects(model: HospitalModel) -> list[ColumnEffect]:
     """Of every column, in the order of the table; empty where nobody could read them.
 
     That is: of more than two classes, of samples that came as numbers, and of images.
@@ -57,7 +57,7 @@ def effects(model: HospitalModel) -> list[Effect]:
     after = np.stack([one[2] for one in changes])
     grown = (_log_odds(model, after) - _log_odds(model, before)).tolist()
     return [
-        Effect(one.column, one.step, one.code, one.instead, by)
+        ColumnEffect(one.column, one.step, one.code, one.instead, by)
         for (one, _, _), by in zip(changes, grown, strict=True)
     ]
 
@@ -69,7 +69,7 @@ def _log_odds(model: HospitalModel, features: Array) -> Array:
     return result
 
 
-def _changes(model: HospitalModel, usual: Array) -> Iterator[tuple[Effect, Array, Array]]:
+def _changes(model: HospitalModel, usual: Array) -> Iterator[tuple[ColumnEffect, Array, Array]]:
     """Each change, with the patient before and after it."""
     table, at = model.record.table, 0
     for column in () if table is None else table.columns:
@@ -78,13 +78,13 @@ def _changes(model: HospitalModel, usual: Array) -> Iterator[tuple[Effect, Array
             step = _step(column.high - column.low)
             half = step / (column.high - column.low)
             yield (
-                Effect(column.name, step, "", "", 0.0),
+                ColumnEffect(column.name, step, "", "", 0.0),
                 _with(usual, at, usual[at] - half),
                 _with(usual, at, usual[at] + half),
             )
         elif isinstance(column, BinaryColumn):
             yield (
-                Effect(column.name, None, column.yes, column.no, 0.0),
+                ColumnEffect(column.name, None, column.yes, column.no, 0.0),
                 _with(usual, at, -1.0),
                 _with(usual, at, 1.0),
             )
@@ -94,7 +94,9 @@ def _changes(model: HospitalModel, usual: Array) -> Iterator[tuple[Effect, Array
             none[at : at + len(column.levels)] = 0.0
             for level in levels[1:]:  # each against the first, at every hospital alike
                 yield (
-                    Effect(column.name, None, column.levels[level - at], column.levels[0], 0.0),
+                    ColumnEffect(
+                        column.name, None, column.levels[level - at], column.levels[0], 0.0
+                    ),
                     _with(none, at, 1.0),
                     _with(none, level, 1.0),
                 )

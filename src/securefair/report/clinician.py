@@ -16,7 +16,7 @@ import numpy as np
 
 from securefair.config.columns import NumericColumn
 from securefair.prediction import HospitalModel
-from securefair.prediction.effects import Effect, effects
+from securefair.prediction.effects import ColumnEffect, effects
 from securefair.records import ParticipantResult, Reliability, RunResult
 from securefair.report.scores import constant
 from securefair.words import MINUS, Words
@@ -284,7 +284,7 @@ def _looks(models: Sequence[HospitalModel], words: Words) -> list[tuple[str, str
     return rows
 
 
-def _key(one: Effect, words: Words) -> tuple[str, str, str, str]:
+def _key(one: ColumnEffect, words: Words) -> tuple[str, str, str, str]:
     """A change that several hospitals' models share."""
     return one.column, "" if one.step is None else _number(one.step, words), one.code, one.instead
 
