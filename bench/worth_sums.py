@@ -1,4 +1,4 @@
-"""What sums of fits are worth beside encrypted answers, as the second table of docs/notebook/sums.md.
+"""What sums of fits are worth beside encrypted answers: the second table of docs/notebook/sums.md.
 
     python bench/worth_sums.py --seeds 20                             # measure, keep, print
     python bench/worth_sums.py --seeds 20 --write docs/notebook/sums.md
@@ -95,8 +95,9 @@ def measure(data: DataSet, seeds: int) -> Row:
 
 def written(rows: Mapping[str, Row]) -> str:
     lines = [
-        "| data | seeds | alone | pooled linear | with trees | answers | gradient | curvature | share of pooling: "
-        "answers, gradient, curvature | gradient less answers | worse than alone: answers, gradient |",
+        "| data | seeds | alone | pooled linear | with trees | answers | gradient | curvature "
+        "| share of pooling: answers, gradient, curvature | gradient less answers "
+        "| worse than alone: answers, gradient |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in rows.items():

@@ -10,6 +10,7 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.wording import data_size
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
@@ -26,6 +27,18 @@ def forecast_of(
         plan=agreed.plan if agreed.question.encrypts else None,
         disclosure=disclosure,
         warnings=_warnings(agreed, data, disclosure),
+        chosen=_chosen(agreed),
+    )
+
+
+def _chosen(agreed: TransferAgreement) -> str:
+    because = agreed.chosen_sum.because
+    if agreed.question.encrypts:
+        return f"Fits are asked about samples, under encryption: {because}."
+    part = data_size(agreed.question.lengths[1])
+    return (
+        f"Hospitals add up what their fits know (transfer.sums = {agreed.chosen_sum.name}), "
+        f"{part} a peer under masks, and encrypt nothing: {because}."
     )
 
 
