@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import DataError, printable
+
+if TYPE_CHECKING:
+    from securefair.data.teacher import TeacherModel
 
 FeatureArray: TypeAlias = NDArray[Any]
 """What a model sees: float64 vectors (B, d) for heads, or float32 for networks: images
@@ -135,6 +138,7 @@ class ParticipantData:
         test_rows: (B,) where the test samples stand among all of the participant's, which are the
             same under every seed; None where the test samples are the same under every seed.
         earlier: its data before they changed in the course of a collaboration, the first first.
+        teacher: a model that answers peers instead of a fit of `train`; None: the fit does.
 
     Raises:
         DataError: the name cannot be printed as it is.
@@ -146,6 +150,7 @@ class ParticipantData:
     validation: Samples | None = None
     test_rows: NDArray[np.int64] | None = None
     earlier: tuple[ParticipantData, ...] = ()
+    teacher: TeacherModel | None = None
 
     def __post_init__(self) -> None:
         if printable(self.name) != self.name or "\n" in self.name:

@@ -41,7 +41,7 @@ class TransferAudit(Audit):
             plan.spec.samples,
             basis.signs.astype(np.float64),
         )
-        patients = asked_about(student.data.train).features
+        patients = asked_about(agreement.asked(student.data.train)).features
 
         def numbers(teacher: str) -> Array:
             compiled = steps.compile_model(plan, everyone[teacher].answering)

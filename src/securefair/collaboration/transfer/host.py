@@ -202,8 +202,10 @@ class TransferHost(Remembering, TransferParticipant):
             for name, numbers in released.items()
             if name != without
         }
-        degree = self.agreement.degree
-        again = transfer_each(self.own, answers, degree) if answers else without_peers(self.own)
+        if not answers:
+            return without_peers(self.own).model
+        agreed = self.agreement
+        again = transfer_each(self.own, answers, agreed.degree, leaves=agreed.leaves)
         return again.model
 
     def _stand(self, *, asks: bool) -> None:

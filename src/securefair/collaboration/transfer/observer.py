@@ -10,6 +10,7 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import stand_ins
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both
 from securefair.collaboration.transfer.participant import TransferNotes
@@ -117,6 +118,7 @@ class TransferObserver(Observer[TransferHost]):
             ledger=self.ledger(hosts),
             traffic=[],
             problems=list(self.problems),
+            stand_ins=stand_ins({name: own.answers for name, own in hosts.items()}),
             trust={name: trust_result(own.transferred.trust) for name, own in hosts.items()},
             temperatures={name: own.transferred.temperature for name, own in hosts.items()},
             privacy=self.privacy(hosts),
@@ -132,7 +134,7 @@ class TransferObserver(Observer[TransferHost]):
         reports = []
         for own in hosts.values():
             compiled = steps.compile_model(self.agreement.plan, own.answering)
-            test = own.data.test
+            test = self.agreement.asked(own.data.test)
             before = own.answering.logits(test.features)
             after = compiled.logits(test.features)
             reports.append(
@@ -165,7 +167,7 @@ class TransferObserver(Observer[TransferHost]):
         return replace(
             row,
             numbers_per_answer=numbers,
-            determines=determines_model(q, agreed.features, agreed.degree, samples)
+            determines=determines_model(q, agreed.asked_features, agreed.degree, samples)
             or determines_logits(q, samples),
             in_mean=agreed.opens == "mean",
         )

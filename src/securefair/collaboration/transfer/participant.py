@@ -34,8 +34,9 @@ from securefair.averaging.pairwise import (
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.host import Stored
-from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
+from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import answering_of
 from securefair.collaboration.transfer.exchange import (
     TransferStudent,
     answer,
@@ -161,9 +162,7 @@ class TransferParticipant:
         self.own: OwnFit = fitted(data, agreement.degree, seed)
         self.version, self.asks, self._seed = 0, True, seed
         self.teacher = teacher
-        self.answering: Polynomial = (
-            self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
-        )
+        self.answers = answering_of(agreement, data, self.own, teacher, seed)
         self.transferred: Transferred = without_peers(self.own)
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
@@ -177,6 +176,11 @@ class TransferParticipant:
         self._shares = Shares()
         self._round = -1
         self._request: bytes | None = None
+
+    @property
+    def answering(self) -> Polynomial:
+        """What it evaluates on what it is asked."""
+        return self.answers.model
 
     def begin(self, round: int) -> None:
         """Nothing else to keep: answers come from the own fit, in every round the same."""
@@ -200,7 +204,8 @@ class TransferParticipant:
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
-        self.answering, self.version = self.own.model, self.version + 1
+        self.answers = answering_of(self.agreement, data, self.own, None, self._seed)
+        self.version += 1
         self.transferred = carried_over(self.own, self.transferred)
 
     def run(self, job: Job) -> JobResult:
@@ -346,7 +351,12 @@ class TransferParticipant:
         answers = opened_messages(gathering, job.closed, job.keys)
         mean = self._student.open_mean(list(answers.values()))
         self.notes.released, self.notes.senders = {MEAN: mean}, job.senders
-        self.transferred = transfer(self.own, self._student.logits(mean), self.agreement.degree)
+        self.transferred = transfer(
+            self.own,
+            self._student.logits(mean),
+            self.agreement.degree,
+            leaves=self.agreement.leaves,
+        )
 
     def _step(self, job: Step) -> Stepped:
         """Fit with what was opened, if anything was."""
@@ -354,7 +364,9 @@ class TransferParticipant:
             return Stepped()
         self.notes.senders = job.peers
         answers = {name: self._student.logits(self.notes.released[name]) for name in job.peers}
-        self.transferred = transfer_each(self.own, answers, self.agreement.degree)
+        self.transferred = transfer_each(
+            self.own, answers, self.agreement.degree, leaves=self.agreement.leaves
+        )
         return Stepped()
 
     def _gathering(self, job: AnswerAsk | ReleaseKey) -> Gathering:
