@@ -218,6 +218,7 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+    sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"
     families: dict[str, float] = {}  # mean of `trust` over participants
     stand_ins: dict[str, StandInResult] = {}  # of the first seed, by who brought a model
     left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`

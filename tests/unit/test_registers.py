@@ -21,6 +21,8 @@ from securefair.config import defaults
 from securefair.config.distillation import DistillationSection
 from securefair.config.encryption import EncryptionSection
 from securefair.config.gossip import GossipSection
+from securefair.config.transfer import TransferSection
+from securefair.model.transfer.sums import register as sums
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
 
@@ -32,6 +34,7 @@ REGISTERS = {
     "kinds": (kinds.REGISTERED, "collaboration"),
     "averagings": (AVERAGING, ("averaging", "ckks/backends")),  # both have a "clear"
     "backends": (BACKENDS, ("ckks/backends", "averaging")),
+    "sums": (sums.REGISTERED, "model/transfer/sums"),
     "couriers": (couriers.REGISTERED, "sites/couriers"),
 }
 """Names, and the folders that may compare them."""
@@ -127,6 +130,7 @@ def test_a_configuration_lists_what_the_registers_hold():
     """`config` may import none of them, so each of its lists is a second line."""
     assert sorted(choices(DistillationSection, "release")) == sorted(releases.exchanged_releases())
     assert sorted(choices(GossipSection, "averaging")) == sorted(AVERAGING)
+    assert {*choices(TransferSection, "sums")} == {"auto", sums.NONE, *sums.REGISTERED}
     # OpenFHE is there to compare with, in code alone.
     assert {*choices(EncryptionSection, "backend"), "openfhe"} == set(BACKENDS)
 

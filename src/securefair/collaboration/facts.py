@@ -78,6 +78,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         stand_ins: of models that participants brought, by name.
         temperatures: what the logits of each participant's model are to be divided by, by name:
             fitted to out-of-fold predictions; empty where a kind has none.
+        sums: what hospitals added up instead of answering, by its name; None in other kinds.
     """
 
     encryption: EncryptionFacts
@@ -90,3 +91,4 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     trust: dict[str, TrustResult] = {}
     stand_ins: dict[str, StandInResult] = {}
     temperatures: dict[str, float] = {}
+    sums: str | None = None

@@ -32,6 +32,12 @@ class TransferSection(Section):
         description="Whether a student opens each answer or only their mean; auto: the mean from "
         "three teachers on",
     )
+    sums: Literal["auto", "none", "gradient", "curvature"] = Field(
+        default="none",
+        description="What hospitals add up under masks instead of asking about patients under "
+        "encryption: nothing, their fits with diagonals of curvatures, or with whole curvatures; "
+        "auto: by the rule of when-to-encrypt.md",
+    )
     peers: int = Field(
         default=defaults.PEERS,
         ge=2,

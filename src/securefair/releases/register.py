@@ -14,6 +14,7 @@ REGISTERED: dict[str, str] = {
     "projection": "securefair.releases.projection",
     "logits": "securefair.releases.logits",
     "alignment": "securefair.releases.alignment",
+    "summed_fits": "securefair.releases.summed_fits",
 }
 """Where each release stands."""
 

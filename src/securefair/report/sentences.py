@@ -105,6 +105,12 @@ def encryption(result: EncryptionResult | None) -> str:
             "Nothing in this run was encrypted: the clear backend follows every step of the "
             "protocol on readable numbers. Use it for tests only."
         )
+    if not result.ring_degree:
+        return (
+            "Nothing in this run was encrypted, and no hospital asked another about its patients: "
+            "what hospitals added up was hidden under masks that cancel in the sum (X25519, "
+            f"AES-256; {result.security_bits} bits)."
+        )
     return (
         f"Values were encrypted with CKKS under each student's own key, with parameters for "
         f"{result.security_bits}-bit security. Teachers computed on ciphertexts and could not "

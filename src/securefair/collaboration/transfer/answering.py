@@ -52,7 +52,7 @@ def answering_of(
         seed: of a stand-in.
 
     Raises:
-        ConfigError: it brought a model, and a private one is to answer.
+        ConfigError: it brought a model, and a private one is to answer, or fits are added up.
         ModelError: the model that it brought gives no probabilities of these classes.
     """
     if data.teacher is None:
@@ -65,6 +65,13 @@ def answering_of(
             where=f"participants, {data.name}, teacher",
             found=data.teacher.name,
             expected="no [privacy] section, or no teacher",
+        )
+    if not agreement.question.encrypts:
+        raise ConfigError(
+            "a model that is brought answers questions, and hospitals would add up fits",
+            where=f"participants, {data.name}, teacher",
+            found=f"transfer.sums is {agreement.chosen_sum.name}: {agreement.chosen_sum.because}",
+            expected='transfer.fit = "trees", or transfer.sums = "none"',
         )
     found = stand_in_of(agreement, data, seed)
     return Answering(_asked(agreement, found.function), data.teacher.name, found.disagreement)

@@ -76,7 +76,7 @@ class TransferKind(Kind["TransferAgreement"]):
             )
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        return TransferAgreement.of(config, facts, seed=seed)
+        return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
 
     @property
     def model_key(self) -> str:

@@ -183,10 +183,10 @@ def _mean_logit(
     def again(other: OwnFit) -> Transferred:
         return transfer(other, offset.logits(other.samples.features), degree, leaves=leaves)
 
-    return [_corrected(own, one.design, peers, offset) for one in own.families], again
+    return [corrected(own, one.design, peers, offset) for one in own.families], again
 
 
-def _corrected(own: OwnFit, design: Design, peers: Array, offset: Fitted) -> Family:
+def corrected(own: OwnFit, design: Design, peers: Array, offset: Fitted) -> Family:
     """Own corrections of one design to shares of the peers' mean logit."""
     settings = [
         (share, penalty)

@@ -81,6 +81,16 @@ def test_a_stand_in_is_of_the_form_that_was_agreed(make_hospitals, agree, fit):
     assert one.stands_for == "forest"
 
 
+def test_sums_of_fits_have_no_place_for_a_model_that_is_brought(make_hospitals, agree):
+    hospitals = make_hospitals()
+    brought = replace(hospitals[0], teacher=FOREST)
+    own = own_fits(hospitals, 1, 0)["a"]
+    with pytest.raises(ConfigError, match=r"would add up fits.*transfer.fit"):
+        answering_of(agree(hospitals, sums="gradient"), brought, own, None, 0)
+    with pytest.raises(ConfigError, match="of no linear fit"):
+        agree(hospitals, sums="gradient", fit="trees")
+
+
 def test_no_private_fit_stands_behind_a_model_that_is_brought(make_hospitals, agree):
     hospitals = make_hospitals()
     terms = PrivacySection(epsilon=4.0)
