@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import DataError, printable
-
-if TYPE_CHECKING:
-    from securefair.data.teacher import TeacherModel
 
 FeatureArray: TypeAlias = NDArray[Any]
 """What a model sees: float64 vectors (B, d) for heads, or float32 for networks: images
@@ -123,6 +121,31 @@ class Samples:
         present = int((counts > 0).sum())
         weights = len(self) / (present * counts[self.labels]) if len(self) else np.zeros(0)
         return Samples(self.features, self.labels, self.classes, self.patients, weights)
+
+
+Probabilities = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Features (B, d) in [-1, 1], as peers encrypt them -> probabilities (B, M), rows that sum to 1."""
+
+
+class TeacherModel(Protocol):
+    """Whatever says how probable each class is. It stays at its hospital, and is never sent."""
+
+    @property
+    def name(self) -> str:
+        """For people, such as "forest" or the name of a file."""
+        ...
+
+    def ready(self, train: Samples, seed: int) -> Probabilities:
+        """The model as it answers.
+
+        Args:
+            train: the hospital's own training samples; a model that is fitted already needs none.
+            seed: of what a fit draws.
+
+        Raises:
+            SecureFairError: it cannot be read, or fits no such samples.
+        """
+        ...
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torch import nn
 
 from securefair.config import RunConfig
 from securefair.data import ParticipantData, Samples, arrays_of
-from securefair.data.teacher import TeacherModel
+from securefair.data.dataset import TeacherModel
 from securefair.errors import ConfigError, DataError
 from securefair.model.teachers import EstimatorTeacher, teacher_of
 from securefair.user.data_sets import are_two_data_sets, participant_of

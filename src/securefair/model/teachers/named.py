@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from securefair.data.dataset import Samples
-from securefair.data.teacher import Probabilities
+from securefair.data.dataset import Probabilities, Samples
 from securefair.model.usual import usual_model
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
-from securefair.data.teacher import Probabilities
+from securefair.data.dataset import Probabilities, Samples
 from securefair.errors import ConfigError, DataError, ModelError
 
 

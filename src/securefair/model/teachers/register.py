@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from securefair.data.teacher import TeacherModel
+from securefair.data.dataset import TeacherModel
 from securefair.errors import ConfigError
 from securefair.model.teachers.named import UsualTeacher
 from securefair.model.teachers.onnx_file import OnnxTeacher

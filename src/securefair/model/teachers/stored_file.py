@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
-from securefair.data.teacher import Probabilities
+from securefair.data.dataset import Probabilities, Samples
 from securefair.errors import DataError
 from securefair.model.stored import from_bytes, logits_of, probabilities_of
 

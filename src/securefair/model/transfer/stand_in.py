@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
-from securefair.data.teacher import Probabilities
+from securefair.data.dataset import Probabilities, Samples
 from securefair.errors import ModelError
 from securefair.model.transfer.design import Design
 from securefair.model.transfer.leafed import Fitted
