@@ -170,7 +170,7 @@ def _scores(card: ModelCard) -> list[str]:
     if card.uncalibrated is not None:
         models["As fitted"] = card.uncalibrated
     models |= {card.titles.get(name, name): one for name, one in card.controls.items()}
-    rows = []
+    rows: list[str] = []
     for start in range(0, len(models), MODELS_BESIDE):  # one below the other, for narrow screens
         some = dict(list(models.items())[start : start + MODELS_BESIDE])
         rows += [""] if rows else []
