@@ -10,7 +10,7 @@ where it was: jobs that were under way run again, and nobody has seen their firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -42,12 +42,12 @@ from securefair.sites.project.card import utc
 from securefair.sites.site.letters import Letters
 from securefair.sites.site.notes import end_round, end_site, note
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
-from securefair.sites.site.records import SiteRecord, SiteState, record_of
+from securefair.sites.site.records import HOST, RECORD, SiteState, record_of
 from securefair.sites.site.schedule import Timetable
 from securefair.storage import Amount, Item, LedgerLimits, Store, Transaction
 
-MACHINE, STATE, RECORD, BLOB = "machine", "site state", "record ", "machine blob "
-HOST, MODEL, LEFT = "host ", "site model", "site left"
+MACHINE, STATE, BLOB = "machine", "site state", "machine blob "
+MODEL, LEFT = "site model", "site left"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
 
@@ -121,20 +121,35 @@ class Site:
         if not self.finished or self._post.fault is not None:
             return False
         if self.left <= 0:
-            return True
+            ready = self._state.pace.ready
+            return not self._too_few(
+                [peer for peer in self._peers if ready.get(peer, 0) < self._schedule.rounds]
+            )
         if self._state.pace.waits_for(self._schedule.rounds, self._peers):
             return False
         with self._store.view() as tx:
             return not any(self._post.unconfirmed(tx, peer) for peer in self._peers)
 
-    def run(self, over: Callable[[int], None] = lambda _: None) -> None:
-        """Take turns until the rounds are over; tell `over` of each.
+    def run(
+        self,
+        over: Callable[[int], None] = lambda _: None,
+        beat: Callable[[], None] = lambda: None,
+        kept: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take turns until the rounds are over.
+
+        Args:
+            over: is told of each round that is.
+            beat: is called before every turn, some seconds apart at most where nothing is computed.
+            kept: is called once if this site is through, and stays for too many that are not.
 
         Raises:
             SecureFairError: the store failed, or is not what peers remember; or the own training
                 failed. What was committed stays.
         """
+        stays = False
         while True:
+            beat()
             since, before = self._post.changes, self.machine.memory
             if self.turn():
                 after = self.machine.memory
@@ -148,6 +163,9 @@ class Site:
                 return
             if not self.finished and self._host.idle():
                 continue  # with what came in the meantime
+            if self.finished and not stays and self.left <= 0:
+                stays = True
+                kept()
             self._post.wait(since, max(0.01, min(self.left, LOOK_AGAIN)))
 
     def _settle(self) -> None:
@@ -200,6 +218,9 @@ class Site:
         if memory.state is not RoundState.IDLE:
             if self.left > 0:
                 return False
+            held = self._held(self.machine.awaited)
+            if held is not None:
+                return held
             self._feed(Expired(memory.round))
             return True
         return False if self.finished else self._begin_when_due(rounds)
@@ -252,10 +273,14 @@ class Site:
             if self.left > 0:
                 return False
             gone = pace.silent(number, self._peers)
+            held = self._held((*pace.away, *gone))
+            if held is not None:
+                return held
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
         skipped = pace.announced < number
-        self._state = replace(self._state, pace=pace.begins(number, gone))
+        pace = pace.begins(number, gone)
+        self._state = replace(self._state, pace=pace, missing=(), since=0.0)
         events: list[Input] = [Presence(peer, here=False) for peer in gone]
         events.append(Begin(number, coins, teacher_version=number))
         self._feed(*events, notice=Notice(number) if skipped and number > 0 else None)
@@ -312,6 +337,7 @@ class Site:
         record = record_of(over, self._host, away)
         tx.memory.put(MODEL, to_bytes(self._host.model()))
         tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
+        self._state = replace(self._state, missing=(), since=0.0)
         at, opened = utc(self._schedule.wall()), len(over.summary.opened)
         end_round(tx, round=over.round, opened=opened, at=at)
         if over.round == self._schedule.rounds - 1:
@@ -370,22 +396,30 @@ class Site:
         """Seconds to the deadline: of the round, or after the last one of the waiting."""
         return self._state.left - (self._schedule.monotonic() - self._anchor)
 
+    def _too_few(self, absent: Collection[str]) -> bool:
+        schedule = self._schedule
+        if schedule.wall() >= schedule.ends:
+            return False
+        return self._state.pace.too_few(absent, schedule.fewest, schedule.rounds, self._peers)
+
+    def _held(self, absent: tuple[str, ...]) -> bool | None:
+        """Whether anything changed while a deadline counts for nothing; None: it counts.
+
+        Once enough are back, everybody has the time of a round again.
+        """
+        if self._too_few(absent):
+            if self._state.missing == absent:
+                return False
+            since = self._state.since or self._schedule.wall()
+            self._state = replace(self._state, missing=absent, since=since)
+        elif self._state.since:
+            self._state = replace(self._state, missing=(), since=0.0)
+            self._set_deadline(self._schedule.linger)
+        else:
+            return None
+        self._feed()
+        return True
+
     def _set_deadline(self, seconds: float) -> None:
         self._anchor = self._schedule.monotonic()
         self._state = replace(self._state, left=seconds)
-
-
-def stored_pieces(tx: Transaction) -> dict[str, bytes]:
-    """What the participant gave out to be remembered, by its own names."""
-    pieces = {name.removeprefix(HOST): tx.memory.get(name) for name in tx.memory.names(HOST)}
-    return {name: piece for name, piece in pieces.items() if piece is not None}
-
-
-def stored_records(tx: Transaction) -> list[SiteRecord]:
-    """All rounds that are over."""
-    found = []
-    for name in tx.memory.names(RECORD):
-        data = tx.memory.get(name)
-        if data is not None:
-            found.append(msgspec.json.decode(data, type=SiteRecord))
-    return found
