@@ -142,6 +142,19 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
 
 
+class ThresholdResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens where class 1 is said from a probability on, all participants together.
+
+    Of two classes only; shares in [0, 1], over all seeds. None where nobody is of a class.
+    """
+
+    threshold: float
+    said: float  # share of all samples that are said to be of class 1
+    sensitivity: float | None  # share of class 1 that is recognised
+    specificity: float | None  # share of class 0 that is ruled out
+    right: float | None  # of those said to be of class 1, the share that is
+
+
 class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one participant's own patients say of its peers, after a transfer."""
 
@@ -207,6 +220,7 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     best_control: str | None = None  # the best by `RunResult.metric`, on these test samples
     confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
+    thresholds: list[ThresholdResult] = []  # lowest first; empty for more than two classes
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
     sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"

@@ -160,6 +160,11 @@ class Kind(ABC, Generic[A]):
         another kind does.
         """
 
+    def cautions(self, agreement: A) -> list[str]:
+        """What whoever signs this agreement must know before, in sentences."""
+        del agreement
+        return []
+
     def check(self, config: RunConfig) -> None:
         """Refuse settings that contradict each other; asked if it is run or its section is given.
 

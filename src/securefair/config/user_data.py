@@ -86,6 +86,11 @@ class TableSection(Section):
         description="Of two classes the one that must not be missed, by one of its codes: "
         "sensitivity is of it. Without it: the last one",
     )
+    class_names: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(),
+        description="What people read for each of `classes`, in their order, such as "
+        '["no heart disease", "heart disease"]. Without it: the codes',
+    )
     missing: Codes = Field(default=defaults.MISSING, description="Codes of a missing value")
     spellings: Literal["exact", "joined"] = Field(
         default=defaults.SPELLINGS,
@@ -107,6 +112,15 @@ class TableSection(Section):
         """Codes of the classes in the order of their labels: the positive one last."""
         return tuple(sorted(self.classes, key=lambda codes: self.positive in codes))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the classes in the order of their labels; empty where nobody named them."""
+        order = sorted(
+            zip(self.classes, self.class_names, strict=False),
+            key=lambda one: self.positive in one[0],
+        )
+        return tuple(name for _, name in order)
+
     def in_folder(self, folder: Path) -> TableSection:
         """The same with absolute paths; a path in here is relative to that folder."""
         columns = tuple(
@@ -119,6 +133,13 @@ class TableSection(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.class_names and len(set(self.class_names)) != len(self.classes):
+            raise contradiction(
+                "class_names",
+                "every class needs a name of its own",
+                found=list(self.class_names),
+                expected=f"{len(self.classes)} different names, one for each of table.classes",
+            )
         names = [column.name for column in self.columns]
         refuse_repeats("columns", names)
         if self.label in names:

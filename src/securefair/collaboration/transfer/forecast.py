@@ -89,6 +89,22 @@ def _disclosure(
     return rows
 
 
+def cautions_of(agreed: TransferAgreement) -> list[str]:
+    """What is known of a teacher after one answer to a student of the most samples."""
+    if not agreed.question.determines_fit(agreed.facts.samples):
+        return []
+    return [
+        "One answer determines a teacher's fit. A student of "
+        f"{agreed.facts.samples} patients will know {_fits_known(agreed)}."
+    ]
+
+
+def _fits_known(agreed: TransferAgreement) -> str:
+    if agreed.opens == "mean":
+        return "the mean of its teachers' fits, no single one"
+    return "each teacher's fit, as if it had been sent"
+
+
 def _warnings(
     agreed: TransferAgreement,
     data: Sequence[ParticipantData],
@@ -107,13 +123,11 @@ def _warnings(
         for own in data
         if own.name not in whole and agreed.question.determines_logits(len(own.train))
     ]
-    what = (
-        "the mean of its teachers' fits, no single one"
-        if agreed.opens == "mean"
-        else "each teacher's fit, as if it had been sent"
-    )
     if whole:
-        found.append(f"One answer determines a teacher's fit. {', '.join(whole)} will know {what}.")
+        found.append(
+            f"One answer determines a teacher's fit. {', '.join(whole)} will know "
+            f"{_fits_known(agreed)}."
+        )
     if logits:
         found.append(
             f"{', '.join(logits)} will know every logit on own patients, of "

@@ -78,6 +78,12 @@ class TransferKind(Kind["TransferAgreement"]):
 
         return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
 
+    def cautions(self, agreement: TransferAgreement) -> list[str]:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.forecast import cautions_of
+
+        return cautions_of(agreement)
+
     @property
     def model_key(self) -> str:
         """See `Kind`."""
