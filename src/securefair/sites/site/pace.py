@@ -69,6 +69,10 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             peer for peer in peers if peer not in self.away and self.ready.get(peer, 0) < round
         )
 
+    def behind(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Peers, here or away, that have not said that they ended the rounds before this one."""
+        return tuple(peer for peer in peers if self.ready.get(peer, 0) < round)
+
     def silent(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
         """Of those who are waited for, who was not heard of since the last round began."""
         return tuple(peer for peer in self.waits_for(round, peers) if peer not in self.heard)

@@ -24,8 +24,9 @@ from securefair.sites.post.peers import PeerState, read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH, stream_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
+from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import HOST, SiteState, stored_records
-from securefair.sites.site.site import BLOB, MACHINE, STATE
+from securefair.sites.site.site import STATE
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 

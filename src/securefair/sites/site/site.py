@@ -37,17 +37,16 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import Job
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
-from securefair.protocol.stored import encode_memory
 from securefair.sites.project.card import utc
+from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters
 from securefair.sites.site.notes import end_round, end_site, note
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
-from securefair.sites.site.records import HOST, RECORD, SiteState, record_of
+from securefair.sites.site.records import RECORD, SiteState, record_of
 from securefair.sites.site.schedule import Timetable
 from securefair.storage import Amount, Item, LedgerLimits, Store, Transaction
 
-MACHINE, STATE, BLOB = "machine", "site state", "machine blob "
-MODEL, LEFT = "site model", "site left"
+STATE, MODEL, LEFT = "site state", "site model", "site left"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
 
@@ -91,11 +90,10 @@ class Site:
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
-            self._blobs = set(tx.memory.names(BLOB))
+            self._keeper = Keeper(tx)
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
-        self._apart: Mapping[bytes, bytes] = {}
         accounts = host.ledger.accounts
         self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
 
@@ -121,33 +119,25 @@ class Site:
         if not self.finished or self._post.fault is not None:
             return False
         if self.left <= 0:
-            ready = self._state.pace.ready
-            return not self._too_few(
-                [peer for peer in self._peers if ready.get(peer, 0) < self._schedule.rounds]
-            )
+            return not self._too_few(self._state.pace.behind(self._schedule.rounds, self._peers))
         if self._state.pace.waits_for(self._schedule.rounds, self._peers):
             return False
         with self._store.view() as tx:
             return not any(self._post.unconfirmed(tx, peer) for peer in self._peers)
 
     def run(
-        self,
-        over: Callable[[int], None] = lambda _: None,
-        beat: Callable[[], None] = lambda: None,
-        kept: Callable[[], None] = lambda: None,
+        self, over: Callable[[int], None] = lambda _: None, beat: Callable[[], None] = lambda: None
     ) -> None:
         """Take turns until the rounds are over.
 
         Args:
             over: is told of each round that is.
             beat: is called before every turn, some seconds apart at most where nothing is computed.
-            kept: is called once if this site is through, and stays for too many that are not.
 
         Raises:
             SecureFairError: the store failed, or is not what peers remember; or the own training
                 failed. What was committed stays.
         """
-        stays = False
         while True:
             beat()
             since, before = self._post.changes, self.machine.memory
@@ -163,10 +153,7 @@ class Site:
                 return
             if not self.finished and self._host.idle():
                 continue  # with what came in the meantime
-            if self.finished and not stays and self.left <= 0:
-                stays = True
-                kept()
-            self._post.wait(since, max(0.01, min(self.left, LOOK_AGAIN)))
+            self._post.wait(since, min(self.left, LOOK_AGAIN) if self.left > 0 else LOOK_AGAIN)
 
     def _settle(self) -> None:
         """Once everyone has ended all rounds, only receipts are missing: some may never come."""
@@ -373,20 +360,7 @@ class Site:
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it
-        data, apart = encode_memory(self.machine.memory, self._apart)
-        self._apart = apart
-        tx.memory.put(MACHINE, data)
-        named = {BLOB + digest.hex(): value for digest, value in apart.items()}
-        for name in named.keys() - self._blobs:
-            tx.memory.put(name, named[name])
-        for name in self._blobs - named.keys():
-            tx.memory.delete(name)
-        self._blobs = set(named)
-        for name, piece in self._host.changed().items():
-            if piece is None:
-                tx.memory.delete(HOST + name)
-            else:
-                tx.memory.put(HOST + name, piece)
+        self._keeper.keep(tx, self._host)
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
 
     # --- time ---

@@ -42,11 +42,12 @@ from securefair.sites.site.folder import (
     read_settings,
 )
 from securefair.sites.site.format import check_format
+from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import learned_from, rounds_away, stored_pieces, stored_records
 from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.samples import check_same_samples, own_samples
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import BLOB, LEFT, MACHINE, Site
+from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 from securefair.storage.generation import advance
 from securefair.worth.sharing import coin, private_coin
