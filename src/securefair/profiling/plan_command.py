@@ -47,7 +47,9 @@ def plan(
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 4,
-    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 40,
+    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = (
+        defaults.ROUNDS
+    ),
     forced_every: Annotated[
         int, typer.Option(help="Rounds between scorings.")
     ] = defaults.FORCED_EVERY,
