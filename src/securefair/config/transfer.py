@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from securefair.config import defaults
 from securefair.config.base import Section
+from securefair.config.registers import SUMS, Named
 
 Degree = Literal[1, 2]
 """Of a fit: linear, quadratic."""
@@ -30,7 +31,7 @@ class TransferSection(Section):
         description="Whether a student opens each answer or only their mean; auto: the mean from "
         "three teachers on",
     )
-    sums: Literal["auto", "none", "gradient", "curvature"] = Field(
+    sums: Annotated[str, Named(SUMS, ("auto", "none"))] = Field(
         default="none",
         description="What hospitals add up under masks instead of asking about patients under "
         "encryption: nothing, their fits with diagonals of curvatures, or with whole curvatures; "

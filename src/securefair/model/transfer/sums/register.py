@@ -1,4 +1,4 @@
-"""The register of sums of fits: a new one is a file and one line here."""
+"""The register of sums of fits: a new one is a file and one line of `config.registers`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from securefair.config.registers import SUMS
 from securefair.errors import ConfigError
 from securefair.model.transfer.peers import FEWEST_SUMMED
 
 if TYPE_CHECKING:
     from securefair.model.transfer.sums.interface import FitSum
 
-REGISTERED: dict[str, str] = {
-    "gradient": "securefair.model.transfer.sums.gradient",
-    "curvature": "securefair.model.transfer.sums.curvature",
-}
+REGISTERED = SUMS
 """Where each sum stands, by the word that a configuration uses."""
 
 AUTO = "gradient"
