@@ -93,6 +93,10 @@ def new(
         float,
         typer.Option(min=0, help="Added to the first round's: how long a site is waited for."),
     ] = 24.0,
+    min_peers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Peers that a round needs; with fewer a site waits. Else half."),
+    ] = None,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long it runs at most.")] = 365,
     force: ForceOption = False,
     json: JsonOption = False,
@@ -125,6 +129,7 @@ def new(
         classes=classes,
         round_seconds=round_hours * 3600,
         setup_seconds=setup_hours * 3600,
+        min_peers=min_peers,
         now=time.time(),
         days=days,
     )

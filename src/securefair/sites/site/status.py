@@ -16,8 +16,8 @@ from securefair.sites.project.agreeing import disclosure_of, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
-from securefair.sites.site.records import SiteState
-from securefair.sites.site.site import SCOPE, STATE, stored_records
+from securefair.sites.site.records import SiteState, stored_records
+from securefair.sites.site.site import SCOPE, STATE
 from securefair.storage import Access, Store, Transaction, running_process
 
 NEVER = "never"
