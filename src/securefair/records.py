@@ -166,6 +166,15 @@ class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     families: dict[str, float] = {}  # weight of each family of own fits, such as "linear", "trees"
 
 
+class StandInResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the function that answers is from the model that a participant brought."""
+
+    model: str  # its name
+    own: float  # mean distance of the probability of a class, on own training samples held out
+    synthetic: float  # the same on synthetic samples
+    other_class: float  # share of own samples of whom they say different classes
+
+
 class GainResult(msgspec.Struct, frozen=True, kw_only=True):
     """Gain of accuracy over one control; means over seeds, spreads over seeds with ddof 1."""
 
@@ -225,6 +234,7 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     trust: dict[str, TrustResult] = {}  # of the first seed
     sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"
     families: dict[str, float] = {}  # mean of `trust` over participants
+    stand_ins: dict[str, StandInResult] = {}  # of the first seed, by who brought a model
     left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
     verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 

@@ -17,8 +17,10 @@ Degree = Literal[1, 2]
 class TransferSection(Section):
     """[transfer]: one answer from every teacher, taken as an offset of one's own fit."""
 
-    fit: Literal["linear", "quadratic"] = Field(
-        default="linear", description="Degree of everybody's own fit, from which it answers"
+    fit: Literal["linear", "quadratic", "trees"] = Field(
+        default="linear",
+        description="Form of the model that everybody answers from; trees: leaves of public random "
+        "trees beside the features, which says what any model says but sends 512 features more",
     )
     q: int = Field(
         default=defaults.TRANSFER_Q,
@@ -55,5 +57,10 @@ class TransferSection(Section):
 
 
 def degree_of(section: TransferSection) -> Degree:
-    """Of everybody's own regularised fit."""
+    """Of everybody's own regularised fit, in the features or in these and leaves."""
     return 2 if section.fit == "quadratic" else 1
+
+
+def answers_from_leaves(section: TransferSection) -> bool:
+    """Whether answers are functions of the leaves of public trees as well."""
+    return section.fit == "trees"

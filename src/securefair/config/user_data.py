@@ -37,6 +37,13 @@ class ParticipantSection(Section):
         default=None,
         description="Samples to test on; otherwise a part of `file` is held out",
     )
+    teacher: str | None = Field(
+        default=None,
+        min_length=1,
+        description="What answers peers instead of a fit: forest, boosting or gaussian process, "
+        "fitted to own samples; or a model of its own, .onnx or .safetensors, relative to this "
+        "file. Of transfer only",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -67,7 +74,11 @@ class ParticipantSection(Section):
             path, rest = data.removeprefix(_DUCKDB).split("?", 1)
             data = f"{_DUCKDB}{folder / path}?{rest}"
         file = None if self.file is None else folder / self.file
-        return self.model_copy(update={"file": file, "data": data, "test_file": test})
+        teacher = self.teacher
+        if teacher is not None and Path(teacher).suffix:
+            teacher = str(folder / teacher)
+        changed = {"file": file, "data": data, "test_file": test, "teacher": teacher}
+        return self.model_copy(update=changed)
 
 
 class TableSection(Section):

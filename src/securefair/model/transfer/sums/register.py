@@ -55,7 +55,7 @@ def choose_sum(
     Args:
         wanted: of the settings: "auto", `NONE`, or a sum of the register.
         teachers: fewest of any student.
-        linear: everybody fits a linear model.
+        linear: everybody answers from a linear fit of the features.
         private: answers come from private models, which promise nothing for a sum of others.
         opened: of the settings; "each" answer cannot be opened in a sum.
 
@@ -64,7 +64,7 @@ def choose_sum(
     """
     fewest = FEWEST_SUMMED if wanted not in REGISTERED else _found(wanted).fewest
     obstacles = (
-        (not linear, "transfer.fit", "fits are quadratic"),
+        (not linear, "transfer.fit", "answers are of no linear fit"),
         (private, "privacy", "answers come from private models"),
         (opened == "each", "transfer.opened", "every answer is to be opened by itself"),
         (
