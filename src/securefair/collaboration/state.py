@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.errors import DataError
+from securefair.errors import DataError, LocalProtocolError
 from securefair.model.training import TrainState
 
 S = TypeVar("S")
@@ -32,7 +32,7 @@ def encode_state(state: object) -> bytes:
     """A state as bytes.
 
     Raises:
-        TypeError: a part of it is something else than the module says.
+        LocalProtocolError: a part of it is something else than the module says.
     """
     return msgspec.msgpack.encode(_encoded(state, "state"))
 
@@ -78,7 +78,7 @@ def _encoded(value: object, where: str) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value) if field.init]
         return ["fields", {n: _encoded(getattr(value, n), f"{where}.{n}") for n in names}]
-    raise TypeError(f"{where} is a {type(value).__name__}")
+    raise _not_storable(where, type(value).__name__)
 
 
 def _decoded(data: Any, template: Any) -> Any:
@@ -136,7 +136,7 @@ def _decoded_train_state(data: list[Any], template: object) -> TrainState:
 
 def _array(tag: str, array: NDArray[np.generic], where: str) -> list[object]:
     if array.dtype.kind not in KINDS:
-        raise TypeError(f"{where} holds {array.dtype}")
+        raise _not_storable(where, str(array.dtype))
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return [tag, little.dtype.str, list(array.shape), little.tobytes()]
 
@@ -147,3 +147,7 @@ def _numbers(data: list[Any]) -> NDArray[np.generic]:
     if kind.kind not in KINDS:
         raise ValueError(f"no numbers: {dtype}")
     return np.frombuffer(content, kind).reshape(shape).astype(kind.newbyteorder("="), copy=True)
+
+
+def _not_storable(where: str, found: str) -> LocalProtocolError:
+    return LocalProtocolError("a state holds what cannot be stored", where=where, found=found)

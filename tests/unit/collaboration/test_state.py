@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.collaboration.state import decode_state, encode_state
-from securefair.errors import DataError
+from securefair.errors import DataError, LocalProtocolError
 from securefair.model.heads import build_head
 from securefair.model.training import OptimizerConfig, TrainState, train_epochs
 
@@ -82,14 +82,14 @@ def test_a_train_state_goes_on_with_its_momentum(make_hospital):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({1, 2}, "state.value is a set"),
-        ({"a": [object()]}, r"state.value\['a'\]\[0\] is a object"),
-        (np.array(["text"]), "state.value holds <U4"),
+        ({1, 2}, r"state\.value.*set"),
+        ({"a": [object()]}, r"state.value\['a'\]\[0\].*object"),
+        (np.array(["text"]), r"state\.value.*<U4"),
         (np.random.default_rng(0), "Generator"),
     ],
 )
 def test_what_cannot_be_stored_is_named(value, words):
-    with pytest.raises(TypeError, match=words):
+    with pytest.raises(LocalProtocolError, match=words):
         encode_state(State(value))
 
 
