@@ -274,7 +274,7 @@ def test_nor_by_waiting_until_its_patients_change(student):
         renewed.run(ReleaseKey("b", 0, 0, ("c", "d")))
 
 
-def refuse(answers):
+def refuse(*_):
     raise EncryptionError("an opened value is out of range")
 
 

@@ -128,6 +128,11 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
+    def takes_teachers(self) -> bool:
+        """Whether a model that a participant brings may answer for it."""
+        return False
+
+    @property
     def model_key(self) -> str:
         """The dotted key that says which kind of model everyone fits."""
         return "model.kind"

@@ -7,39 +7,15 @@ from typing import Annotated
 
 import typer
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
-from securefair.profiling import options
-from securefair.profiling.options import (
-    AnswersOption,
-    BasisOption,
-    ClassesOption,
-    FeaturesOption,
-    FloodingOption,
-    HiddenOption,
-    JsonOption,
-    NormOption,
-    NumbersOption,
-    PrecisionOption,
-    ReleaseOption,
-    SamplesOption,
-    WeightBitsOption,
-)
+from securefair.profiling.options import JsonOption, asking_for_spec
 from securefair.report.telling import say_json
 
 
+@asking_for_spec
 def plan(
-    features: FeaturesOption = options.FEATURES,
-    hidden: HiddenOption = options.HIDDEN,
-    classes: ClassesOption = options.CLASSES,
-    samples: SamplesOption = options.SAMPLES,
-    release: ReleaseOption = defaults.RELEASE,
-    basis: BasisOption = None,
-    q: NumbersOption = None,
-    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
-    precision: PrecisionOption = defaults.PRECISION,
-    feature_norm: NormOption = None,
-    weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
-    answers: AnswersOption = defaults.ANSWERS,
+    spec: ExchangeSpec,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -47,7 +23,9 @@ def plan(
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 4,
-    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 40,
+    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = (
+        defaults.ROUNDS
+    ),
     forced_every: Annotated[
         int, typer.Option(help="Rounds between scorings.")
     ] = defaults.FORCED_EVERY,
@@ -63,8 +41,8 @@ def plan(
     """Choose parameters for an exchange: ring, primes, scales, keys, bytes, work, error bound.
 
     Nothing is encrypted or measured. A spec that cannot be granted ends with the reason, and with
-    the nearest plan that could be. With a cost model of this machine, the plan comes with what a
-    whole collaboration of such exchanges costs a hospital: hours, bytes and memory.
+    what could be. With a cost model of this machine, the plan comes with what a whole collaboration
+    of such exchanges costs a hospital: hours, bytes and memory.
 
     --estimate adds what the best-known kind of attack on the keys would take, by two cost models.
     It is an estimate; what a plan may use is decided by a published table for 128 bits.
@@ -74,37 +52,11 @@ def plan(
     import msgspec
 
     from securefair.circuit.planner import plan_exchange
-    from securefair.errors import PlanError
-    from securefair.profiling.nearest import nearest_plan
     from securefair.profiling.plan_tables import plan_table
     from securefair.profiling.planned import report_plan
     from securefair.report.screen import Screen
 
-    spec = options.spec_of(
-        features=features,
-        hidden=hidden,
-        classes=classes,
-        samples=samples,
-        release=release,
-        basis=basis,
-        q=q,
-        flooding_bits=flooding_bits,
-        precision=precision,
-        feature_norm=feature_norm,
-        weight_bits=weight_bits,
-        answers=answers,
-    )
-    try:
-        report = report_plan(plan_exchange(spec))
-    except PlanError as refusal:
-        nearest = nearest_plan(spec, refusal)
-        if nearest is not None:
-            field, instead = nearest
-            value = getattr(instead.spec, field)
-            console = Screen(err=True)
-            console.print(plan_table(report_plan(instead)))
-            console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
-        raise
+    report = report_plan(plan_exchange(spec))
     cost = prices = None
     if model is not None:
         from securefair.profiling.cost_model import load_model

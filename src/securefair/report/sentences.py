@@ -11,7 +11,6 @@ from securefair.config import RunConfig
 from securefair.records import (
     STANDALONE,
     EncryptionResult,
-    ParticipantResult,
     RoundRecord,
     RunResult,
 )
@@ -166,9 +165,3 @@ def simulated(nouns: Nouns) -> Limit:
 
 def _pair(nouns: Nouns) -> tuple[str, str]:
     return nouns.participant, nouns.participants
-
-
-def participants_note(people: Sequence[ParticipantResult], nouns: Nouns) -> str:
-    """How much data there was, for the line under the heading."""
-    total = sum(one.samples for one in people)
-    return f"{plural(len(people), *_pair(nouns))}, {plural(total, nouns.sample, nouns.samples)}"

@@ -31,12 +31,14 @@ from securefair.records import (
 from securefair.report import (
     read_json,
     read_json_lines,
+    render_report,
     write_json,
     write_json_lines,
-    write_report,
     write_text,
 )
+from securefair.report.html import file_name
 from securefair.run.results import RESULT_FORMAT, Outcome
+from securefair.words import ENGLISH
 
 SMALLER = "smaller"
 """Folder of a run that holds the same run with fewer training samples, where asked for."""
@@ -112,15 +114,15 @@ def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
     return [KeptModel(load_model(place), load_card(place)) for place in places if place.is_dir()]
 
 
-def write_page(run: StoredRun, out: Path) -> Path:
+def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
     """The report of a run, from its records alone; returns its path.
 
     Raises:
+        ConfigError: there are no words in this language.
         OSError: the folder cannot be written.
     """
     outcome = run.outcome
-    return write_report(
-        out,
+    page = render_report(
         result=outcome.result,
         smaller=None if outcome.smaller is None else outcome.smaller.result,
         rounds=outcome.rounds,
@@ -129,7 +131,10 @@ def write_page(run: StoredRun, out: Path) -> Path:
         traffic=outcome.traffic,
         config=run.config,
         versions=run.versions,
+        models=[one.model for one in outcome.models],
+        language=language,
     )
+    return write_text(out / file_name(language), page)
 
 
 def read_run(folder: Path) -> StoredRun:

@@ -71,8 +71,12 @@ def test_comments_explain_each_kind_of_column_once():
 
 
 def test_paths_are_relative_to_the_file(tmp_path):
-    (tmp_path / "c.toml").write_text(FILES)
+    text = FILES.replace('name = "south"', 'name = "south"\nteacher = "vendor.onnx"')
+    (tmp_path / "c.toml").write_text(
+        text.replace('name = "north"', 'name = "north"\nteacher = "forest"')
+    )
     north, south = load_config(tmp_path / "c.toml").participants
+    assert (north.teacher, south.teacher) == ("forest", str(tmp_path / "vendor.onnx"))
     assert north.file == tmp_path / "data" / "north.csv"
     assert str(south.file) == "/data/south.parquet"
     assert south.test_file == tmp_path / "later.csv"

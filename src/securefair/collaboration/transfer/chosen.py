@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from securefair.config import TransferSection
-from securefair.config.transfer import degree_of
+from securefair.config.transfer import answers_from_leaves, degree_of
 from securefair.model.transfer.sums import ChosenSum, choose_sum
 
 
@@ -23,7 +23,7 @@ def chosen_sum(section: TransferSection, teachers: Iterable[int], *, private: bo
     return choose_sum(
         section.sums,
         min(teachers),
-        linear=degree_of(section) == 1,
+        linear=degree_of(section) == 1 and not answers_from_leaves(section),
         private=private,
         opened=section.opened,
     )

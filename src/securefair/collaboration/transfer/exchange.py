@@ -70,6 +70,7 @@ class TransferStudent:
         keys: tuple[PublicKeys, Secret] | None = None,
     ) -> None:
         self.plan = plan_exchange(agreement.spec_for(len(patients)))
+        patients = agreement.asked(patients)
         self._agreement, self._patients = agreement, patients
         self._backend = get_backend(backend)
         self._basis = steps.public_basis(self.plan, agreement.basis_seed)

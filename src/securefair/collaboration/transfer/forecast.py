@@ -10,6 +10,9 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
+from securefair.collaboration.transfer.telling import told_of_stand_in
+from securefair.collaboration.wording import HOSPITALS
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
@@ -133,4 +136,17 @@ def _warnings(
             f"{', '.join(logits)} will know every logit on own patients, of "
             f"{'their mean only' if agreed.opens == 'mean' else 'every teacher'}."
         )
-    return found
+    return [*found, *_stand_ins(agreed, data)]
+
+
+def _stand_ins(agreed: TransferAgreement, data: Sequence[ParticipantData]) -> list[str]:
+    """What models that are brought will say through their stand-ins; outlines have no patients."""
+    return [
+        told_of_stand_in(
+            own.name,
+            stand_in_result(own.teacher.name, stand_in_of(agreed, own, agreed.seed).disagreement),
+            HOSPITALS,
+        )
+        for own in data
+        if own.teacher is not None and own.train.features.any()
+    ]

@@ -99,6 +99,11 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         return True
 
+    @property
+    def takes_teachers(self) -> bool:
+        """See `Kind`."""
+        return True
+
     def rounds(self, config: RunConfig) -> int:
         """One exchange, and one for every participant whose patients change."""
         return telling.ROUNDS + len(config.renewals)

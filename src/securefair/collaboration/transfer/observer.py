@@ -10,6 +10,7 @@ from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import stand_ins
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both
 from securefair.collaboration.transfer.participant import TransferNotes
@@ -115,6 +116,7 @@ class TransferObserver(Observer[TransferHost]):
             ledger=self.ledger(hosts),
             traffic=[],
             problems=list(self.problems),
+            stand_ins=stand_ins({name: own.answers for name, own in hosts.items()}),
             trust={name: trust_result(own.transferred.trust) for name, own in hosts.items()},
             temperatures={name: own.transferred.temperature for name, own in hosts.items()},
             privacy=self.privacy(hosts),
@@ -130,7 +132,7 @@ class TransferObserver(Observer[TransferHost]):
         reports: list[QuantizationReport] = []
         for own in hosts.values() if self.agreement.question.encrypts else ():
             compiled = steps.compile_model(self.agreement.plan, own.answering)
-            test = own.data.test
+            test = self.agreement.asked(own.data.test)
             before = own.answering.logits(test.features)
             after = compiled.logits(test.features)
             reports.append(

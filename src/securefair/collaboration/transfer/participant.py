@@ -32,8 +32,9 @@ from securefair.averaging.pairwise import (
     restore_private,
 )
 from securefair.collaboration.host import Stored
-from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
+from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
@@ -152,9 +153,7 @@ class TransferParticipant:
         self.own: OwnFit = fitted(data, agreement.degree, seed)
         self.version, self.asks, self._seed = 0, True, seed
         self.teacher = teacher
-        self.answering: Polynomial = (
-            self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
-        )
+        self.answers: Answering = answering_of(agreement, data, self.own, teacher, seed)
         self.transferred: Transferred = without_peers(self.own)
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
@@ -168,6 +167,11 @@ class TransferParticipant:
         self._shares = Shares()
         self._round = -1
         self._request: bytes | None = None
+
+    @property
+    def answering(self) -> Polynomial:
+        """What it evaluates on what it is asked."""
+        return self.answers.model
 
     def begin(self, round: int) -> None:
         """Nothing else to keep: answers come from the own fit, in every round the same."""
@@ -191,7 +195,8 @@ class TransferParticipant:
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
-        self.answering, self.version = self.own.model, self.version + 1
+        self.answers = answering_of(self.agreement, data, self.own, None, self._seed)
+        self.version += 1
         self.transferred = carried_over(self.own, self.transferred)
 
     def run(self, job: Job) -> JobResult:

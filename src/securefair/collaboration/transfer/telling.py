@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from securefair.collaboration.telling import (
     Limit,
@@ -22,7 +22,7 @@ from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
 from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
 from securefair.model.transfer.sums import ChosenSum, sum_of
-from securefair.records import RunResult
+from securefair.records import RunResult, StandInResult
 
 ROUNDS = 1
 """Of a transfer, whatever other algorithms of a run take; a renewal is one more."""
@@ -87,6 +87,7 @@ def _steps(
         f"{nouns.samples}. Teachers answer from "
         f"{f'a private model of their own {nouns.samples}' if result.privacy else own} and from "
         f"nothing else, so nothing that was opened flows back in an answer. {opened}",
+        *(told_of_stand_in(name, one, nouns) for name, one in _stand_ins(result).items()),
         "Each student then fitted again, with the teachers' mean answer as an offset, and averaged "
         "many settings, some of them without any peer, by how well each predicts its own held-out "
         f"{nouns.samples}. Where peers do not help, they count little.",
@@ -101,6 +102,25 @@ def _steps(
         f"No readable record of a {nouns.sample} and no model passed from one {nouns.participant} "
         "to another: what students sent was encrypted under keys that only they hold.",
     ]
+
+
+def told_of_stand_in(name: str, found: StandInResult, nouns: Nouns) -> str:
+    """That a model which a participant brought does not answer itself, and how far it is off."""
+    return (
+        f"{name} brought a model of its own ({found.model}). A stand-in that encryption can "
+        "evaluate answers for it, fitted to what it says of own and of synthetic "
+        f"{nouns.samples}. On own {nouns.samples} that were held out their probabilities differ by "
+        f"{found.own:.3f} on average, and {found.other_class:.1%} get another class; on synthetic "
+        f"{nouns.samples} they differ by {found.synthetic:.3f}."
+    )
+
+
+def _stand_ins(result: RunResult) -> Mapping[str, StandInResult]:
+    return {
+        name: found
+        for algorithm in result.algorithms.values()
+        for name, found in algorithm.stand_ins.items()
+    }
 
 
 def _colluding(enough: int, most: int, nouns: Nouns) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import msgspec
@@ -13,10 +13,12 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import AgreedSections
 from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.config import EncryptionSection, ModelSection, TransferSection
-from securefair.config.transfer import Degree, degree_of
+from securefair.config.transfer import Degree, answers_from_leaves, degree_of
+from securefair.data.dataset import Samples
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.penalised import outputs
+from securefair.model.transfer.public_trees import LEAVES, public_trees
 from securefair.model.transfer.sums import ChosenSum, sum_of
 
 
@@ -40,6 +42,23 @@ class TransferTerms(AgreedSections):
     def degree(self) -> Degree:
         """Of everybody's own fit: 1 linear, 2 quadratic."""
         return degree_of(self.transfer)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether answers are functions of the leaves of public trees as well."""
+        return answers_from_leaves(self.transfer)
+
+    @property
+    def asked_features(self) -> int:
+        """Numbers of a patient that a question about patients holds."""
+        return self.features + (LEAVES if self.leaves else 0)
+
+    def asked(self, patients: Samples) -> Samples:
+        """Patients as a question holds them: what is public of them is computed in the clear."""
+        if not self.leaves:
+            return patients
+        mapped = public_trees(self.features).mapped(patients.features)
+        return replace(patients, features=mapped)
 
     def teachers_of(self, student: str) -> tuple[str, ...]:
         """Whom a student asks, who ask it as well."""
@@ -103,14 +122,14 @@ class TransferTerms(AgreedSections):
     @property
     def parameters(self) -> int:
         """Numbers that determine a teacher's fit."""
-        return self.outputs * parameters_a_logit(self.features, self.degree)
+        return self.outputs * parameters_a_logit(self.asked_features, self.degree)
 
     def numbers_of(self, patients: int) -> int:
         """Numbers of a logit that a student of so many patients gets: q, or as many as there are.
 
         Never as many as its samples, and never more than determine a teacher's logit anyway.
         """
-        return numbers_a_logit(self.transfer.q, patients, self.features, self.degree)
+        return numbers_a_logit(self.transfer.q, patients, self.asked_features, self.degree)
 
     def spec_for(self, patients: int) -> ExchangeSpec:
         """The exchange with a student of so many patients.
@@ -124,7 +143,7 @@ class TransferTerms(AgreedSections):
         bounds = HeadBounds()
         summed = self.most_teachers if self.sums else 1
         return ExchangeSpec(
-            features=self.features,
+            features=self.asked_features,
             classes=self.outputs,
             samples=query_size(patients),
             hidden=self.outputs * (self.features + 1) if self.degree == 2 else 0,

@@ -18,7 +18,8 @@ from securefair.averaging import Share
 from securefair.errors import SecureFairError
 from securefair.sites.post.envelope import read_header
 from securefair.sites.post.port import HandOver, nonce_of
-from securefair.sites.site.site import HOST, SCOPE, stored_records
+from securefair.sites.site.records import HOST, stored_records
+from securefair.sites.site.site import SCOPE
 from securefair.storage import Transaction
 
 SENT = "sent"

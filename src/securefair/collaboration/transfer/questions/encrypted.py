@@ -94,12 +94,14 @@ class EncryptedExchange(HospitalExchange):
     def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> Transferred:
         """See `HospitalExchange`."""
         del senders
-        return transfer(own, self._student.logits(mean), self._agreed.degree)
+        agreed = self._agreed
+        return transfer(own, self._student.logits(mean), agreed.degree, leaves=agreed.leaves)
 
     def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> Transferred:
         """See `HospitalExchange`."""
         logits = {name: self._student.logits(numbers) for name, numbers in each.items()}
-        return transfer_each(own, logits, self._agreed.degree)
+        agreed = self._agreed
+        return transfer_each(own, logits, agreed.degree, leaves=agreed.leaves)
 
     def export_keys(self) -> StoredKeys:
         """See `HospitalExchange`."""
@@ -148,7 +150,7 @@ class EncryptedQuestion(TransferQuestion):
         """See `TransferQuestion`."""
         agreed = self.agreed
         q = agreed.numbers_of(patients)
-        return determines_model(q, agreed.features, agreed.degree, patients)
+        return determines_model(q, agreed.asked_features, agreed.degree, patients)
 
     def determines_logits(self, patients: int) -> bool:
         """See `TransferQuestion`."""
@@ -184,7 +186,7 @@ class EncryptedQuestion(TransferQuestion):
             plan.ring_degree, basis.coefficients, plan.spec.samples, basis.signs.astype(np.float64)
         )
         compiled = steps.compile_model(plan, model)
-        numbers: Array = rows @ compiled.logits(asked_about(patients).features)
+        numbers: Array = rows @ compiled.logits(asked_about(self.agreed.asked(patients)).features)
         return numbers
 
     def encryption(self, audit: Audit, *, backend: str) -> EncryptionFacts:

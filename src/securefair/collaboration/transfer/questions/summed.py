@@ -31,7 +31,7 @@ from securefair.collaboration.transfer.questions.interface import (
 )
 from securefair.collaboration.wording import data_size
 from securefair.data.dataset import Samples
-from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.errors import LedgerError, LocalProtocolError, RemoteProtocolError
 from securefair.model.transfer import OwnFit, Polynomial, Transferred
 from securefair.model.transfer.sums import FitSum, transfer_sum
 
@@ -75,6 +75,7 @@ class SummedExchange(HospitalExchange):
     ) -> bytes:
         """See `HospitalExchange`."""
         del request, model  # the first is the plan's digest, which masks are bound to
+        self._question.check_patients(len(own.samples), len(gathering.senders))
         mask_keys = MaskedKeys(public=public_bytes(keys.private), private=keys.private)
         weight = write_weights([1 / len(gathering.senders)])
         return self._question.sums.message(
@@ -154,6 +155,22 @@ class SummedQuestion(TransferQuestion):
             bound=max(1.0, patients * bounds.feature**2 / 4) * bounds.logit,
         )
         return self.sums.plan(spec)
+
+    def check_patients(self, patients: int, hospitals: int) -> None:
+        """Refuse to add to a sum that would tell of too few.
+
+        Raises:
+            LedgerError: this hospital has too few patients.
+        """
+        fewest = self.summed.fewest_patients(self.agreed.features, hospitals)
+        if patients < fewest:
+            raise LedgerError(
+                "a sum over so few patients would tell their records",
+                where="transfer.sums",
+                found=f"{patients} patients, in a sum of {hospitals} hospitals",
+                expected=f"at least {fewest}, for {self.agreed.features} features",
+                hint='sums = "gradient" holds no products of features',
+            )
 
     def total(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
         """The mean of all senders' numbers."""

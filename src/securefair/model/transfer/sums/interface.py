@@ -87,6 +87,14 @@ class FitSum(ABC):
     def read(self, numbers: Array, features: int) -> Array:
         """The inverse; what was not added is 0."""
 
+    def fewest_patients(self, features: int, hospitals: int) -> int:
+        """Patients that a hospital must have to add its part to a sum of so many.
+
+        A curvature over fewer patients than features tells their records. Where every hospital
+        looks at its own, a sum holds twice as many.
+        """
+        return -(-2 * features // hospitals) if self.rows else 1
+
     def numbers(self, features: int, outputs: int) -> int:
         """That a hospital adds: fits, curvatures and slopes."""
         return outputs * (1 + 2 * features) + self.curvatures(features)

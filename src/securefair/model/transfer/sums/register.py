@@ -1,4 +1,4 @@
-"""The register of sums of fits: a new one is a file and one line here."""
+"""The register of sums of fits: a new one is a file and one line of `config.registers`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from securefair.config.registers import SUMS
 from securefair.errors import ConfigError
 from securefair.model.transfer.peers import FEWEST_SUMMED
 
 if TYPE_CHECKING:
     from securefair.model.transfer.sums.interface import FitSum
 
-REGISTERED: dict[str, str] = {
-    "gradient": "securefair.model.transfer.sums.gradient",
-    "curvature": "securefair.model.transfer.sums.curvature",
-}
+REGISTERED = SUMS
 """Where each sum stands, by the word that a configuration uses."""
 
 AUTO = "gradient"
@@ -57,7 +55,7 @@ def choose_sum(
     Args:
         wanted: of the settings: "auto", `NONE`, or a sum of the register.
         teachers: fewest of any student.
-        linear: everybody fits a linear model.
+        linear: everybody answers from a linear fit of the features.
         private: answers come from private models, which promise nothing for a sum of others.
         opened: of the settings; "each" answer cannot be opened in a sum.
 
@@ -66,7 +64,7 @@ def choose_sum(
     """
     fewest = FEWEST_SUMMED if wanted not in REGISTERED else _found(wanted).fewest
     obstacles = (
-        (not linear, "transfer.fit", "fits are quadratic"),
+        (not linear, "transfer.fit", "answers are of no linear fit"),
         (private, "privacy", "answers come from private models"),
         (opened == "each", "transfer.opened", "every answer is to be opened by itself"),
         (

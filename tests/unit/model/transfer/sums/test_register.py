@@ -32,7 +32,7 @@ def test_what_is_asked_for_is_chosen(name):
     ("other", "words"),
     [
         ({"teachers": 1}, "1 other, and a sum needs"),
-        ({"linear": False}, "quadratic"),
+        ({"linear": False}, "no linear fit"),
         ({"private": True}, "private models"),
         ({"opened": "each"}, "by itself"),
     ],
