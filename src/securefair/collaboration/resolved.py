@@ -10,12 +10,8 @@ from securefair.collaboration.kept import table_rules
 from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
-<<<<<<< HEAD
 from securefair.data.findings import Finding
-from securefair.errors import PlanError
-=======
 from securefair.errors import ConfigError, PlanError
->>>>>>> main
 from securefair.records import STANDALONE
 from securefair.user.participants import load_participants
 from securefair.user.tables import ReadTables, resolve
