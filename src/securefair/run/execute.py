@@ -14,6 +14,7 @@ from securefair.collaboration.kinds import AnyKind
 from securefair.collaboration.privacy import caveats_of
 from securefair.collaboration.resolved import ResolvedRun, smaller_config
 from securefair.config import RunConfig
+from securefair.data.findings import by_site
 from securefair.data.table import class_names
 from securefair.errors import SecureFairError
 from securefair.model.stored import from_bytes
@@ -90,7 +91,9 @@ def _run_all(
     outcome = conclude(config.run, list(repetitions.values()), caveats=caveats_of(config))
     first = repetitions[config.run.seeds[0]]
     classes = run.classes or class_names(run.rules, first.data[0].train.classes)
-    outcome.result = msgspec.structs.replace(outcome.result, classes=list(classes))
+    outcome.result = msgspec.structs.replace(
+        outcome.result, classes=list(classes), findings=by_site(run.findings)
+    )
     outcome.models = kept_models(run, first, outcome.result, versions())
     tell_models(callbacks, outcome.models)
     return outcome
