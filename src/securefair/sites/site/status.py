@@ -9,6 +9,7 @@ import msgspec
 from msgspec import structs
 
 from securefair.report.html import FILE_NAME as PAGE
+from securefair.report.wording import duration
 from securefair.sites.post.clock import WRONG
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
@@ -19,7 +20,7 @@ from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settin
 from securefair.sites.site.health import Health, health_of
 from securefair.sites.site.records import SiteState, stored_records
 from securefair.sites.site.site import SCOPE, STATE
-from securefair.storage import Access, Store, Transaction
+from securefair.storage import Access, Store, Transaction, running_process
 
 NEVER = "never"
 
@@ -64,6 +65,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         health: of its process; None where only its store was looked at.
         summary: the same in one line.
         report: page about the rounds; None before they are over.
+        running: whether its process runs.
     """
 
     name: str
@@ -81,6 +83,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     health: Health | None = None
     summary: str = ""
     report: str | None = None
+    running: bool = False
 
 
 def status_of(folder: Path, now: float | None = None) -> SiteStatus:
@@ -99,7 +102,11 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
         health = health_of(folder, tx, project, settings, time.time() if now is None else now)
     status = structs.replace(status, health=health, summary=health.summary)
     report = folder / RESULTS / PAGE
-    return structs.replace(status, report=str(report) if report.exists() else None)
+    return structs.replace(
+        status,
+        report=str(report) if report.exists() else None,
+        running=running_process(folder / STORE) is not None,
+    )
 
 
 def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
@@ -162,7 +169,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
 def sentences(status: SiteStatus) -> list[str]:
     """The status for a terminal, a line each."""
     lines = [
-        f"{status.name}, project {status.project}: "
+        f"{status.name}, project {status.project}: {'running' if status.running else 'stopped'}, "
         f"{status.rounds_over} of {status.rounds} rounds are over",
     ]
     if status.health is not None:
@@ -171,7 +178,7 @@ def sentences(status: SiteStatus) -> list[str]:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
     if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
-            f"round {status.rounds_over + 1}: at most {status.seconds_left / 3600:.1f} hours left; "
+            f"round {status.rounds_over + 1}: at most {duration(status.seconds_left)} left; "
             "it goes on without whoever has not answered by then"
         )
     for peer in status.peers:
