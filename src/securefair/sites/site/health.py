@@ -21,10 +21,10 @@ from securefair.sites.post.streams import stream_of
 from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
-from securefair.sites.site.folder import OVER, STORE, SiteSettings
+from securefair.sites.site.folder import OVER, SiteSettings
 from securefair.sites.site.records import SiteState, stored_records
 from securefair.sites.site.site import LEFT, STATE
-from securefair.storage import Transaction, running_process
+from securefair.storage import Transaction
 from securefair.storage.files import replace_file
 
 BEAT = "beat"
@@ -74,6 +74,11 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         if self.state in (State.STUCK, State.STOPPED):
             return 2
         return int(self.state is State.WAITING or bool(self.warnings))
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a process, stuck or not."""
+        return self.state in (State.RUNNING, State.WAITING, State.STUCK)
 
     @property
     def summary(self) -> str:
@@ -127,7 +132,13 @@ def read_beat(folder: Path) -> Beat | None:
 
 
 def health_of(
-    folder: Path, tx: Transaction, project: Project, settings: SiteSettings, now: float
+    folder: Path,
+    tx: Transaction,
+    project: Project,
+    settings: SiteSettings,
+    *,
+    runs: bool,
+    now: float,
 ) -> Health:
     """How a site is, whether it runs or not.
 
@@ -136,6 +147,7 @@ def health_of(
         tx: of its store.
         project: of the site.
         settings: of the site.
+        runs: whether a process has its store.
         now: seconds since 1970.
     """
     data = tx.memory.get(STATE)
@@ -145,7 +157,7 @@ def health_of(
     seen = None if beat is None else utc(beat.at)
     if tx.memory.get(LEFT) is not None:
         return Health(state=State.LEFT)
-    if running_process(folder / STORE) is None:
+    if not runs:
         if (folder / OVER).exists():
             return Health(state=State.OVER, since=seen)
         return Health(state=State.STOPPED, since=seen, warnings=warnings)

@@ -223,7 +223,8 @@ def run_site(
             if time.monotonic() >= due:
                 due = time.monotonic() + LOG_EVERY
                 with opened.store.view() as tx:
-                    health = health_of(folder, tx, opened.project, opened.settings, time.time())
+                    about = (opened.project, opened.settings)
+                    health = health_of(folder, tx, *about, runs=True, now=time.time())
                 say(f"{utc(time.time())}: {health.summary}", msgspec.structs.asdict(health))
 
         def round_over(round: int) -> None:

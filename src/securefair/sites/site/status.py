@@ -65,7 +65,6 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         health: of its process; None where only its store was looked at.
         summary: the same in one line.
         report: page about the rounds; None before they are over.
-        running: whether its process runs.
     """
 
     name: str
@@ -83,7 +82,6 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     health: Health | None = None
     summary: str = ""
     report: str | None = None
-    running: bool = False
 
 
 def status_of(folder: Path, now: float | None = None) -> SiteStatus:
@@ -99,13 +97,15 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
     settings, project = read_settings(folder), project_of(folder)
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
         status = site_status(tx, project, settings.name)
-        health = health_of(folder, tx, project, settings, time.time() if now is None else now)
-    status = structs.replace(status, health=health, summary=health.summary)
+        runs = running_process(folder / STORE) is not None
+        now = time.time() if now is None else now
+        health = health_of(folder, tx, project, settings, runs=runs, now=now)
     report = folder / RESULTS / PAGE
     return structs.replace(
         status,
+        health=health,
+        summary=health.summary,
         report=str(report) if report.exists() else None,
-        running=running_process(folder / STORE) is not None,
     )
 
 
@@ -169,7 +169,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
 def sentences(status: SiteStatus) -> list[str]:
     """The status for a terminal, a line each."""
     lines = [
-        f"{status.name}, project {status.project}: {'running' if status.running else 'stopped'}, "
+        f"{status.name}, project {status.project}: "
         f"{status.rounds_over} of {status.rounds} rounds are over",
     ]
     if status.health is not None:
