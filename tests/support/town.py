@@ -16,7 +16,7 @@ from securefair.sites.project.identity import Identity
 from securefair.sites.simulation.starting import simulated
 from securefair.sites.site.notes import Notes
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import SCOPE, Site, stored_records
+from securefair.sites.site.site import Site, stored_records
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from securefair.worth.sharing import coin
@@ -157,7 +157,6 @@ class Town:
             fragile,
             self.collaboration.limits,
             schedule,
-            {peer: card.fingerprint.hex() for peer, card in about.cards.items()},
         )
 
     def kill(self, name):
@@ -253,9 +252,8 @@ class Town:
         return sum(facts["numbers"] for kind, facts in self.audited(name) if kind == "answer")
 
     def numbers(self, name):
-        """That its durable ledger counts, of all peers."""
-        with self.stores[name].view() as tx:
-            return tx.ledger.spent(SCOPE).numbers
+        """That its ledger counts, of all peers."""
+        return self.sites[name]._host.ledger.total
 
     def refused(self, name):
         with self.stores[name].view() as tx:
