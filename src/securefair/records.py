@@ -142,6 +142,19 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
 
 
+class ThresholdResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens where class 1 is said from a probability on, all participants together.
+
+    Of two classes only; shares in [0, 1], over all seeds. None where nobody is of a class.
+    """
+
+    threshold: float
+    said: float  # share of all samples that are said to be of class 1
+    sensitivity: float | None  # share of class 1 that is recognised
+    specificity: float | None  # share of class 0 that is ruled out
+    right: float | None  # of those said to be of class 1, the share that is
+
+
 class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one participant's own patients say of its peers, after a transfer."""
 
@@ -151,6 +164,15 @@ class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[str]  # teachers whose answers are no function of the features
     weights: dict[str, float]  # by teacher, where every answer was opened by itself
     families: dict[str, float] = {}  # weight of each family of own fits, such as "linear", "trees"
+
+
+class StandInResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the function that answers is from the model that a participant brought."""
+
+    model: str  # its name
+    own: float  # mean distance of the probability of a class, on own training samples held out
+    synthetic: float  # the same on synthetic samples
+    other_class: float  # share of own samples of whom they say different classes
 
 
 class GainResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,9 +229,12 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     best_control: str | None = None  # the best by `RunResult.metric`, on these test samples
     confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
+    thresholds: list[ThresholdResult] = []  # lowest first; empty for more than two classes
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+    sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"
     families: dict[str, float] = {}  # mean of `trust` over participants
+    stand_ins: dict[str, StandInResult] = {}  # of the first seed, by who brought a model
     left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
     verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 

@@ -274,7 +274,7 @@ def test_nor_by_waiting_until_its_patients_change(student):
         renewed.run(ReleaseKey("b", 0, 0, ("c", "d")))
 
 
-def refuse(answers):
+def refuse(*_):
     raise EncryptionError("an opened value is out of range")
 
 
@@ -287,8 +287,8 @@ def test_whether_answers_open_is_not_told_by_asking_again(opened, spoilt):
         for one in HOSPITALS
     }
     if spoilt:  # as a number beyond the edge is
-        for name in ("open", "open_mean"):
-            setattr(people["a"]._student, name, refuse)
+        for name in ("open", "open_sum"):
+            setattr(people["a"]._exchange, name, refuse)
     town = Town(people)
     over = town.play(0)["a"]
     if opened == "mean":

@@ -24,7 +24,8 @@ from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.proof import Proof, proof_of_concept
 from securefair.sites.rehearsal.witness import Witness
-from securefair.sites.site.site import MODEL, stored_pieces
+from securefair.sites.site.records import stored_pieces
+from securefair.sites.site.site import MODEL
 from support.certificates import certificate
 
 installed = pytest.mark.skipif(

@@ -18,7 +18,7 @@ import pytest
 from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.witness import Witness
-from securefair.sites.site.site import stored_records
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.starting import export_site
 from securefair.sites.site.status import status_of
 from securefair.storage import Secret

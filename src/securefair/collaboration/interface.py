@@ -128,6 +128,11 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
+    def takes_teachers(self) -> bool:
+        """Whether a model that a participant brings may answer for it."""
+        return False
+
+    @property
     def model_key(self) -> str:
         """The dotted key that says which kind of model everyone fits."""
         return "model.kind"
@@ -159,6 +164,11 @@ class Kind(ABC, Generic[A]):
         """What a run of it did, what it counted, and what it did not protect: nothing that only
         another kind does.
         """
+
+    def cautions(self, agreement: A) -> list[str]:
+        """What whoever signs this agreement must know before, in sentences."""
+        del agreement
+        return []
 
     def check(self, config: RunConfig) -> None:
         """Refuse settings that contradict each other; asked if it is run or its section is given.

@@ -10,7 +10,7 @@ from securefair.collaboration.kept import table_rules
 from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
-from securefair.errors import PlanError
+from securefair.errors import ConfigError, PlanError
 from securefair.records import STANDALONE
 from securefair.user.participants import load_participants
 from securefair.user.tables import ReadTables, resolve
@@ -101,6 +101,8 @@ class ResolvedRun:
             seed: load_participants(config, seed, self.tables, outlines=outlines)
             for seed in config.run.seeds
         }
+        if not any(kind.takes_teachers for kind in self.kinds.values()):
+            _refuse_teachers([own for everyone in data.values() for own in everyone])
         if config.privacy is not None and self.kinds:
             from securefair.collaboration.private import checked_target  # trains: takes torch
 
@@ -135,6 +137,18 @@ class ResolvedRun:
                 expected=error.expected,
                 hint=error.hint,
             ) from error
+
+
+def _refuse_teachers(data: Sequence[ParticipantData]) -> None:
+    for own in data:
+        if own.teacher is not None:
+            takers = [name for name in REGISTERED if kind_of(name).takes_teachers]
+            raise ConfigError(
+                "no algorithm of this run lets a model that is brought answer",
+                where=f"participants, {own.name}, teacher",
+                found=own.teacher.name,
+                expected=f"no teacher, or {' or '.join(takers)} among the algorithms",
+            )
 
 
 def smaller_config(config: RunConfig) -> RunConfig | None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.collaboration.verdict import verdict_of
 from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.model.stored import Function, logits_of, probabilities_of
-from securefair.records import MetricResult, Reliability, VerdictResult
+from securefair.records import MetricResult, Reliability, ThresholdResult, VerdictResult
 from securefair.worth import confusion
 from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
@@ -23,6 +24,9 @@ Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 
 DIGITS = 5
 
+THRESHOLDS = (0.1, 0.2, 0.3, 0.5, 0.7)
+"""Probabilities from which class 1 may be said; the models themselves say it from one half on."""
+
 
 class Scores(TypedDict):
     """Fields of `AlgorithmResult`."""
@@ -32,6 +36,7 @@ class Scores(TypedDict):
     best_control: str | None
     confusion: dict[str, list[list[int]]]
     reliability: list[Reliability]
+    thresholds: list[ThresholdResult]
     nearly_constant: list[str]
     verdict: VerdictResult | None
 
@@ -84,6 +89,7 @@ def scores_of(
                 hospital: _confusion(parts) for hospital, parts in predictions[name].items()
             },
             reliability=_reliability(predictions[name]),
+            thresholds=_thresholds(predictions[name]),
             nearly_constant=[
                 hospital
                 for hospital, parts in predictions[name].items()
@@ -170,6 +176,33 @@ def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list
         )
         for one in bins
     ]
+
+
+def _thresholds(
+    predictions: Mapping[str, Sequence[ScoredPredictions]],
+) -> list[ThresholdResult]:
+    parts = [one for seeds in predictions.values() for one in seeds]
+    probabilities = np.concatenate([one.probabilities for one in parts])
+    if probabilities.shape[1] != 2:
+        return []
+    ill = np.concatenate([one.labels for one in parts]) == 1
+    found = []
+    for threshold in THRESHOLDS:
+        said = probabilities[:, 1] >= threshold
+        found.append(
+            ThresholdResult(
+                threshold=threshold,
+                said=round(float(said.mean()), DIGITS),
+                sensitivity=_share(said, ill),
+                specificity=_share(~said, ~ill),
+                right=_share(ill, said),
+            )
+        )
+    return found
+
+
+def _share(holds: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+    return round(float(holds[among].mean()), DIGITS) if among.any() else None
 
 
 def _result(

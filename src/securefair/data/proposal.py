@@ -202,6 +202,15 @@ def _check_label(
     for level, count in counts.items():
         classes[of_code.get(level, (level,))] += count
     check_classes(groups or list(classes), label, least=0)
+    beside = [level for level in counts if groups and level not in of_code]
+    if beside:
+        raise DataError(
+            "codes of the label belong to no class",
+            where=f"column {label}",
+            found=", ".join(beside[:5]),
+            expected=", ".join(one for codes in groups for one in codes),
+            hint="Name them with --class, or leave these patients out",
+        )
     if classes and min(classes.values()) < at_least:
         raise DataError(
             "a class has too few patients to be named",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.config.columns import code
+from securefair.data.class_names import refuse_two_numberings
 from securefair.data.proposal import ColumnProposal, number
 from securefair.errors import DataError
 
@@ -18,9 +19,11 @@ def check_shared(parts: Sequence[ColumnProposal], sites: Sequence[str], *, joine
         joined: whether spellings that differ in case only are one code.
 
     Raises:
-        DataError: there is one; names it, its classes and the others'.
+        DataError: there is one; names it, its classes and the others'. Or some number two classes
+            0 and 1, others 1 and 2.
     """
     codes = [{code(level, joined=joined) for level in part.levels} for part in parts]
+    refuse_two_numberings([one for one in codes if one], f"column {parts[0].name}")
     for at, (site, own) in enumerate(zip(sites, codes, strict=True)):
         others: set[str] = set().union(*codes[:at], *codes[at + 1 :])
         if own and others and not own & others:

@@ -18,6 +18,9 @@ SHOWN = (
     ("calibration_error", "Calibration error", "{:.1%}"),
 )
 
+MODELS_BESIDE = 5
+"""Columns of a table of scores."""
+
 
 class Taught(msgspec.Struct, frozen=True, kw_only=True):
     """What passed between the hospital and one peer over the run."""
@@ -167,11 +170,15 @@ def _scores(card: ModelCard) -> list[str]:
     if card.uncalibrated is not None:
         models["As fitted"] = card.uncalibrated
     models |= {card.titles.get(name, name): one for name, one in card.controls.items()}
-    rows = [f"| Score | {' | '.join(models)} |", f"|---|{'---:|' * len(models)}"]
-    for name, title, form in SHOWN:
-        values = [one.scores.get(name) for one in models.values()]
-        texts = ["undefined" if value is None else form.format(value) for value in values]
-        rows.append(f"| {title} | {' | '.join(texts)} |")
+    rows: list[str] = []
+    for start in range(0, len(models), MODELS_BESIDE):  # one below the other, for narrow screens
+        some = dict(list(models.items())[start : start + MODELS_BESIDE])
+        rows += [""] if rows else []
+        rows += [f"| Score | {' | '.join(some)} |", f"|---|{'---:|' * len(some)}"]
+        for name, title, form in SHOWN:
+            values = [one.scores.get(name) for one in some.values()]
+            texts = ["undefined" if value is None else form.format(value) for value in values]
+            rows.append(f"| {title} | {' | '.join(texts)} |")
     return rows
 
 

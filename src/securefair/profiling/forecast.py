@@ -118,7 +118,7 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         features=list(table_spec(table).features)
         if table is not None and table.columns
         else int(np.prod(first[0].train.features.shape[1:])),
-        classes=[" or ".join(codes) for codes in table.groups]
+        classes=list(table.names) or [" or ".join(codes) for codes in table.groups]
         if table is not None and table.classes
         else [str(label) for label in range(first[0].train.classes)],
         columns=table.origin if table is not None and table.columns else None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from securefair.model.transfer import ALL
 from securefair.records import AlgorithmResult, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
-from securefair.words import Words, words_of
+from securefair.words import Words
 
 SCORES = {
     "log_loss": "Log-loss",
@@ -77,10 +77,14 @@ def certain_note(rows: Sequence[ScoreRow]) -> str:
     return CERTAIN if any("[" in one for row in rows for one in row.cells) else ""
 
 
-def worth(result: RunResult, nouns: Nouns) -> list[str]:
+def worth(result: RunResult, words: Words) -> list[str]:
     """What every collaboration of the run is worth against the best control, in sentences.
 
     The first is the run's verdict, as every output says it.
+
+    Args:
+        result: of the run.
+        words: about its participants, in English.
     """
     figure = result.algorithms[result.algorithm]
     if figure.verdict is None:
@@ -90,15 +94,15 @@ def worth(result: RunResult, nouns: Nouns) -> list[str]:
         for name, one in result.algorithms.items()
         if name != result.algorithm and one.verdict is not None
     ]
-    return [figure.verdict.sentence, *others, *constant(result, nouns, words_of())]
+    return [figure.verdict.sentence, *others, *constant(result, words)]
 
 
-def constant(result: RunResult, nouns: Nouns, words: Words) -> list[str]:
+def constant(result: RunResult, words: Words) -> list[str]:
     """Whose models say one class of nearly everybody: their probabilities may tell more."""
     named = result.algorithms[result.algorithm].nearly_constant
     if not named:
         return []
-    return [words("caution.constant", names=words.listing(named), samples=nouns.samples)]
+    return [words("caution.constant", names=words.listing(named))]
 
 
 def trust_rows(result: RunResult) -> list[ScoreRow]:
@@ -150,13 +154,13 @@ class SmallerPart:
     rows: tuple[ScoreRow, ...]
 
 
-def smaller_part(result: RunResult, nouns: Nouns) -> SmallerPart:
+def smaller_part(result: RunResult, nouns: Nouns, words: Words) -> SmallerPart:
     """The same run with fewer training samples, for the report of the whole one."""
     most = max(one.train_samples for one in result.participants)
     return SmallerPart(
         f"Small {nouns.participants}: at most {most} training {nouns.samples} each",
         (
-            *worth(result, nouns),
+            *worth(result, words),
             f"The same {nouns.participants}, test {nouns.samples} and repetitions, with fewer "
             f"training {nouns.samples}.",
         ),

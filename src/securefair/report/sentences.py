@@ -11,7 +11,6 @@ from securefair.config import RunConfig
 from securefair.records import (
     STANDALONE,
     EncryptionResult,
-    ParticipantResult,
     RoundRecord,
     RunResult,
 )
@@ -105,6 +104,12 @@ def encryption(result: EncryptionResult | None) -> str:
             "Nothing in this run was encrypted: the clear backend follows every step of the "
             "protocol on readable numbers. Use it for tests only."
         )
+    if not result.ring_degree:
+        return (
+            "Nothing in this run was encrypted, and no hospital asked another about its patients: "
+            "what hospitals added up was hidden under masks that cancel in the sum (X25519, "
+            f"AES-256; {result.security_bits} bits)."
+        )
     return (
         f"Values were encrypted with CKKS under each student's own key, with parameters for "
         f"{result.security_bits}-bit security. Teachers computed on ciphertexts and could not "
@@ -159,9 +164,3 @@ def simulated(nouns: Nouns) -> Limit:
 
 def _pair(nouns: Nouns) -> tuple[str, str]:
     return nouns.participant, nouns.participants
-
-
-def participants_note(people: Sequence[ParticipantResult], nouns: Nouns) -> str:
-    """How much data there was, for the line under the heading."""
-    total = sum(one.samples for one in people)
-    return f"{plural(len(people), *_pair(nouns))}, {plural(total, nouns.sample, nouns.samples)}"

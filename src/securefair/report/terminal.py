@@ -24,6 +24,7 @@ from securefair.report.wording import (
     message_name,
     nouns,
     points,
+    whom,
     with_spread,
 )
 from securefair.words import words_of
@@ -49,9 +50,10 @@ def summary(
         smaller: the same with fewer training samples; None where that was not asked for.
     """
     words = nouns(config.data.source)
+    english = words_of().about(whom(config.data.source))
     parts: list[RenderableType] = [
-        Text(headline(result, words_of()), style="bold"),
-        *(Text(note) for note in scores.worth(result, words)[1:]),
+        Text(headline(result, english), style="bold"),
+        *(Text(note) for note in scores.worth(result, english)[1:]),
         *(Text(note) for note in sentences.control_note(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
         Text(),
@@ -61,7 +63,7 @@ def summary(
         parts.append(_algorithms(result))
         parts += _scores(result)
     if smaller is not None:
-        part = scores.smaller_part(smaller, words)
+        part = scores.smaller_part(smaller, words, english)
         parts += [Text(part.title, style="bold"), *(Text(note) for note in part.notes), Text()]
         parts += _score_table(part.rows)
     messages = facts.message_totals(traffic, result.algorithm)

@@ -37,6 +37,7 @@ from securefair.report import (
     write_text,
 )
 from securefair.run.results import RESULT_FORMAT, Outcome
+from securefair.words import ENGLISH
 
 SMALLER = "smaller"
 """Folder of a run that holds the same run with fewer training samples, where asked for."""
@@ -112,10 +113,11 @@ def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
     return [KeptModel(load_model(place), load_card(place)) for place in places if place.is_dir()]
 
 
-def write_page(run: StoredRun, out: Path) -> Path:
+def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
     """The report of a run, from its records alone; returns its path.
 
     Raises:
+        ConfigError: there are no words in this language.
         OSError: the folder cannot be written.
     """
     outcome = run.outcome
@@ -129,6 +131,8 @@ def write_page(run: StoredRun, out: Path) -> Path:
         traffic=outcome.traffic,
         config=run.config,
         versions=run.versions,
+        models=[one.model for one in outcome.models],
+        language=language,
     )
 
 

@@ -192,6 +192,8 @@ def _with_scores(
             scored.get(name, result),
             trust=trust[name],
             families=_mean_families(trust[name]),
+            stand_ins=first[name].stand_ins if name in first else {},
+            sums=first[name].sums if name in first else None,
             left_out=_left_out(name, asked, repetitions),
         )
         for name, result in results.items()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -32,10 +32,12 @@ class Words:
     Attributes:
         language: such as "en", as HTML names it.
         templates: by dotted key.
+        nouns: what participants and samples are called, which every template may name.
     """
 
     language: str
     templates: Mapping[str, str]
+    nouns: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, key: str, **values: object) -> str:
         """The text of a key.
@@ -47,7 +49,16 @@ class Words:
         Raises:
             KeyError: there is no such key, or a value is missing.
         """
-        return self.templates[key].format_map(values)
+        return self.templates[key].format_map({**self.nouns, **values})
+
+    def about(self, whom: str) -> Words:
+        """The same words, of "hospitals" or of "participants" and what these have.
+
+        Beside each noun stands the one that a sentence begins with, such as "samples_capital".
+        """
+        nouns = self.under(f"nouns.{whom}")
+        capital = {f"{name}_capital": noun[:1].upper() + noun[1:] for name, noun in nouns.items()}
+        return replace(self, nouns=nouns | capital)
 
     def under(self, prefix: str) -> dict[str, str]:
         """The texts of all keys that start so, by what follows, in the order of the file."""

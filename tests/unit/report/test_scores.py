@@ -5,7 +5,10 @@ import pytest
 
 from securefair.collaboration.verdict import with_verdicts
 from securefair.records import MetricResult
-from securefair.report import scores, wording
+from securefair.report import scores
+from securefair.words import words_of
+
+HOSPITALS = words_of().about("hospitals")
 
 
 def with_gains(result, **gains):
@@ -26,7 +29,7 @@ def told(make_run):
     run = make_run(algorithms=("standalone", "vpdl", "cycle"))
 
     def tell(**gains):
-        return scores.worth(with_gains(run.result, **gains), wording.HOSPITALS)
+        return scores.worth(with_gains(run.result, **gains), HOSPITALS)
 
     return tell
 
@@ -41,7 +44,7 @@ def test_a_model_of_one_class_is_told_of_without_a_claim_that_it_tells_nothing(t
     result = with_gains(make_run().result, cycle=(0.05, 0.01))
     figure = msgspec.structs.replace(result.algorithms["cycle"], nearly_constant=["Hungary"])
     named = msgspec.structs.replace(result, algorithms=result.algorithms | {"cycle": figure})
-    *_, last = scores.worth(named, wording.HOSPITALS)
+    *_, last = scores.worth(named, HOSPITALS)
     assert "of Hungary, the model says the same class" in last
     assert "only its probabilities may" in last
 

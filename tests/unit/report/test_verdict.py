@@ -54,4 +54,5 @@ def test_the_page_says_it_first_and_nothing_by_accuracy_before(run):
     )
     sentence = told.algorithms[told.algorithm].verdict.sentence
     assert sentence in page.split("<main")[0]
+    assert page.count(sentence) == 1
     assert "gained accuracy" not in page

@@ -9,7 +9,9 @@ from securefair.words import ENGLISH, languages, words_of
 
 
 def values_of(template):
-    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+    """Names in braces, but for nouns: which form of them a sentence takes is the language's."""
+    found = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+    return found - set(words_of().about("hospitals").nouns)
 
 
 @pytest.mark.parametrize("language", languages())
@@ -19,6 +21,16 @@ def test_every_key_is_there_and_asks_for_the_same_values(language):
     differing = {key for key in english if values_of(words[key]) != values_of(english[key])}
     assert differing == set()
     assert all(text.strip() for key, text in words.items() if key != "numbers.thousands")
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("whom", ["hospitals", "participants"])
+def test_every_sentence_can_be_said_of_both(language, whom):
+    words = words_of(language).about(whom)
+    for key, template in words.templates.items():
+        said = words(key, **dict.fromkeys(values_of(template), "X"))
+        assert "{" not in said
+    assert words("table.participant")[0].isupper()
 
 
 def test_numbers_and_lists():

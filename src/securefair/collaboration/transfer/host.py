@@ -37,7 +37,6 @@ from securefair.model.transfer import (
     PeerWeight,
     Polynomial,
     Transferred,
-    transfer_each,
     without_peers,
 )
 from securefair.model.transfer.penalised import losses
@@ -197,14 +196,10 @@ class TransferHost(Remembering, TransferParticipant):
                 found="mean",
                 expected='"each", or a new exchange without that peer',
             )
-        answers = {
-            name: self._student.logits(numbers)
-            for name, numbers in released.items()
-            if name != without
-        }
-        degree = self.agreement.degree
-        again = transfer_each(self.own, answers, degree) if answers else without_peers(self.own)
-        return again.model
+        answers = {name: numbers for name, numbers in released.items() if name != without}
+        if not answers:
+            return without_peers(self.own).model
+        return self._exchange.transferred_each(self.own, answers).model
 
     def _stand(self, *, asks: bool) -> None:
         if self._remembers:

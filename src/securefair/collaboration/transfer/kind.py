@@ -76,7 +76,13 @@ class TransferKind(Kind["TransferAgreement"]):
             )
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        return TransferAgreement.of(config, facts, seed=seed)
+        return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
+
+    def cautions(self, agreement: TransferAgreement) -> list[str]:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.forecast import cautions_of
+
+        return cautions_of(agreement)
 
     @property
     def model_key(self) -> str:
@@ -90,6 +96,11 @@ class TransferKind(Kind["TransferAgreement"]):
 
     @property
     def renews(self) -> bool:
+        """See `Kind`."""
+        return True
+
+    @property
+    def takes_teachers(self) -> bool:
         """See `Kind`."""
         return True
 

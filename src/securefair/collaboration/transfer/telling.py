@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from securefair.collaboration.telling import (
     Limit,
@@ -12,10 +12,17 @@ from securefair.collaboration.telling import (
     ledger_note,
     sizes_and_times,
 )
+from securefair.collaboration.transfer.chosen import chosen_sum
+from securefair.collaboration.transfer.telling_sums import (
+    counted_in_sums,
+    limits_of_sums,
+    steps_of_sums,
+)
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.transfer.peers import asked_peers, missing_of, opened_of
-from securefair.records import RunResult
+from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
+from securefair.model.transfer.sums import ChosenSum, sum_of
+from securefair.records import RunResult, StandInResult
 
 ROUNDS = 1
 """Of a transfer, whatever other algorithms of a run take; a renewal is one more."""
@@ -26,22 +33,45 @@ def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
     section, names = config.transfer, [one.name for one in result.participants]
     # How large groups are does not depend on the seed.
     counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
-    mean = opened_of(section.opened, max(counts)) == "mean"
-    missing = {teachers: missing_of(section.missing, teachers) for teachers in counts}
+    private = config.privacy is not None
+    chosen = chosen_sum(section, counts, private=private)
+    summed = sum_of(chosen.name)
+    mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
+    fewest = FEWEST_LEFT if summed is None else summed.fewest
+    missing = {count: missing_of(section.missing, count, fewest) for count in counts}
     colluding = (
         _colluding(min(count - missing[count] for count in counts), max(missing.values()), nouns)
         if mean
         else "Students that work together know the sum of what the ledger shows for each of them."
     )
     renewed = list(dict.fromkeys(one.name for one in config.renewals))
+    if summed is not None:
+        return Told(
+            steps=steps_of_sums(result, nouns, _later(nouns, renewed, mean=True), summed, chosen),
+            counted=counted_in_sums(nouns),
+            limits=limits_of_sums(result, nouns, colluding, summed),
+        )
     return Told(
-        steps=_steps(result, nouns, renewed, mean=mean),
+        steps=_steps(result, nouns, _later(nouns, renewed, mean=mean), chosen, mean=mean),
         counted=_counted(nouns, mean=mean),
         limits=_limits(result, nouns, colluding, mean=mean, renewed=bool(renewed)),
     )
 
 
-def _steps(result: RunResult, nouns: Nouns, renewed: Sequence[str], *, mean: bool) -> list[str]:
+def _later(nouns: Nouns, renewed: Sequence[str], *, mean: bool) -> list[str]:
+    """What happened when patients changed."""
+    if not renewed:
+        return []
+    return [
+        f"Later the {nouns.samples} of {listing(renewed)} changed. Whoever has other "
+        f"{nouns.samples} fitted anew and asked its teachers once more, and nobody else did. "
+        f"{_renewed(mean)}"
+    ]
+
+
+def _steps(
+    result: RunResult, nouns: Nouns, later: Sequence[str], chosen: ChosenSum, *, mean: bool
+) -> list[str]:
     people = plural(len(result.participants), nouns.participant, nouns.participants)
     own = f"the fit on their own {nouns.samples}"
     opened = (
@@ -57,23 +87,40 @@ def _steps(result: RunResult, nouns: Nouns, renewed: Sequence[str], *, mean: boo
         f"{nouns.samples}. Teachers answer from "
         f"{f'a private model of their own {nouns.samples}' if result.privacy else own} and from "
         f"nothing else, so nothing that was opened flows back in an answer. {opened}",
+        *(told_of_stand_in(name, one, nouns) for name, one in _stand_ins(result).items()),
         "Each student then fitted again, with the teachers' mean answer as an offset, and averaged "
         "many settings, some of them without any peer, by how well each predicts its own held-out "
         f"{nouns.samples}. Where peers do not help, they count little.",
     ]
-    if renewed:
-        texts.append(
-            f"Later the {nouns.samples} of {listing(renewed)} changed. Whoever has other "
-            f"{nouns.samples} fitted anew and asked its teachers once more, and nobody else did. "
-            f"{_renewed(mean)}"
-        )
+    texts += later
     if not encrypts(result.encryption):
         return [*texts, "This run computed that without encryption."]
     return [
         *texts,
+        f"Fits were asked about {nouns.samples}, under encryption, and not added up: "
+        f"{chosen.because}.",
         f"No readable record of a {nouns.sample} and no model passed from one {nouns.participant} "
         "to another: what students sent was encrypted under keys that only they hold.",
     ]
+
+
+def told_of_stand_in(name: str, found: StandInResult, nouns: Nouns) -> str:
+    """That a model which a participant brought does not answer itself, and how far it is off."""
+    return (
+        f"{name} brought a model of its own ({found.model}). A stand-in that encryption can "
+        "evaluate answers for it, fitted to what it says of own and of synthetic "
+        f"{nouns.samples}. On own {nouns.samples} that were held out their probabilities differ by "
+        f"{found.own:.3f} on average, and {found.other_class:.1%} get another class; on synthetic "
+        f"{nouns.samples} they differ by {found.synthetic:.3f}."
+    )
+
+
+def _stand_ins(result: RunResult) -> Mapping[str, StandInResult]:
+    return {
+        name: found
+        for algorithm in result.algorithms.values()
+        for name, found in algorithm.stand_ins.items()
+    }
 
 
 def _colluding(enough: int, most: int, nouns: Nouns) -> str:

@@ -53,6 +53,14 @@ class OwnFit:
     samples: Samples
 
     @property
+    def best_of_all(self) -> Fitted:
+        """The best single fit of any family, on all own patients."""
+        family = min(self.families, key=lambda one: float(one.validated.scores.min()))
+        return family.design.function(
+            family.validated.coefficients[family.validated.scores.argmin()]
+        )
+
+    @property
     def best(self) -> int:
         """Index of the best penalty."""
         return int(self.validated.scores.argmin())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from securefair.errors import ModelError
 from securefair.model.transfer.penalised import probabilities
 from securefair.model.transfer.polynomial import Polynomial
-from securefair.model.transfer.public_trees import PublicTrees
+from securefair.model.transfer.public_trees import PublicTrees, public_trees
 
 Array = NDArray[np.float64]
 
@@ -79,6 +79,14 @@ class Leafed:
 
 
 Fitted = Polynomial | Leafed
+
+
+def with_leaves(model: Fitted) -> Leafed:
+    """The same function, with a number for every leaf."""
+    if isinstance(model, Leafed):
+        return model
+    trees = public_trees(int(model.linear.shape[1]))
+    return Leafed(model, trees, np.zeros((len(model.constant), trees.leaves)))
 
 
 def of_mapped(model: Polynomial, trees: PublicTrees) -> Leafed:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from securefair.model.transfer.answers import parameters_a_logit
+from securefair.model.transfer.leafed import Fitted, of_mapped
 from securefair.model.transfer.polynomial import Degree, Polynomial
+from securefair.model.transfer.public_trees import public_trees
 
 Array = NDArray[np.float64]
 Coefficients = tuple[Array, Array, Array | None]
@@ -30,14 +32,22 @@ FEWEST_JUDGED = 30
 teacher, too, says of held-out patients what the others do not foretell."""
 
 
-def surrogate(features: Array, logits: Array, degree: Degree) -> Polynomial:
-    """The polynomial of that degree that says of any patient what the teachers would.
+def surrogate(features: Array, logits: Array, degree: Degree, *, leaves: bool = False) -> Fitted:
+    """The function of their form that says of any patient what the teachers would.
 
     Args:
         features: (n, d) of the student's patients, n >= 1.
         logits: (n, L), exchanged.
         degree: of the teachers.
+        leaves: whether they answer from leaves of the public trees as well; their degree is then 1.
     """
+    if leaves:
+        trees = public_trees(int(features.shape[1]))
+        return of_mapped(_surrogate(trees.mapped(features), logits, 1), trees)
+    return _surrogate(features, logits, degree)
+
+
+def _surrogate(features: Array, logits: Array, degree: Degree) -> Polynomial:
     scale = _scale(features)
     mean = logits.mean(axis=0)
     if len(features) > parameters_a_logit(features.shape[1], degree):
@@ -47,7 +57,14 @@ def surrogate(features: Array, logits: Array, degree: Degree) -> Polynomial:
     return Polynomial(mean + constant, linear, square)
 
 
-def explained(features: Array, logits: Array, degree: Degree, folds: NDArray[np.int64]) -> float:
+def explained(
+    features: Array,
+    logits: Array,
+    degree: Degree,
+    folds: NDArray[np.int64],
+    *,
+    leaves: bool = False,
+) -> float:
     """R^2 of the surrogate on held-out patients: 1 for a smooth teacher, about 0 for noise.
 
     Negative where it predicts worse than the mean would. 1 where all logits are equal.
@@ -60,7 +77,7 @@ def explained(features: Array, logits: Array, degree: Degree, folds: NDArray[np.
         kept, held = folds != fold, folds == fold
         if not kept.any():
             return 0.0  # a single patient says nothing about a function
-        g = surrogate(features[kept], logits[kept], degree)
+        g = surrogate(features[kept], logits[kept], degree, leaves=leaves)
         missed += float(((logits[held] - g.logits(features[held])) ** 2).sum())
     return 1.0 - missed / spread
 

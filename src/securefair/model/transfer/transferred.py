@@ -83,7 +83,9 @@ class Transferred:
     again: Callable[[OwnFit], Transferred]
 
 
-def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferred:
+def transfer(
+    own: OwnFit, peers: Array | None, degree: Degree = 1, *, leaves: bool = False
+) -> Transferred:
     """Combine a hospital's own fits with the mean logit of its peers.
 
     Args:
@@ -91,35 +93,40 @@ def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferre
         peers: (n, L), the mean logit of its teachers on its own training patients, as exchanged;
             None where no teacher answered: the result is then the average of the own fits.
         degree: of the teachers.
+        leaves: whether they answer from leaves of the public trees as well.
     """
     if peers is None:
         return without_peers(own)
-    r2 = explained(own.samples.features, peers, degree, own.folds)
+    r2 = explained(own.samples.features, peers, degree, own.folds, leaves=leaves)
     if not is_function(own.samples.features, r2):
         return deployed(own, [], again=without_peers, left_out=(ALL,))
-    families, again = _mean_logit(own, peers, degree)
+    families, again = _mean_logit(own, peers, degree, leaves=leaves)
     return deployed(own, families, again=again, r2=r2)
 
 
-def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1) -> Transferred:
+def transfer_each(
+    own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1, *, leaves: bool = False
+) -> Transferred:
     """Combine a hospital's own fits with every teacher's logits.
 
     Args:
         own: its own fits.
         answers: (n, L) by teacher; those that are no function of the features are left out.
         degree: of the teachers.
+        leaves: see `transfer`.
     """
     r2 = {
-        name: explained(own.samples.features, z, degree, own.folds) for name, z in answers.items()
+        name: explained(own.samples.features, z, degree, own.folds, leaves=leaves)
+        for name, z in answers.items()
     }
     kept = {name: z for name, z in answers.items() if is_function(own.samples.features, r2[name])}
     left_out = tuple(name for name in answers if name not in kept)
     if not kept:
         return deployed(own, [], again=without_peers, left_out=left_out)
     mean = np.mean(list(kept.values()), axis=0)
-    explained_mean = explained(own.samples.features, mean, degree, own.folds)
-    families, again = _mean_logit(own, mean, degree)
-    weighing = teacher_weights(own, kept, degree)
+    explained_mean = explained(own.samples.features, mean, degree, own.folds, leaves=leaves)
+    families, again = _mean_logit(own, mean, degree, leaves=leaves)
+    weighing = teacher_weights(own, kept, degree, leaves=leaves)
     return deployed(
         own,
         [*families, weighing.family],
@@ -168,18 +175,18 @@ def without_peers(own: OwnFit) -> Transferred:
 
 
 def _mean_logit(
-    own: OwnFit, peers: Array, degree: Degree
+    own: OwnFit, peers: Array, degree: Degree, *, leaves: bool
 ) -> tuple[list[Family], Callable[[OwnFit], Transferred]]:
     """The settings with the peers' mean logit, and what it says of other patients."""
-    offset = surrogate(own.samples.features, peers, degree)
+    offset = surrogate(own.samples.features, peers, degree, leaves=leaves)
 
     def again(other: OwnFit) -> Transferred:
-        return transfer(other, offset.logits(other.samples.features), degree)
+        return transfer(other, offset.logits(other.samples.features), degree, leaves=leaves)
 
-    return [_corrected(own, one.design, peers, offset) for one in own.families], again
+    return [corrected(own, one.design, peers, offset) for one in own.families], again
 
 
-def _corrected(own: OwnFit, design: Design, peers: Array, offset: Fitted) -> Family:
+def corrected(own: OwnFit, design: Design, peers: Array, offset: Fitted) -> Family:
     """Own corrections of one design to shares of the peers' mean logit."""
     settings = [
         (share, penalty)

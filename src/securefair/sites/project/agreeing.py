@@ -25,6 +25,12 @@ def rounds_of(terms: Terms) -> int:
     return kind_in(terms).rounds(terms.config)
 
 
+def fewest_peers(project: Project) -> int:
+    """Peers without which a site goes on with no round: what was agreed on, or half of them."""
+    peers, said = len(project.cards) - 1, project.terms.project.min_peers
+    return -(-peers // 2) if said is None else min(said, peers)
+
+
 def agreement_of(project: Project) -> Any:
     """The public constants of a project, an `Agreement` of its kind.
 
@@ -44,6 +50,22 @@ def agreement_of(project: Project) -> Any:
         setup_seconds=settings.setup_seconds,
     )
     return kind_in(terms).agree(terms.config, facts, seed=settings.seed)
+
+
+def cautions_of(project: Project) -> list[str]:
+    """What a site must know before it signs, in sentences.
+
+    Raises:
+        ConfigError, PlanError: as `agreement_of`.
+    """
+    table = project.terms.config.table
+    found = list(kind_in(project.terms).cautions(agreement_of(project)))
+    if table is not None and table.origin == "participants":
+        found.append(
+            "Ranges and levels of columns come from the sites' tables, which tells everyone "
+            "something of them, and no differential privacy covers it."
+        )
+    return found
 
 
 def shape_of(terms: Terms) -> tuple[int, int]:

@@ -54,6 +54,12 @@ class ProjectSection(Section):
         ge=0,
         description="Added to the first round's, for keys and features",
     )
+    min_peers: int | None = Field(
+        default=None,
+        ge=0,
+        description="Peers that a site needs in a round: with fewer it waits, to the end of the "
+        "project. Default: half of them",
+    )
     valid_from: int = Field(ge=0, description="Seconds since 1970")
     valid_until: int = Field(ge=1, description="Seconds since 1970")
     protocol: int = Field(ge=1, description="Version of the protocol")
@@ -149,7 +155,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
         )
     project = _project(table.get("project"), source)
     settings = {key: value for key, value in table.items() if key != "project"}
-    file = "own.csv" if "table" in settings else "own.npz"
+    ending = "csv" if "table" in settings else "npz"
     _check_privacy(settings.get("privacy"), source)
     settings["run"] = {
         "name": project.name,
@@ -157,7 +163,9 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
         "seeds": [project.seed],
     }
     settings["data"] = {"source": "files", "test_fraction": project.test_fraction}
-    settings["participants"] = [{"name": name, "file": file} for name in ("site", "peer")]
+    settings["participants"] = [
+        {"name": name, "file": f"{name}.{ending}"} for name in ("site", "peer")
+    ]
     config = checked_settings(settings, source=source)
     kinds_of(config)
     if (config.table is None) == (project.features is None or project.classes is None):

@@ -18,7 +18,7 @@ from securefair.errors import SecureFairError
 from securefair.sites.post.envelope import read_header
 from securefair.sites.post.port import HandOver, nonce_of
 from securefair.sites.site.notes import told_in
-from securefair.sites.site.site import HOST, stored_records
+from securefair.sites.site.records import HOST, stored_records
 from securefair.storage import Transaction
 
 SENT = "sent"

@@ -39,8 +39,8 @@ from securefair.report.site import (
 )
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
-from securefair.sites.site.records import SiteRecord
-from securefair.sites.site.site import MODEL, stored_records
+from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
 

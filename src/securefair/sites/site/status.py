@@ -16,8 +16,8 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
 from securefair.sites.site.notes import told_in
-from securefair.sites.site.records import SiteState
-from securefair.sites.site.site import STATE, stored_records
+from securefair.sites.site.records import SiteState, stored_records
+from securefair.sites.site.site import STATE
 from securefair.storage import Access, Store, Transaction
 
 NEVER = "never"
@@ -106,6 +106,11 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
             fault = (
                 f"its clock, or this one, is wrong: its newest envelope is dated "
                 f"{known.ahead / WRONG:.0f} days after it came"
+            )
+        if known.forgotten:
+            fault = (
+                "it goes on after envelopes that this site does not remember: if a backup of this "
+                "site was put back, `site recover`; otherwise ask its operator"
             )
         if known.turned_back:
             fault = "its store was turned back: nothing of it is taken until it recovers"
