@@ -270,7 +270,7 @@ class Town:
         return sum(facts["numbers"] for kind, facts in self.audited(name) if kind == "answer")
 
     def numbers(self, name):
-        """That it let out, of all peers, by its notes: after a recovery its ledger counts as full."""
+        """That it let out, by its notes: after a recovery its ledger counts as full."""
         with self.stores[name].view() as tx:
             return told_in(tx).total()
 
