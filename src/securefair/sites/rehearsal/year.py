@@ -35,9 +35,9 @@ from securefair.sites.rehearsal.rehearsal import (
     project_between,
     reputation_kind,
 )
+from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteRecord, stored_records
 from securefair.sites.site.recovery import block
-from securefair.sites.site.site import SCOPE
 from securefair.sites.site.starting import OpenSite, Rehearsal, open_site
 from securefair.storage import Secret, unlock
 
@@ -194,7 +194,6 @@ class Year:
 
     def spent_twice(self) -> int:
         """Answers that were charged, and that no question is for."""
-        cards = {card.name: card.fingerprint.hex() for card in self.project.cards}
         numbers = next(iter(self._running.values()))[0].agreement.numbers_a_round
         twice = 0
         for student in self.names:
@@ -204,7 +203,7 @@ class Year:
                     continue
                 asked = sum(teacher in (*one.opened, *one.missed, *one.failed) for one in records)
                 with self._running[teacher][0].store.view() as tx:
-                    told = tx.ledger.spent(SCOPE, identity=cards[student]).numbers
+                    told = told_in(tx)[student]
                 twice += max(0, -(-told // numbers) - asked)
         return twice
 
