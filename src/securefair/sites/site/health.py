@@ -42,7 +42,7 @@ LEAST_FREE = 1e9
 DAY = 86_400.0
 
 
-class State(enum.StrEnum):
+class SiteLife(enum.StrEnum):
     """What a site does."""
 
     RUNNING = "running"
@@ -57,13 +57,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """A site at one moment.
 
     Attributes:
-        state: what it does; see `State`.
+        state: what it does; see `SiteLife`.
         since: when it began to wait, or was seen last; None where nothing tells.
         waiting_for: peers without whom too few are there for a round.
         warnings: what will stop it, or stops others, a sentence each.
     """
 
-    state: State
+    state: SiteLife
     since: str | None = None
     waiting_for: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -71,14 +71,14 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def code(self) -> int:
         """For monitoring: 0 well, 1 warnings or waiting, 2 stopped before the end, or stuck."""
-        if self.state in (State.STUCK, State.STOPPED):
+        if self.state in (SiteLife.STUCK, SiteLife.STOPPED):
             return 2
-        return int(self.state is State.WAITING or bool(self.warnings))
+        return int(self.state is SiteLife.WAITING or bool(self.warnings))
 
     @property
     def runs(self) -> bool:
         """Whether there is a process, stuck or not."""
-        return self.state in (State.RUNNING, State.WAITING, State.STUCK)
+        return self.state in (SiteLife.RUNNING, SiteLife.WAITING, SiteLife.STUCK)
 
     @property
     def summary(self) -> str:
@@ -156,23 +156,23 @@ def health_of(
     beat = read_beat(folder)
     seen = None if beat is None else utc(beat.at)
     if tx.memory.get(LEFT) is not None:
-        return Health(state=State.LEFT)
+        return Health(state=SiteLife.LEFT)
     if not runs:
         if (folder / OVER).exists():
-            return Health(state=State.OVER, since=seen)
-        return Health(state=State.STOPPED, since=seen, warnings=warnings)
+            return Health(state=SiteLife.OVER, since=seen)
+        return Health(state=SiteLife.STOPPED, since=seen, warnings=warnings)
     if beat is not None and now - beat.at > (STUCK_AT_WORK if beat.working else STUCK_AFTER):
-        return Health(state=State.STUCK, since=seen, warnings=warnings)
+        return Health(state=SiteLife.STUCK, since=seen, warnings=warnings)
     if known.since:
         needed = fewest_peers(project)
         said = f"a round needs {needed} of {len(project.names) - 1} peers"
         return Health(
-            state=State.WAITING,
+            state=SiteLife.WAITING,
             since=utc(known.since),
             waiting_for=known.missing,
             warnings=(said, *warnings),
         )
-    return Health(state=State.RUNNING, warnings=warnings)
+    return Health(state=SiteLife.RUNNING, warnings=warnings)
 
 
 def _warnings(

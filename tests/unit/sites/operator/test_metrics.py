@@ -3,7 +3,7 @@
 import re
 
 from securefair.sites.operator.metrics import metrics
-from securefair.sites.site.health import Health, State
+from securefair.sites.site.health import Health, SiteLife
 from securefair.sites.site.status import PeerStatus, SiteStatus
 
 LINE = re.compile(r'securefair_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\.)*"\})? -?[0-9.e+-]+')
@@ -34,7 +34,7 @@ def status(name="south"):
         accuracy=0.8,
         audit_rows=7,
         audit_head="",
-        health=Health(state=State.WAITING, waiting_for=(name,)),
+        health=Health(state=SiteLife.WAITING, waiting_for=(name,)),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.folder import OVER, STORE, read_settings
-from securefair.sites.site.health import DAY, SILENT_AFTER, Health, Heart, State, health_of
+from securefair.sites.site.health import DAY, SILENT_AFTER, Health, Heart, SiteLife, health_of
 from securefair.sites.site.records import SiteState
 from securefair.sites.site.site import LEFT, STATE
 from securefair.storage import Store
@@ -32,25 +32,25 @@ def health(site, *, runs=True, later=0.0, change=None, settings=None):
 
 
 def test_a_site_runs_is_stopped_is_over_or_left(site):
-    assert health(site) == Health(state=State.RUNNING)
+    assert health(site) == Health(state=SiteLife.RUNNING)
     assert (health(site).code, health(site, runs=False).code) == (0, 2)
-    assert health(site, runs=False).state is State.STOPPED
+    assert health(site, runs=False).state is SiteLife.STOPPED
     (site[0] / OVER).touch()
-    assert (health(site, runs=False).state, health(site, runs=False).code) == (State.OVER, 0)
+    assert (health(site, runs=False).state, health(site, runs=False).code) == (SiteLife.OVER, 0)
     left = health(site, runs=False, change=lambda tx: tx.memory.put(LEFT, b"2027"))
-    assert (left.state, left.code) == (State.LEFT, 0)
+    assert (left.state, left.code) == (SiteLife.LEFT, 0)
 
 
 def test_a_site_without_a_beat_is_stuck_and_one_that_computes_is_not(site):
     heart = Heart(site[0])
     heart.beat(working=False, now=NOW)
     heart.beat(working=False, now=NOW + 1)  # too soon to be written
-    assert health(site, later=500.0).state is State.RUNNING
+    assert health(site, later=500.0).state is SiteLife.RUNNING
     stuck = health(site, later=700.0)
-    assert (stuck.state, stuck.code) == (State.STUCK, 2)
+    assert (stuck.state, stuck.code) == (SiteLife.STUCK, 2)
     assert stuck.summary.startswith("stuck since 2027")
     heart.beat(working=True, now=NOW + 2)
-    assert health(site, later=3 * 3600.0).state is State.RUNNING
+    assert health(site, later=3 * 3600.0).state is SiteLife.RUNNING
 
 
 def test_it_says_for_whom_it_waits_and_since_when(site):

@@ -1,4 +1,4 @@
-from securefair.sites.site.health import Health, State
+from securefair.sites.site.health import Health, SiteLife
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, sentences
 
 
@@ -55,5 +55,5 @@ def test_it_says_how_long_a_round_is_waited_for():
 
 
 def test_it_says_what_the_site_does():
-    waits = Health(state=State.WAITING, since="2027-01-15 08:00 UTC", waiting_for=("south",))
+    waits = Health(state=SiteLife.WAITING, since="2027-01-15 08:00 UTC", waiting_for=("south",))
     assert "state: waiting for south since 2027-01-15 08:00 UTC" in text(health=waits)
