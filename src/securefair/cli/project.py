@@ -81,13 +81,13 @@ def new(
     ],
     settings: Annotated[
         Path | None,
-        typer.Option(help="TOML with sections of a configuration, such as [transfer], [table]."),
+        typer.Option(help=r"TOML with sections of a configuration, such as \[transfer], \[table]."),
     ] = None,
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
-    features: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
-    classes: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
+    features: Annotated[int | None, typer.Option(help=r"Where there is no \[table].")] = None,
+    classes: Annotated[int | None, typer.Option(help=r"Where there is no \[table].")] = None,
     round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
     setup_hours: Annotated[
         float,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
 from securefair.report.html import FILE_NAME as PAGE
+from securefair.report.wording import duration
 from securefair.sites.post.clock import WRONG
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
@@ -15,9 +17,11 @@ from securefair.sites.project.agreeing import disclosure_of, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
+from securefair.sites.site.health import Health, health_of
+from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteState, stored_records
-from securefair.sites.site.site import SCOPE, STATE
-from securefair.storage import Access, Store, Transaction
+from securefair.sites.site.site import STATE
+from securefair.storage import Access, Store, Transaction, running_process
 
 NEVER = "never"
 
@@ -59,6 +63,8 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         student_limit, teacher_limit: most numbers to one peer and to all.
         accuracy: of the own model on own test samples after the last round; None before.
         audit_rows, audit_head: of the audit log.
+        health: of its process; None where only its store was looked at.
+        summary: the same in one line.
         report: page about the rounds; None before they are over.
     """
 
@@ -74,11 +80,17 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accuracy: float | None
     audit_rows: int
     audit_head: str
+    health: Health | None = None
+    summary: str = ""
     report: str | None = None
 
 
-def status_of(folder: Path) -> SiteStatus:
+def status_of(folder: Path, now: float | None = None) -> SiteStatus:
     """The status of a site, whether it runs or not.
+
+    Args:
+        folder: of the site.
+        now: seconds since 1970; None for this machine's clock.
 
     Raises:
         SecureFairError: there is no site, or its store cannot be read.
@@ -86,8 +98,16 @@ def status_of(folder: Path) -> SiteStatus:
     settings, project = read_settings(folder), project_of(folder)
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
         status = site_status(tx, project, settings.name)
+        runs = running_process(folder / STORE) is not None
+        now = time.time() if now is None else now
+        health = health_of(folder, tx, project, settings, runs=runs, now=now)
     report = folder / RESULTS / PAGE
-    return structs.replace(status, report=str(report) if report.exists() else None)
+    return structs.replace(
+        status,
+        health=health,
+        summary=health.summary,
+        report=str(report) if report.exists() else None,
+    )
 
 
 def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
@@ -95,7 +115,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     limits = disclosure_of(project.terms)
     data = tx.memory.get(STATE)
     state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
-    peers = []
+    peers, told = [], told_in(tx)
     for card in project.cards:
         if card.name == name:
             continue
@@ -123,7 +143,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 ready=state.pace.ready.get(card.name, 0),
                 heard=utc(known.heard) if known.heard else NEVER,
                 unconfirmed=following - known.confirmed,
-                numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,
                 fault=fault,
@@ -153,11 +173,13 @@ def sentences(status: SiteStatus) -> list[str]:
         f"{status.name}, project {status.project}: "
         f"{status.rounds_over} of {status.rounds} rounds are over",
     ]
+    if status.health is not None:
+        lines.append(f"state: {status.summary}")
     if status.accuracy is not None:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
     if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
-            f"round {status.rounds_over + 1}: at most {status.seconds_left / 3600:.1f} hours left; "
+            f"round {status.rounds_over + 1}: at most {duration(status.seconds_left)} left; "
             "it goes on without whoever has not answered by then"
         )
     for peer in status.peers:
