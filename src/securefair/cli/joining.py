@@ -12,11 +12,13 @@ from securefair.cli.options import JsonOption
 from securefair.report.telling import say, say_json, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from securefair.data import ParticipantData
     from securefair.sites.project.project import Project
     from securefair.storage import Secret
+
+    Log = Callable[[str, Mapping[str, object]], None]
 
 NewFolder = Annotated[Path, typer.Argument(help="New folder, with a short path.")]
 ProjectOption = Annotated[Path, typer.Option("--project", help="Project file of all sites.")]
@@ -78,7 +80,7 @@ def join(
         write_signature(project, loaded.signed(own), own.card.name)
     log = logger(folder, json=json)
     while missing := load_project(project).unsigned:
-        log(f"waiting for signatures of {', '.join(missing)}")
+        log(f"waiting for signatures of {', '.join(missing)}", {"missing": missing})
         time.sleep(LOOK_EVERY)
     make_site(
         folder,
@@ -138,7 +140,7 @@ def make_site(
     return own.card.name, found, unit
 
 
-def run(folder: Path, secret: Secret, log: Callable[[str], None], *, json: bool) -> None:
+def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
     """Check a site and run it until its rounds are over.
 
     Raises:
@@ -149,11 +151,12 @@ def run(folder: Path, secret: Secret, log: Callable[[str], None], *, json: bool)
 
     checked = list(check_site(folder, secret))
 
-    def begun(line: str) -> None:
+    def begun(line: str, facts: Mapping[str, object]) -> None:
         """What was in order is told once the site has begun: what is wrong is one sentence."""
-        for one in (*checked, line):
-            log(one)
+        for one in checked:
+            log(one, {})
         checked.clear()
+        log(line, facts)
 
     rounds, own = run_site(folder, secret, begun)
     text = (
@@ -163,14 +166,14 @@ def run(folder: Path, secret: Secret, log: Callable[[str], None], *, json: bool)
     tell(json, text, {"rounds": rounds, "model": str(own.model), "report": str(own.page)})
 
 
-def logger(folder: Path, *, json: bool) -> Callable[[str], None]:
+def logger(folder: Path, *, json: bool) -> Log:
     """Lines of a site's log: for people on standard output, or as JSON on standard error."""
     import time
 
-    def log(line: str) -> None:
+    def log(line: str, facts: Mapping[str, object]) -> None:
         if json:
-            facts = {"time": round(time.time(), 3), "site": folder.name, "message": line}
-            say_json(facts, err=True)
+            at = {"time": round(time.time(), 3), "site": folder.name, "message": line}
+            say_json({**at, **facts}, err=True)
         else:
             say(line)
 

@@ -92,7 +92,8 @@ def start(
 ) -> None:
     """Run the site in the foreground, until all rounds are over or it is stopped; checks it first.
 
-    With --json, each line of the log is a JSON document on standard error.
+    With --json, each line of the log is a JSON document on standard error. There is one at least
+    once an hour, unless something is being computed.
 
     Example: securefair site start ~/north --passphrase-file ~/.north
     """
@@ -100,15 +101,26 @@ def start(
 
 
 @app.command()
-def status(folder: SiteArgument, json: JsonOption = False) -> None:
+def status(
+    folder: SiteArgument,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="0 well, 1 warnings or waiting, 2 stopped or stuck.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
     """Show rounds, peers, disclosure so far and what was refused, whether the site runs or not.
 
-    Example: securefair site status ~/north
+    It is running, waiting (for whom, since when), stuck, stopped, over or left. Warnings say what
+    expires within 30 days, and what is wrong with disk, data, share or relay.
+
+    Example: securefair site status ~/north --exit-code
     """
     from securefair.sites.site.status import sentences, status_of
 
     found = status_of(folder)
     tell(json, "\n".join(sentences(found)), found)
+    if exit_code and found.health is not None:
+        raise typer.Exit(found.health.code)
 
 
 @app.command()
