@@ -123,7 +123,7 @@ def _to_peer(peer: str) -> HandOver:
         timeout = LEAST_SECONDS + len(parcel) / BYTES_A_SECOND
         try:
             (target,) = collab.get_clients([peer])
-            if len(parcel) > SMALL and not target(timeout=LEAST_SECONDS).here():
+            if len(parcel) > SMALL and not target(timeout=LEAST_SECONDS, secure=True).here():
                 return None
             receipt = target(timeout=timeout, secure=True).deliver(parcel)
         except (CollabCallError, RunAborted, RuntimeError, TimeoutError):
