@@ -26,9 +26,9 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.transfer import OwnFit, Polynomial, own_fit
 from securefair.model.transfer.answers import numbers_a_logit
 from securefair.model.transfer.baselines import most_common
-from securefair.model.transfer.penalised import losses
+from securefair.model.probabilities import log_losses as losses
 from securefair.worth import own_fits
-from securefair.worth.probabilistic import probabilistic_scores
+from securefair.model.outcomes.class_scores import probabilistic_scores
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease
 from securefair_lab.algorithms.transfer import Transfer, TransferResult, run_transfer
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import ParticipantData, Samples, together
+from securefair.model.outcomes import outcome_of
 from securefair.model.seeds import derived_seed
 from securefair.model.transfer import Degree, OwnFit, Polynomial, own_fit
 from securefair.model.transfer.baselines import most_common
-from securefair.model.transfer.penalised import losses
 from securefair.records import RoundRecord
 from securefair.worth.learners import lonely_record
 
@@ -46,11 +46,8 @@ class TunedPopulation:
         return lonely_record(
             algorithm,
             round,
-            accuracy=[accuracy(models[one.name], one.test) for one in own],
-            cross_entropy=[
-                float(losses(models[one.name].logits(one.train.features), one.train.labels).mean())
-                for one in own
-            ],
+            accuracy=[headline(models[one.name], one) for one in own],
+            cross_entropy=[mean_loss(models[one.name], one.train) for one in own],
         )
 
 
@@ -66,10 +63,21 @@ def own_fits(
     }
 
 
-def accuracy(model: Polynomial, samples: Samples) -> float:
-    """The share of samples whose most probable class, the first of equals, is theirs."""
-    predicted = model.predict_proba(samples.features).argmax(axis=1)
-    return float(np.mean(predicted == samples.labels))
+def headline(model: Polynomial, own: ParticipantData) -> float:
+    """The outcome's headline score on a hospital's test samples, such as accuracy; 0 if undefined.
+
+    Its own part of predictions is made of its training samples.
+    """
+    outcome = outcome_of(own.test)
+    part = outcome.own_part(model.logits(own.train.features), own.train)
+    said = outcome.said(model.logits(own.test.features), part)
+    return outcome.point_scores(said, own.test)[outcome.headline] or 0.0
+
+
+def mean_loss(model: Polynomial, samples: Samples) -> float:
+    """The outcome's loss on samples, nats each."""
+    losses = outcome_of(samples).losses(model.logits(samples.features), samples)
+    return float(losses.sum() / len(samples))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +127,9 @@ def _common(population: TunedPopulation, seed: int) -> Models:
 
 
 def _pooled(population: TunedPopulation, seed: int) -> Models:
-    everyone = [own.train for own in population.participants]
-    together = Samples(
-        np.concatenate([one.features for one in everyone]),
-        np.concatenate([one.labels for one in everyone]),
-        everyone[0].classes,
-    )
+    everyone = together([own.train for own in population.participants])
     rng = np.random.default_rng(derived_seed(seed, "folds", ""))
-    model = own_fit(together, population.degree, rng=rng).averaged
+    model = own_fit(everyone, population.degree, rng=rng).averaged
     return {own.name: model for own in population.participants}
 
 

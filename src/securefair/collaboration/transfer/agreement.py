@@ -16,9 +16,9 @@ from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.wording import data_size
 from securefair.config import DisclosureSection, EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
+from securefair.model.outcomes import Outcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
-from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
@@ -89,9 +89,14 @@ class TransferAgreement(AgreedSections):
         return min(teachers - missing_of(self.transfer.missing, teachers) for teachers in groups)
 
     @property
+    def outcome(self) -> Outcome:
+        """What everybody predicts."""
+        return agreed_outcome(self.facts.outcome, self.classes)
+
+    @property
     def outputs(self) -> int:
-        """Logits of a model: one difference for two classes."""
-        return outputs(self.classes)
+        """Predictors of a model: one difference of logits for two classes."""
+        return self.outcome.outputs(self.classes)
 
     @property
     def parameters(self) -> int:

@@ -28,11 +28,10 @@ from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
 from securefair.config import DisclosureSection
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import PeerWeight, Polynomial, Transferred, transfer, transfer_each
-from securefair.model.transfer.penalised import losses
 from securefair.protocol.jobs import (
     AnswerAsk,
     Answered,
@@ -48,6 +47,7 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.ledger import Account
 from securefair.protocol.messages import DeclineReason, Keys
+from securefair.worth.tuned import headline, mean_loss
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
 LEDGER, REQUEST, SHARE, UPLOAD = "ledger", "request", "share ", "upload "
@@ -135,13 +135,13 @@ class TransferHost(Remembering, TransferParticipant):
         return {peer: weights.get(peer) for peer in self.machine.reputations}
 
     def measured(self, round: int) -> Mapping[str, float]:
-        """Of the deployed model: accuracy in [0, 1] on own test patients, cross-entropy on the
-        training patients, and the part of its weights that rests on peers."""
+        """Of the deployed model: the outcome's headline score on own test patients (accuracy of
+        classes), its loss on the training patients, and the part of its weights that rests on peers."""
         del round
         model = self.transferred.model
         return {
-            "accuracy": scored(model, self.data.test)[0],
-            "cross_entropy": scored(model, self.data.train)[1],
+            "accuracy": headline(model, self.data),
+            "cross_entropy": mean_loss(model, self.data.train),
             "weight of peers": self.transferred.trust.in_peers,
         }
 
@@ -222,13 +222,6 @@ class TransferHost(Remembering, TransferParticipant):
             self.transferred = _read(pieces[MODEL], where=self.name)
             released, senders = _opened(pieces[OPENED])
             self.notes = TransferNotes(released=released, senders=senders)
-
-
-def scored(model: Polynomial, samples: Samples) -> tuple[float, float]:
-    """Accuracy and cross-entropy of a model."""
-    logits = model.logits(samples.features)
-    hits = np.mean(both(logits).argmax(axis=1) == samples.labels)
-    return float(hits), float(losses(logits, samples.labels).mean())
 
 
 def both(logits: Array) -> Array:

@@ -27,7 +27,7 @@ class OwnFit:
         model: the fit with the best penalty, on all own patients. It answers as a teacher, and it
             is the control "tuned alone".
         averaged: the average over penalties: the control "averaged alone".
-        penalty: the best lambda by held-out log-loss; the smaller of equals.
+        penalty: the best lambda by held-out loss; the smaller of equals.
         design, folds, validated: what a transfer goes on with.
     """
 
@@ -74,7 +74,7 @@ def own_fit(
     penalties = np.stack([design.penalties(slopes) for slopes in PENALTIES])
     offsets = np.zeros((len(PENALTIES), len(samples), design.outputs))
     validated = validate(
-        design.columns(), samples.labels, offsets, penalties, dealt, samples.weights
+        design.columns(), samples, offsets, penalties, dealt
     )
     models = [design.polynomial(theta) for theta in validated.coefficients]
     weights = averaging_weights(validated.scores)

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.model.kernel import QUADRATIC_WEIGHT
-from securefair.model.transfer.penalised import Columns, outputs
+from securefair.model.outcomes import outcome_of
+from securefair.model.outcomes.columns import Columns
 from securefair.model.transfer.polynomial import Degree, Polynomial
 
 Array = NDArray[np.float64]
@@ -93,7 +94,7 @@ def own_design(samples: Samples, degree: Degree) -> Design:
     rotation = np.eye(columns.shape[1])
     if columns.shape[1] > len(x):
         rotation = np.linalg.svd(columns, full_matrices=False)[2].T
-    return Design(columns @ rotation, rotation, x.shape[1], outputs(samples.classes), scale)
+    return Design(columns @ rotation, rotation, x.shape[1], outcome_of(samples).outputs(samples.classes), scale)
 
 
 def _product_weights(features: int) -> Array:

@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import PENALTIES, OwnFit
 from securefair.model.transfer.averaging import Validated, averaging_weights, validate
-from securefair.model.transfer.calibration import temperature
-from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
 from securefair.model.transfer.surrogate import explained, is_function, surrogate
 from securefair.model.transfer.teacher_weights import teacher_weights
@@ -40,7 +39,7 @@ class PeerWeight:
     Attributes:
         in_peers: sum of the weights of settings with peers, in [0, 1]. Before a single patient is
             looked at it is 2/3 (4/5 with weights for each teacher): the share of such settings.
-        gain: held-out log-loss of the own best fit minus that of the average, nats a patient;
+        gain: held-out loss of the own best fit minus that of the average, nats a patient;
             positive where peers help. The weights have seen the held-out patients, so it is a
             little optimistic.
         gain_se: its standard error over patients.
@@ -134,11 +133,10 @@ def _deployed(
     settings = [(s, penalty) for s in SHARES for penalty in CORRECTION_PENALTIES]
     with_peers = validate(
         design.columns(),
-        samples.labels,
+        samples,
         np.stack([s * peers for s, _ in settings]),
         np.stack([design.penalties(penalty) for _, penalty in settings]),
         own.folds,
-        samples.weights,
     )
     families = [own.validated, with_peers]
     weighing = teacher_weights(own, each) if each else None
@@ -180,20 +178,19 @@ def _joined(families: list[Validated]) -> Validated:
 
 
 def _held_out(every: Validated, weights: Array) -> Array:
-    """(n, L): the average's logits of each patient, by fits that did not see it."""
-    result: Array = np.einsum("s,snl->nl", weights, every.held_out)
+    """(n, L): the average's predictors of each patient, by fits that did not see it."""
+    result: Array = np.einsum("s,s...->...", weights, every.held_out)
     return result
 
 
 def _temperature(own: OwnFit, held_out: Array) -> float:
-    return temperature(held_out, own.samples.labels, own.samples.weights)
+    return outcome_of(own.samples).temperature(held_out, own.samples)
 
 
 def _gain(own: OwnFit, held_out: Array) -> tuple[float, float]:
-    """Held-out log-loss of the own best fit minus that of the average, and its standard error."""
-    each = losses(held_out, own.samples.labels)
-    if own.samples.weights is not None:
-        each = each * own.samples.weights
+    """Held-out loss of the own best fit minus that of the average, and its standard error."""
+    each = outcome_of(own.samples).held_out(held_out, own.samples, own.folds)
     gains = own.validated.losses[own.best] - each
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return float(gains.mean()), float(error)
+    patients = len(own.samples)
+    error = gains.std(ddof=1) * np.sqrt(len(gains)) / patients if len(gains) > 1 else 0.0
+    return float(gains.sum() / patients), float(error)

@@ -8,7 +8,7 @@ from securefair.errors import DataError
 from securefair.model.transfer import own_fit
 from securefair.model.transfer.alone import PENALTIES
 from securefair.model.transfer.baselines import most_common
-from securefair.model.transfer.penalised import losses
+from securefair.model.probabilities import log_losses as losses
 
 
 def rng():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from securefair.data.dataset import Samples
 from securefair.model.transfer import own_fit, transfer, transfer_each
 from securefair.model.transfer.averaging import averaging_weights
-from securefair.model.transfer.penalised import losses
+from securefair.model.probabilities import log_losses as losses
 from support.examples import examples
 
 

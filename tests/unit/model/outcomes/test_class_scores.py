@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from securefair.errors import DataError
-from securefair.worth.bootstrap import weighted_scores
-from securefair.worth.probabilistic import SCORES, nearly_constant, probabilistic_scores
+from securefair.model.outcomes.class_scores import (
+    SCORES,
+    counted,
+    nearly_constant,
+    probabilistic_scores,
+    weighted_scores,
+)
 
 
 def test_by_hand():

@@ -1,0 +1,84 @@
+"""What outcomes have in common that tell classes apart: probabilities, and their scores."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.calibration import temperature
+from securefair.model.outcomes.class_scores import (
+    LOWER_IS_BETTER,
+    SCORES,
+    check_predictions,
+    counted,
+    nearly_constant,
+    probabilistic_scores,
+    weighted_scores,
+)
+from securefair.model.outcomes.interface import Outcome, OwnPart
+from securefair.model.probabilities import log_losses, outputs, probabilities_of
+
+Array = NDArray[np.float64]
+
+
+class OfClasses(Outcome):
+    """Labels that are numbers of classes; what is said is a probability of each."""
+
+    scores: ClassVar = SCORES
+    lower_is_better: ClassVar = LOWER_IS_BETTER
+    metric: ClassVar = "log_loss"
+    headline: ClassVar = "accuracy"
+    weighs_classes: ClassVar = True
+
+    def outputs(self, strata: int) -> int:
+        """See `Outcome`: logits."""
+        return outputs(strata)
+
+    def losses(self, predictors: Array, samples: Samples) -> Array:
+        """See `Outcome`: log-loss."""
+        return log_losses(predictors, samples.labels)
+
+    def temperature(self, unseen: Array, samples: Samples) -> float:
+        """See `Outcome`."""
+        return temperature(unseen, samples.labels, samples.weights)
+
+    def said(self, predictors: Array, own: OwnPart) -> Array:
+        """See `Outcome`: probabilities."""
+        del own
+        return probabilities_of(predictors)
+
+    def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
+        """See `Outcome`."""
+        return weighted_scores(said, samples.labels, weights)
+
+    def check_said(self, said: Array, samples: Samples) -> None:
+        """See `Outcome`."""
+        check_predictions(said, samples.labels)
+
+    def point_scores(self, said: Array, samples: Samples) -> dict[str, float | None]:
+        """See `Outcome`."""
+        return probabilistic_scores(said, samples.labels)
+
+    def shares(self, samples: Samples) -> dict[str, int]:
+        """See `Outcome`."""
+        return counted(samples.labels, samples.classes)
+
+    def confusion(self, said: Array, samples: Samples) -> NDArray[np.int64]:
+        """See `Outcome`."""
+        size = said.shape[1]
+        pairs = samples.labels * size + said.argmax(axis=1)
+        return np.bincount(pairs, minlength=size * size).reshape(size, size)
+
+    def constant(self, said: Array) -> bool:
+        """See `Outcome`."""
+        return nearly_constant(said)
+
+    def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
+        """See `Outcome`: of two classes of the second one, of more of the most probable one."""
+        if said.shape[1] == 2:
+            return said[:, 1], (samples.labels == 1).astype(np.float64)
+        right = said.argmax(axis=1) == samples.labels
+        return said.max(axis=1), right.astype(np.float64)

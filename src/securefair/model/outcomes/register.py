@@ -1,0 +1,49 @@
+"""The register of outcomes: a new outcome is a file and one line here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError
+from securefair.model.outcomes.interface import Outcome
+
+REGISTERED: dict[str, str] = {
+    "two_classes": "securefair.model.outcomes.two_classes",
+    "several_classes": "securefair.model.outcomes.several_classes",
+}
+"""Where each outcome stands."""
+
+OF_CLASSES = {2: "two_classes"}
+"""Outcomes of labels that are numbers of classes, by how many; `MORE_CLASSES` of others."""
+
+MORE_CLASSES = "several_classes"
+
+
+@cache
+def outcome_named(name: str) -> Outcome:
+    """The outcome of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name not in REGISTERED:
+        raise ConfigError(
+            "there is no such outcome",
+            where="outcome",
+            found=name,
+            expected=", ".join(REGISTERED),
+        )
+    found: Outcome = import_module(REGISTERED[name]).OUTCOME
+    return found
+
+
+def agreed_outcome(name: str, classes: int) -> Outcome:
+    """The outcome of that name; where there is none, that of so many classes."""
+    return outcome_named(name or OF_CLASSES.get(classes, MORE_CLASSES))
+
+
+def outcome_of(samples: Samples) -> Outcome:
+    """The outcome that is known of samples."""
+    return agreed_outcome(samples.outcome, samples.classes)
