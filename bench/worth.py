@@ -23,12 +23,12 @@ from worth_data import DATA_SETS, DataSet, Hospital
 from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Row, keep, kept, tables
 
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.model.outcomes.class_scores import probabilistic_scores
+from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import OwnFit, Polynomial, own_fit
 from securefair.model.transfer.answers import numbers_a_logit
 from securefair.model.transfer.baselines import most_common
-from securefair.model.probabilities import log_losses as losses
 from securefair.worth import own_fits
-from securefair.model.outcomes.class_scores import probabilistic_scores
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease
 from securefair_lab.algorithms.transfer import Transfer, TransferResult, run_transfer
 

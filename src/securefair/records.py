@@ -275,3 +275,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     metric: str = "log_loss"  # what algorithms are compared by
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them
+    outcome: str = "two_classes"  # what is predicted: a name of `model.outcomes`
+    headline: str = "accuracy"  # the score that rounds, `accuracy` and gains of it are of

@@ -1,8 +1,8 @@
 """A name of a register is compared nowhere but in its own file and in the register.
 
-What may exist several times (a release, a packing, a kind, a backend, a courier) is one file or
-folder and a line of a register. Who compares its name elsewhere makes every new one a change of
-that place, too.
+What may exist several times (a release, a packing, an outcome, a kind, a backend, a courier) is one
+file or folder and a line of a register. Who compares its name elsewhere makes every new one a
+change of that place, too.
 """
 
 import ast
@@ -21,6 +21,7 @@ from securefair.config import defaults
 from securefair.config.distillation import DistillationSection
 from securefair.config.encryption import EncryptionSection
 from securefair.config.gossip import GossipSection
+from securefair.model.outcomes import register as outcomes
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
 
@@ -32,6 +33,7 @@ REGISTERS = {
     "kinds": (kinds.REGISTERED, "collaboration"),
     "averagings": (AVERAGING, ("averaging", "ckks/backends")),  # both have a "clear"
     "backends": (BACKENDS, ("ckks/backends", "averaging")),
+    "outcomes": (outcomes.REGISTERED, "model/outcomes"),
     "couriers": (couriers.REGISTERED, "sites/couriers"),
 }
 """Names, and the folders that may compare them."""

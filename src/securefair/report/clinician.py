@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from securefair.records import MetricResult, ParticipantResult, Reliability, RunResult
-from securefair.report.scores import SCORES
+from securefair.report.scores import titles_of
 from securefair.report.wording import THIN, Nouns, algorithm_name, count, listing
 from securefair.worth.interval import wilson
 
@@ -177,7 +177,7 @@ def _helped(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str
         word: [row.name for row in rows if row.helped == word] for word in (YES, WORSE, UNCLEAR)
     }
     control = algorithm_name(figure.best_control)
-    score = SCORES[result.metric].lower()
+    score = titles_of(result)[result.metric].lower()
     said = [
         f"Every {nouns.participant} could have a model without the others. The best of these "
         f"({control}) is what the models are compared with, by {score}.",

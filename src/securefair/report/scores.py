@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.model.outcomes import outcome_named
 from securefair.model.transfer import ALL
 from securefair.records import CEILING, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
-
-SCORES = {
-    "log_loss": "Log-loss",
-    "brier": "Brier",
-    "auc": "AUC",
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "sensitivity": "Sensitivity",
-    "specificity": "Specificity",
-    "calibration_error": "Calibration error",
-}
-"""Names of scores for people, in the order of tables."""
 
 _PLUS_MINUS = "\u00b1"
 
@@ -30,16 +19,23 @@ CERTAIN = (
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One line of a table: a name and one cell for each of `SCORES`."""
+    """One line of a table: a name and one cell for each of `titles_of`."""
 
     name: str
     cells: tuple[str, ...]
 
 
+def titles_of(result: RunResult) -> Mapping[str, str]:
+    """Titles of the scores of a run's outcome by name, in the order of tables."""
+    return outcome_named(result.outcome).scores
+
+
 def score_rows(result: RunResult) -> list[ScoreRow]:
     """The scores of every algorithm, means over participants with standard errors."""
     return [
-        ScoreRow(algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in SCORES))
+        ScoreRow(
+            algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in titles_of(result))
+        )
         for name, one in result.algorithms.items()
         if one.metrics
     ]
@@ -59,7 +55,7 @@ def hospital_rows(result: RunResult) -> list[ScoreRow]:
                     metrics[score].se_by_hospital[one.name],
                     metrics[score].interval_by_hospital.get(one.name),
                 )
-                for score in SCORES
+                for score in titles_of(result)
             ),
         )
         for one in result.participants
@@ -88,7 +84,7 @@ def worth(result: RunResult, nouns: Nouns) -> list[str]:
         wins = sum(1 for value in gain.by_hospital.values() if value is not None and value > 0)
         told = _compared(gain, f"the best control ({control})")
         notes.append(
-            f"{SCORES[result.metric]}: {name} is {told}, better at {wins} of "
+            f"{titles_of(result)[result.metric]}: {name} is {told}, better at {wins} of "
             f"{len(gain.by_hospital)} {nouns.participants}"
             + ("; that is within chance." if _chance(gain) else ".")
         )

@@ -15,7 +15,9 @@ from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
+from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
+from securefair.model.transfer.baselines import most_common
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -34,6 +36,7 @@ from securefair.records import (
 )
 from securefair.run.scores import class_counts, scores_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
+from securefair.worth.tuned import headline
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -83,6 +86,7 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
     first = repetitions[0]
     main = config.run.main
     runs = list(first.runs.values())
+    outcome = outcome_of(first.data[0].train)
     return Outcome(
         result=RunResult(
             format=RESULT_FORMAT,
@@ -103,6 +107,8 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             class_counts=class_counts(first.data),
             metric=config.run.metric,
             controls=controls_among(config, first.rounds),
+            outcome=outcome.name,
+            headline=outcome.headline,
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
@@ -285,9 +291,8 @@ def _averaging_result(each: Sequence[AveragingResult | None]) -> AveragingResult
 
 
 def _majority(own: ParticipantData) -> float:
-    """Accuracy of always answering the most common training label."""
-    common = np.bincount(own.train.labels, minlength=own.train.classes).argmax()
-    return float(np.mean(own.test.labels == common))
+    """The headline score of saying the same of everybody, as the training samples have it."""
+    return headline(most_common(own.train), own)
 
 
 def _two_digits(value: float) -> float:

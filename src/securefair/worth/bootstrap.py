@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples, together
 from securefair.errors import DataError
-from securefair.model.outcomes import Outcome, outcome_of
+from securefair.model.outcomes import StudyOutcome, outcome_of
 from securefair.model.outcomes.class_scores import means
 from securefair.worth.interval import Interval, alike, wilson
 
@@ -52,7 +52,7 @@ class ScoredPredictions:
             )
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StudyOutcome:
         """What is known of these patients."""
         return outcome_of(self.samples)
 

@@ -16,7 +16,7 @@ from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.wording import data_size
 from securefair.config import DisclosureSection, EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, degree_of
-from securefair.model.outcomes import Outcome, agreed_outcome
+from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.protocol.codec import Limits
@@ -89,7 +89,7 @@ class TransferAgreement(AgreedSections):
         return min(teachers - missing_of(self.transfer.missing, teachers) for teachers in groups)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StudyOutcome:
         """What everybody predicts."""
         return agreed_outcome(self.facts.outcome, self.classes)
 

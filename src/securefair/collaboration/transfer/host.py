@@ -31,7 +31,13 @@ from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
-from securefair.model.transfer import PeerWeight, Polynomial, Transferred, transfer, transfer_each
+from securefair.model.transfer import (
+    PeerWeight,
+    Polynomial,
+    Transferred,
+    transfer_each,
+    without_peers,
+)
 from securefair.protocol.jobs import (
     AnswerAsk,
     Answered,
@@ -136,7 +142,7 @@ class TransferHost(Remembering, TransferParticipant):
 
     def measured(self, round: int) -> Mapping[str, float]:
         """Of the deployed model: the outcome's headline score on own test patients (accuracy of
-        classes), its loss on the training patients, and the part of its weights that rests on peers."""
+        classes), its loss on the training patients, and the part of its weights on peers."""
         del round
         model = self.transferred.model
         return {
@@ -191,7 +197,7 @@ class TransferHost(Remembering, TransferParticipant):
             if name != without
         }
         degree = self.agreement.degree
-        again = transfer_each(self.own, answers, degree) if answers else transfer(self.own, None)
+        again = transfer_each(self.own, answers, degree) if answers else without_peers(self.own)
         return again.model
 
     def _stand(self, *, asks: bool) -> None:
@@ -230,7 +236,7 @@ def both(logits: Array) -> Array:
 
 
 def _written(transferred: Transferred) -> bytes:
-    """Without the offset, which only the fit needed."""
+    """Without what peers said, which only the fit needed."""
     kept = to_bytes(transferred.model), transferred.trust, transferred.temperature
     return msgspec.msgpack.encode(kept)
 
@@ -241,7 +247,7 @@ def _read(data: bytes, *, where: str) -> Transferred:
     function = from_bytes(model, where=where)
     if not isinstance(function, Polynomial):
         raise DataError("the store holds a model of another kind", where=where)
-    return Transferred(function, None, trust, temperature)
+    return Transferred(function, trust, temperature, without_peers)
 
 
 def _opened(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:

@@ -58,6 +58,7 @@ from securefair.model.transfer import (
     Transferred,
     transfer,
     transfer_each,
+    without_peers,
 )
 from securefair.protocol.flows import OFFER_BITS
 from securefair.protocol.guarantee import StatedGuarantee
@@ -163,7 +164,7 @@ class TransferParticipant:
         self.answering: Polynomial = (
             self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
         )
-        self.transferred: Transferred = transfer(self.own, None)
+        self.transferred: Transferred = without_peers(self.own)
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes, self.given = TransferNotes(), Given()
@@ -200,7 +201,7 @@ class TransferParticipant:
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
         self.answering, self.version = self.own.model, self.version + 1
-        self.transferred = carried_over(self.own, self.transferred, self.agreement.degree)
+        self.transferred = carried_over(self.own, self.transferred)
 
     def run(self, job: Job) -> JobResult:
         """Carry out one job of this participant's machine.

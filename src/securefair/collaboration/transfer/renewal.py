@@ -17,7 +17,7 @@ import numpy as np
 
 from securefair.data.dataset import ParticipantData
 from securefair.model.seeds import derived_seed
-from securefair.model.transfer import Degree, OwnFit, Transferred, own_fit, transfer
+from securefair.model.transfer import Degree, OwnFit, Transferred, own_fit
 
 
 def fitted(data: ParticipantData, degree: Degree, seed: int) -> OwnFit:
@@ -38,14 +38,9 @@ def reputations(transferred: Transferred, peers: Iterable[str]) -> dict[str, flo
     }
 
 
-def carried_over(own: OwnFit, earlier: Transferred, degree: Degree) -> Transferred:
-    """New own fits with what peers said of earlier patients, by the surrogate of their mean.
-
-    What is thought of each peer stays as it was.
-    """
-    offset = earlier.offset
-    said = None if offset is None else offset.logits(own.samples.features)
-    again, trust = transfer(own, said, degree), earlier.trust
+def carried_over(own: OwnFit, earlier: Transferred) -> Transferred:
+    """New own fits with what peers said before; what is thought of each peer stays as it was."""
+    again, trust = earlier.again(own), earlier.trust
     return replace(
         again, trust=replace(again.trust, weights=trust.weights, left_out=trust.left_out)
     )

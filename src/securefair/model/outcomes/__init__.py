@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
+    from securefair.model.outcomes.interface import Known as Known
     from securefair.model.outcomes.interface import Likelihood as Likelihood
-    from securefair.model.outcomes.interface import Outcome as Outcome
     from securefair.model.outcomes.interface import OwnPart as OwnPart
+    from securefair.model.outcomes.interface import StudyOutcome as StudyOutcome
     from securefair.model.outcomes.register import agreed_outcome as agreed_outcome
     from securefair.model.outcomes.register import outcome_named as outcome_named
     from securefair.model.outcomes.register import outcome_of as outcome_of

@@ -191,6 +191,7 @@ def weighted_scores(
 
 
 def ratio(part: Array, whole: Array) -> Array:
+    """One over the other; NaN where that is 0."""
     result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
     return result
 

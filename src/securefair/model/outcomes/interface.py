@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,15 @@ class SeparateLikelihood(ABC):
         return (counts * slope) @ flat, hessian
 
 
-class Outcome(ABC):
+class Known(NamedTuple):
+    """What is known of samples; see `Samples`."""
+
+    labels: NDArray[np.int64]
+    classes: int
+    values: Array | None = None
+
+
+class StudyOutcome(ABC):
     """One kind of outcome; it holds no state.
 
     Attributes:
@@ -147,6 +155,10 @@ class Outcome(ABC):
         """What a hospital adds from its own training samples, of whom predictors (n, L) are."""
         del predictors, samples
         return {}
+
+    @abstractmethod
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """What might be known of patients whose true predictors, (n, L), these are."""
 
     @abstractmethod
     def said(self, predictors: Array, own: OwnPart) -> Array:

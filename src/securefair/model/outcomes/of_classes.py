@@ -18,13 +18,13 @@ from securefair.model.outcomes.class_scores import (
     probabilistic_scores,
     weighted_scores,
 )
-from securefair.model.outcomes.interface import Outcome, OwnPart
-from securefair.model.probabilities import log_losses, outputs, probabilities_of
+from securefair.model.outcomes.interface import Known, OwnPart, StudyOutcome
+from securefair.model.probabilities import log_losses, probabilities_of
 
 Array = NDArray[np.float64]
 
 
-class OfClasses(Outcome):
+class OfClasses(StudyOutcome):
     """Labels that are numbers of classes; what is said is a probability of each."""
 
     scores: ClassVar = SCORES
@@ -33,51 +33,53 @@ class OfClasses(Outcome):
     headline: ClassVar = "accuracy"
     weighs_classes: ClassVar = True
 
-    def outputs(self, strata: int) -> int:
-        """See `Outcome`: logits."""
-        return outputs(strata)
-
     def losses(self, predictors: Array, samples: Samples) -> Array:
-        """See `Outcome`: log-loss."""
+        """See `StudyOutcome`: log-loss."""
         return log_losses(predictors, samples.labels)
 
     def temperature(self, unseen: Array, samples: Samples) -> float:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return temperature(unseen, samples.labels, samples.weights)
 
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """See `StudyOutcome`."""
+        p = probabilities_of(predictors)
+        labels = (rng.random((len(p), 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        return Known(labels.astype(np.int64), p.shape[1])
+
     def said(self, predictors: Array, own: OwnPart) -> Array:
-        """See `Outcome`: probabilities."""
+        """See `StudyOutcome`: probabilities."""
         del own
         return probabilities_of(predictors)
 
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return weighted_scores(said, samples.labels, weights)
 
     def check_said(self, said: Array, samples: Samples) -> None:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         check_predictions(said, samples.labels)
 
     def point_scores(self, said: Array, samples: Samples) -> dict[str, float | None]:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return probabilistic_scores(said, samples.labels)
 
     def shares(self, samples: Samples) -> dict[str, int]:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return counted(samples.labels, samples.classes)
 
     def confusion(self, said: Array, samples: Samples) -> NDArray[np.int64]:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         size = said.shape[1]
         pairs = samples.labels * size + said.argmax(axis=1)
         return np.bincount(pairs, minlength=size * size).reshape(size, size)
 
     def constant(self, said: Array) -> bool:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return nearly_constant(said)
 
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
-        """See `Outcome`: of two classes of the second one, of more of the most probable one."""
+        """See `StudyOutcome`: of two classes of the second one, of more of the likeliest."""
         if said.shape[1] == 2:
             return said[:, 1], (samples.labels == 1).astype(np.float64)
         right = said.argmax(axis=1) == samples.labels

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
-from securefair.model.outcomes.interface import Outcome
+from securefair.model.outcomes.interface import StudyOutcome
 
 REGISTERED: dict[str, str] = {
     "two_classes": "securefair.model.outcomes.two_classes",
@@ -22,7 +22,7 @@ MORE_CLASSES = "several_classes"
 
 
 @cache
-def outcome_named(name: str) -> Outcome:
+def outcome_named(name: str) -> StudyOutcome:
     """The outcome of that name.
 
     Raises:
@@ -35,15 +35,15 @@ def outcome_named(name: str) -> Outcome:
             found=name,
             expected=", ".join(REGISTERED),
         )
-    found: Outcome = import_module(REGISTERED[name]).OUTCOME
+    found: StudyOutcome = import_module(REGISTERED[name]).OUTCOME
     return found
 
 
-def agreed_outcome(name: str, classes: int) -> Outcome:
+def agreed_outcome(name: str, classes: int) -> StudyOutcome:
     """The outcome of that name; where there is none, that of so many classes."""
     return outcome_named(name or OF_CLASSES.get(classes, MORE_CLASSES))
 
 
-def outcome_of(samples: Samples) -> Outcome:
+def outcome_of(samples: Samples) -> StudyOutcome:
     """The outcome that is known of samples."""
     return agreed_outcome(samples.outcome, samples.classes)

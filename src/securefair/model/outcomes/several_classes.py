@@ -48,8 +48,12 @@ class SeveralClasses(OfClasses):
     name: ClassVar = "several_classes"
     title: ClassVar = "one of several classes"
 
+    def outputs(self, strata: int) -> int:
+        """See `StudyOutcome`: a logit a class."""
+        return strata
+
     def likelihood(self, samples: Samples) -> _Multinomial:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return _Multinomial(samples.labels)
 
 

@@ -36,7 +36,7 @@ class TwoClasses(OfClasses):
     title: ClassVar = "one of two classes"
 
     def likelihood(self, samples: Samples) -> _Logistic:
-        """See `Outcome`."""
+        """See `StudyOutcome`."""
         return _Logistic(samples.labels)
 
 

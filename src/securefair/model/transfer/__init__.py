@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from securefair.model.transfer.transferred import (
         transfer_each as transfer_each,
     )
+    from securefair.model.transfer.transferred import (
+        without_peers as without_peers,
+    )
 
 
 # Only fits need scipy.

@@ -73,9 +73,7 @@ def own_fit(
     dealt = stratified_folds(samples.labels, rng, folds)
     penalties = np.stack([design.penalties(slopes) for slopes in PENALTIES])
     offsets = np.zeros((len(PENALTIES), len(samples), design.outputs))
-    validated = validate(
-        design.columns(), samples, offsets, penalties, dealt
-    )
+    validated = validate(design.columns(), samples, offsets, penalties, dealt)
     models = [design.polynomial(theta) for theta in validated.coefficients]
     weights = averaging_weights(validated.scores)
     best = int(validated.scores.argmin())

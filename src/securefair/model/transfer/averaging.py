@@ -1,8 +1,8 @@
 """Settings are averaged by how well they predict the hospital's own held-out patients.
 
 Pseudo-Bayesian model averaging: with S_c the held-out loss of setting c, summed over all patients
-of a cross-validation (log-loss of classes), its weight is proportional to exp(-S_c). A hard choice by a few
-dozen patients throws most of a gain away; the average keeps it.
+of a cross-validation (log-loss of classes), its weight is proportional to exp(-S_c). A hard choice
+by a few dozen patients throws most of a gain away; the average keeps it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Validated:
     Attributes:
         coefficients: (S, P), fitted on all patients.
         held_out: (S, n, L), predictors of each patient by the fit that did not see it; more where
-            the outcome needs it (`Outcome.unseen`).
+            the outcome needs it (`StudyOutcome.unseen`).
         losses: (S, U), losses of these, of patients where they are separable.
     """
 

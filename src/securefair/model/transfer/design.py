@@ -94,7 +94,13 @@ def own_design(samples: Samples, degree: Degree) -> Design:
     rotation = np.eye(columns.shape[1])
     if columns.shape[1] > len(x):
         rotation = np.linalg.svd(columns, full_matrices=False)[2].T
-    return Design(columns @ rotation, rotation, x.shape[1], outcome_of(samples).outputs(samples.classes), scale)
+    return Design(
+        columns @ rotation,
+        rotation,
+        x.shape[1],
+        outcome_of(samples).outputs(samples.classes),
+        scale,
+    )
 
 
 def _product_weights(features: int) -> Array:

@@ -49,10 +49,8 @@ def fit(
     """
     size = max(1, _MEMORY // (columns.parameters * max(len(columns.own), columns.parameters)))
     parts = [
-        _newton(
-            columns, likelihood, offsets[i : i + size], penalties[i : i + size], counts[i : i + size]
-        )
-        for i in range(0, len(offsets), size)
+        _newton(columns, likelihood, offsets[part], penalties[part], counts[part])
+        for part in (slice(i, i + size) for i in range(0, len(offsets), size))
     ]
     return np.concatenate(parts)
 

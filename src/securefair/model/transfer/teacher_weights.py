@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.model.transfer.alone import OwnFit
-from securefair.model.transfer.averaging import Validated, averaging_weights, validate
+from securefair.model.transfer.averaging import averaging_weights, validate
+from securefair.model.transfer.families import Family
+from securefair.model.transfer.polynomial import Degree
+from securefair.model.transfer.surrogate import surrogate
 
 Array = NDArray[np.float64]
 
@@ -28,21 +31,22 @@ class TeacherWeights:
 
     Attributes:
         weights: by teacher's name, averaged over the settings of this family alone.
-        slopes: the settings, with the coefficients of the own part only.
-        by_setting: (S, T), the teachers' weights in each setting.
+        family: the settings, each with every teacher's surrogate as a part.
     """
 
     weights: Mapping[str, float]
-    slopes: Validated
-    by_setting: Array
+    family: Family
 
 
-def teacher_weights(own: OwnFit, answers: Mapping[str, Array]) -> TeacherWeights:
+def teacher_weights(
+    own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1
+) -> TeacherWeights:
     """Fit the family.
 
     Args:
         own: the student's own fits.
         answers: (n, L) logits on the student's training patients, by teacher; at least one.
+        degree: of the teachers.
     """
     columns = np.stack(list(answers.values()), axis=-1)  # (n, L, T)
     teachers = columns.shape[-1]
@@ -63,6 +67,12 @@ def teacher_weights(own: OwnFit, answers: Mapping[str, Array]) -> TeacherWeights
     averaged = averaging_weights(validated.scores) @ by_setting
     return TeacherWeights(
         weights=dict(zip(answers, averaged.tolist(), strict=True)),
-        slopes=replace(validated, coefficients=validated.coefficients[:, :-teachers]),
-        by_setting=by_setting,
+        family=Family(
+            own.design,
+            replace(validated, coefficients=validated.coefficients[:, :-teachers]),
+            [
+                (by_setting[:, at], surrogate(samples.features, z, degree))
+                for at, z in enumerate(answers.values())
+            ],
+        ),
     )

@@ -3,32 +3,30 @@
 A setting c is a share s_c of the peers' mean logit and a penalty lambda_c of the own correction to
 it. "No peers", s = 0, stands among the settings with every penalty of the fits alone, so that a
 hospital whose own patients speak against its peers ends where it would without them. Deployed is
-
-    sum_c w_c (b_c + beta_c . x + s_c g(x)),        w_c proportional to exp(-S_c)
-
-as one polynomial: the weights sum to 1, and sums of polynomials are polynomials. Where every
-teacher's answer was opened by itself, the settings with a weight for each teacher take part in the
-average: they cost next to nothing and are the only ones that help against inverted labels.
+the average of all settings (`families`). Where every teacher's answer was opened by itself, the
+settings with a weight for each teacher take part: they cost next to nothing and are the only ones
+that help against inverted labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.model.outcomes import outcome_of
-from securefair.model.transfer.alone import PENALTIES, OwnFit
-from securefair.model.transfer.averaging import Validated, averaging_weights, validate
-from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
+from securefair.model.transfer.alone import OwnFit
+from securefair.model.transfer.averaging import validate
+from securefair.model.transfer.families import Family, average
+from securefair.model.transfer.polynomial import Degree, Polynomial
 from securefair.model.transfer.surrogate import explained, is_function, surrogate
 from securefair.model.transfer.teacher_weights import teacher_weights
 
 Array = NDArray[np.float64]
 
-SHARES = (0.5, 1.0)
+SHARES = (0.25, 0.5, 0.75, 1.0, 1.25)
 CORRECTION_PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 1e4)
 
 
@@ -38,7 +36,7 @@ class PeerWeight:
 
     Attributes:
         in_peers: sum of the weights of settings with peers, in [0, 1]. Before a single patient is
-            looked at it is 2/3 (4/5 with weights for each teacher): the share of such settings.
+            looked at it is 5/6 (7/8 with weights for each teacher): the share of such settings.
         gain: held-out loss of the own best fit minus that of the average, nats a patient;
             positive where peers help. The weights have seen the held-out patients, so it is a
             little optimistic.
@@ -66,15 +64,15 @@ class Transferred:
 
     Attributes:
         model: to be deployed.
-        offset: the surrogate of the peers' mean; None where not used.
         trust: what the peers were worth; stored and reported under this name.
         temperature: that the model's logits are to be divided by (`calibration`).
+        again: the same for other own fits, with what peers said before.
     """
 
     model: Polynomial
-    offset: Polynomial | None
     trust: PeerWeight
     temperature: float
+    again: Callable[[OwnFit], Transferred]
 
 
 def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferred:
@@ -87,11 +85,12 @@ def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferre
         degree: of the teachers.
     """
     if peers is None:
-        return _alone(own)
+        return without_peers(own)
     r2 = explained(own.samples.features, peers, degree, own.folds)
     if not is_function(own.samples.features, r2):
-        return _alone(own, left_out=(ALL,))
-    return _deployed(own, peers, degree, r2)
+        return deployed(own, [], again=without_peers, left_out=(ALL,))
+    family, again = _mean_logit(own, peers, degree)
+    return deployed(own, [family], again=again, r2=r2)
 
 
 def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1) -> Transferred:
@@ -108,83 +107,78 @@ def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1)
     kept = {name: z for name, z in answers.items() if is_function(own.samples.features, r2[name])}
     left_out = tuple(name for name in answers if name not in kept)
     if not kept:
-        return _alone(own, left_out=left_out)
+        return deployed(own, [], again=without_peers, left_out=left_out)
     mean = np.mean(list(kept.values()), axis=0)
     explained_mean = explained(own.samples.features, mean, degree, own.folds)
-    return _deployed(own, mean, degree, explained_mean, kept, left_out)
+    family, again = _mean_logit(own, mean, degree)
+    weighing = teacher_weights(own, kept, degree)
+    return deployed(
+        own,
+        [family, weighing.family],
+        again=again,
+        r2=explained_mean,
+        left_out=left_out,
+        weights=weighing.weights,
+    )
 
 
-def _alone(own: OwnFit, left_out: tuple[str, ...] = ()) -> Transferred:
-    held_out = _held_out(own.validated, averaging_weights(own.validated.scores))
-    gain, error = _gain(own, held_out)
-    trust = PeerWeight(in_peers=0.0, gain=gain, gain_se=error, left_out=left_out)
-    return Transferred(own.averaged, None, trust, _temperature(own, held_out))
-
-
-def _deployed(
+def deployed(
     own: OwnFit,
-    peers: Array,
-    degree: Degree,
-    r2: float,
-    each: Mapping[str, Array] | None = None,
+    families: Sequence[Family],
+    *,
+    again: Callable[[OwnFit], Transferred],
+    r2: float | None = None,
     left_out: tuple[str, ...] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> Transferred:
+    """The average of a hospital's fits alone and of families with peers.
+
+    Args:
+        own: its own fits.
+        families: with peers, of the same patients and folds; none: the own fits' average.
+        again: see `Transferred`.
+        r2, left_out, weights: see `PeerWeight`.
+    """
+    alone = Family(own.design, own.validated, with_peers=False)
+    averaged = average([alone, *families])
+    gain, error = _gain(own, averaged.held_out)
+    trust = PeerWeight(
+        in_peers=averaged.in_peers,
+        gain=gain,
+        gain_se=error,
+        explained=r2,
+        left_out=left_out,
+        weights=weights or {},
+    )
+    divisor = outcome_of(own.samples).temperature(averaged.held_out, own.samples)
+    return Transferred(averaged.model, trust, divisor, again)
+
+
+def without_peers(own: OwnFit) -> Transferred:
+    """The average of a hospital's own fits, as `transfer` gives where no teacher answered."""
+    return deployed(own, [], again=without_peers)
+
+
+def _mean_logit(
+    own: OwnFit, peers: Array, degree: Degree
+) -> tuple[Family, Callable[[OwnFit], Transferred]]:
+    """The settings with the peers' mean logit, and what it says of other patients."""
     samples, design = own.samples, own.design
     settings = [(s, penalty) for s in SHARES for penalty in CORRECTION_PENALTIES]
-    with_peers = validate(
+    validated = validate(
         design.columns(),
         samples,
         np.stack([s * peers for s, _ in settings]),
         np.stack([design.penalties(penalty) for _, penalty in settings]),
         own.folds,
     )
-    families = [own.validated, with_peers]
-    weighing = teacher_weights(own, each) if each else None
-    if weighing is not None:
-        families.append(weighing.slopes)
-    every = _joined(families)
-    weights = averaging_weights(every.scores)
-    shares = np.array([0.0] * len(PENALTIES) + [s for s, _ in settings])
     offset = surrogate(samples.features, peers, degree)
-    # The polynomial of a sum of coefficients is the sum of the polynomials.
-    parts = [(1.0, design.polynomial(weights @ every.coefficients))]
-    parts.append((float(weights[: len(shares)] @ shares), offset))
-    if each and weighing is not None:
-        of_teachers = weights[len(shares) :] @ weighing.by_setting
-        parts += [
-            (float(weight), surrogate(samples.features, z, degree))
-            for weight, z in zip(of_teachers, each.values(), strict=True)
-        ]
-    held_out = _held_out(every, weights)
-    gain, error = _gain(own, held_out)
-    trust = PeerWeight(
-        in_peers=float(weights[len(PENALTIES) :].sum()),
-        gain=gain,
-        gain_se=error,
-        explained=r2,
-        left_out=left_out,
-        weights={} if weighing is None else weighing.weights,
-    )
-    model = weighted_sum([weight for weight, _ in parts], [part for _, part in parts])
-    return Transferred(model, offset, trust, _temperature(own, held_out))
+    shares = np.array([s for s, _ in settings])
 
+    def again(other: OwnFit) -> Transferred:
+        return transfer(other, offset.logits(other.samples.features), degree)
 
-def _joined(families: list[Validated]) -> Validated:
-    return Validated(
-        np.concatenate([one.coefficients for one in families]),
-        np.concatenate([one.held_out for one in families]),
-        np.concatenate([one.losses for one in families]),
-    )
-
-
-def _held_out(every: Validated, weights: Array) -> Array:
-    """(n, L): the average's predictors of each patient, by fits that did not see it."""
-    result: Array = np.einsum("s,s...->...", weights, every.held_out)
-    return result
-
-
-def _temperature(own: OwnFit, held_out: Array) -> float:
-    return outcome_of(own.samples).temperature(held_out, own.samples)
+    return Family(design, validated, [(shares, offset)]), again
 
 
 def _gain(own: OwnFit, held_out: Array) -> tuple[float, float]:

@@ -108,3 +108,10 @@ def test_nearly_constant_predictors_are_found():
 def test_refuses_what_cannot_be_scored(p, labels, problem):
     with pytest.raises(DataError, match=problem):
         probabilistic_scores(np.asarray(p, dtype=float), np.asarray(labels, dtype=np.int64))
+
+
+def test_only_scores_of_patients_are_counted():
+    labels = np.array([0, 1, 1, 1])
+    assert counted(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
+    assert counted(labels, 3) == {"accuracy": 4}
+    assert counted(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}

@@ -1,0 +1,84 @@
+"""What is averaged: families of settings, each judged by the hospital's own held-out patients.
+
+A family is settings of one design, fitted side by side. What peers said enters as parts: functions
+that a setting adds to its own fit, each in a share of its own. Deployed is the average over the
+settings of all families, the own fits alone among them,
+
+    sum_c w_c (own fit of c + sum_p share_cp part_p),       w_c proportional to exp(-S_c)
+
+as one function: the weights sum to 1, and sums of polynomials are polynomials. A new way to learn
+from peers is a family more; it competes with the others for the same weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.model.transfer.averaging import Validated, averaging_weights
+from securefair.model.transfer.design import Design
+from securefair.model.transfer.polynomial import Polynomial, weighted_sum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Settings of one design.
+
+    Attributes:
+        design: of the own part of every setting.
+        validated: the settings, each fitted on all patients and judged on held-out ones.
+        parts: what settings add to the own part: shares (S,), and a function.
+        with_peers: whether anything that a peer said is in it.
+    """
+
+    design: Design
+    validated: Validated
+    parts: Sequence[tuple[Array, Polynomial]] = ()
+    with_peers: bool = True
+
+    def deployed(self, weights: Array) -> Polynomial:
+        """The sum of its settings' functions with weights (S,) that need not add up to 1."""
+        own = self.design.polynomial(weights @ self.validated.coefficients)
+        shares = [float(weights @ share) for share, _ in self.parts]
+        return weighted_sum([1.0, *shares], [own, *(part for _, part in self.parts)])
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """The average over all settings of some families.
+
+    Attributes:
+        model: to be deployed.
+        in_peers: sum of the weights of settings with peers, in [0, 1].
+        held_out: its predictors of each patient by fits that did not see it, as `Validated`.
+    """
+
+    model: Polynomial
+    in_peers: float
+    held_out: Array
+
+
+def average(families: Sequence[Family]) -> Averaged:
+    """Weigh all settings of all families by how well they predict held-out patients.
+
+    Args:
+        families: of the same patients and folds; at least one.
+    """
+    weights = averaging_weights(np.concatenate([one.validated.scores for one in families]))
+    ends = np.cumsum([len(one.validated.losses) for one in families])
+    by_family = np.split(weights, ends[:-1])
+    pairs = list(zip(by_family, families, strict=True))
+    models = [family.deployed(each) for each, family in pairs]
+    return Averaged(
+        model=weighted_sum([1.0] * len(models), models),
+        in_peers=float(sum(each.sum() for each, family in pairs if family.with_peers)),
+        held_out=np.sum(
+            [np.einsum("s,s...->...", each, family.validated.held_out) for each, family in pairs],
+            axis=0,
+        ),
+    )
