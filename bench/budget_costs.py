@@ -14,9 +14,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import RunConfig, demo_config, load_config, override
 from securefair.report.progress import show_progress
-from securefair.run.execute import run_experiment
+from securefair.run.execute import run_resolved
 
 NEVER = 1e9
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
@@ -73,7 +74,7 @@ def main() -> None:
             )
             began = time.process_time()
             with show_progress(Console(quiet=True)) as progress:
-                result = run_experiment(config, progress).result
+                result = run_resolved(ResolvedRun.of(config), progress).result
             facts, found = result.encryption, result.algorithms[name]
             size = 0 if facts is None else (facts.bytes_up + facts.bytes_down) / 1e6
             spent = time.process_time() - began

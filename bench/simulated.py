@@ -45,12 +45,13 @@ class Stopwatch:
 
 def run_here(algorithm, folder):
     """One run in this process; seconds by algorithm, controls included."""
+    from securefair.collaboration.resolved import ResolvedRun
     from securefair.config import demo_config, override
-    from securefair.run.execute import run_experiment
+    from securefair.run.execute import run_resolved
 
     changes = CHANGES | {"run.algorithms": ["standalone", algorithm]}
     config, stopwatch = override(demo_config(), changes, source="bench"), Stopwatch()
-    run_experiment(config, stopwatch, out=Path(folder))
+    run_resolved(ResolvedRun.of(config), stopwatch, out=Path(folder))
     return stopwatch.seconds
 
 

@@ -1,6 +1,7 @@
 """What collaboration by transfer is worth, beside pooling all raw data, as tables for a page.
 
     python bench/worth.py --seeds 20                        # measure, keep, print
+    python bench/worth.py --rivals --seeds 5                # usual models and sums, to kept rows
     python bench/worth.py --seeds 20 --write docs/notebook/worth.md  # replace its tables
 
 Needs the folder of data sets (SECUREFAIR_DATA). Every data set is divided anew for every seed;
@@ -20,12 +21,16 @@ import typer
 from numpy.typing import NDArray
 from page import PageOption, replace_tables, run_script
 from worth_data import DATA_SETS, DataSet, Hospital
-from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Row, keep, kept, tables
+from worth_rivals import rivals
+from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Rivals, Row, keep, kept, tables
 
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import DataError
 from securefair.model.outcomes.class_scores import probabilistic_scores
 from securefair.model.probabilities import log_losses as losses
-from securefair.model.transfer import OwnFit, Polynomial, own_fit
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import Function, logits_of
+from securefair.model.transfer import OwnFit, own_fit
 from securefair.model.transfer.answers import numbers_a_logit
 from securefair.model.transfer.baselines import most_common
 from securefair.worth import own_fits
@@ -54,10 +59,10 @@ class Results:
         self.tested: dict[str, list[Tested]] = {}
         self.weights: dict[str, list[float]] = {"inverted": [], "honest": []}
 
-    def add(self, method: str, hospital: Hospital, model: Polynomial) -> None:
+    def add(self, method: str, hospital: Hospital, model: Function) -> None:
         test = hospital.test
-        scores = probabilistic_scores(model.predict_proba(test.features), test.labels)
-        logits = model.logits(test.features)
+        logits = logits_of(model, test.features)
+        scores = probabilistic_scores(probabilities_of(logits), test.labels)
         self.tested.setdefault(method, []).append(
             Tested(
                 hospital.patients,
@@ -123,6 +128,25 @@ def measure(data: DataSet, seeds: int) -> Results:
                 results.add(method, one, run.models[one.name])
         inverted(results, hospitals, own, seed)
     return results
+
+
+def measure_rivals(data: DataSet, seeds: int) -> Rivals:
+    """Usual models and plain sums, beside alone and transfer on the same divisions."""
+    results = Results()
+    for seed in range(seeds):
+        hospitals = data.hospitals(seed)
+        people = [ParticipantData(one.name, one.train, one.test) for one in hospitals]
+        own = own_fits(people, 1, seed)
+        found = rivals(hospitals, own, pool(hospitals), seed)
+        run = run_transfer(Transfer(), people, seed, own=own)
+        for one in hospitals:
+            results.add(ALONE, one, own[one.name].model)
+            results.add("transfer", one, run.models[one.name])
+            for method, models in found.items():
+                results.add(method, one, models[one.name])
+    alone = results.mean(ALONE)
+    changes = {method: results.mean(method) - alone for method in results.tested if method != ALONE}
+    return Rivals(seeds, changes)
 
 
 def by_numbers(
@@ -212,6 +236,9 @@ def _one_inverted(results: Results) -> Inverted:
 
 def main(
     seeds: Annotated[int, typer.Option(help="Divisions of every data set.")] = 20,
+    only_rivals: Annotated[
+        bool, typer.Option("--rivals", help="Only usual models and plain sums.")
+    ] = False,
     only: Annotated[str, typer.Option(help="Data sets whose names contain this.")] = "",
     rows: Annotated[Path, typer.Option(help="Where measured rows are kept.")] = ROWS,
     write: PageOption = None,
@@ -220,7 +247,16 @@ def main(
     for name, data in DATA_SETS.items():
         if only in name:
             print(name, flush=True)
-            keep(rows, name, row(measure(data, seeds)))
+            known = kept(rows).get(name)
+            if not only_rivals:
+                found = row(measure(data, seeds))
+                found.rivals = None if known is None else known.rivals
+                keep(rows, name, found)
+            elif known is None:
+                raise DataError("measure its row first", where=name, found="no row", hint=str(rows))
+            else:
+                known.rivals = measure_rivals(data, seeds)
+                keep(rows, name, known)
     made = tables(kept(rows))
     for name, table in made.items():
         print(f"\n{name}\n\n{table}")

@@ -28,7 +28,14 @@ class Inverted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     honest_at_most_zero: float
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Rivals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Log-loss against `alone` of other methods, by name, over so many divisions."""
+
+    seeds: int
+    changes: dict[str, float]
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
     """One data set. Log-losses in nats a patient; all but the first two are differences from
     `alone`. AUC and accuracy: pooled and transfer, points. Errors are standard errors."""
 
@@ -46,6 +53,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     better: float
     numbers: dict[str, float]
     inverted: Inverted
+    rivals: Rivals | None = None
 
 
 Rows = Mapping[str, Row]
@@ -69,6 +77,7 @@ def tables(rows: Rows) -> dict[str, str]:
         "worth": _worth(rows),
         "numbers": _numbers(rows),
         "inverted": _inverted(rows),
+        "rivals": _rivals(rows),
     }
 
 
@@ -112,6 +121,18 @@ def _numbers(rows: Rows) -> str:
 def enough(numbers: Mapping[str, float]) -> int:
     """The smallest q that keeps 90 % of the gain at 64."""
     return next((q for q in QS if numbers[f"q = {q}"] <= 0.9 * numbers[TRANSFER]), QS[-1])
+
+
+def _rivals(rows: Rows) -> str:
+    measured = {name: row.rivals for name, row in rows.items() if row.rivals is not None}
+    methods = list(next(iter(measured.values())).changes) if measured else []
+    lines = [f"| method | {' | '.join(measured)} | mean |", "|---|" + "---|" * (len(measured) + 1)]
+    for method in methods:
+        changes = [one.changes[method] for one in measured.values()]
+        cells = " | ".join(f"{change:+.3f}" for change in changes)
+        lines.append(f"| {method} | {cells} | {np.mean(changes):+.3f} |")
+    seeds = " | ".join(str(one.seeds) for one in measured.values())
+    return "\n".join([*lines, f"| divisions | {seeds} | |"])
 
 
 def _inverted(rows: Rows) -> str:

@@ -25,6 +25,8 @@ class SecureFairError(Exception):
         found: the offending value (never a secret).
         expected: what would have been accepted.
         hint: what to do next.
+        passing: it may pass by itself, as a share that is not mounted yet; whoever started the
+            program may try again.
     """
 
     def __init__(
@@ -35,7 +37,9 @@ class SecureFairError(Exception):
         found: object = None,
         expected: object = None,
         hint: str | None = None,
+        passing: bool = False,
     ) -> None:
+        self.passing = passing
         self.problem = problem
         self.where = where
         self.found = found
@@ -54,6 +58,7 @@ class SecureFairError(Exception):
             found=self.found,
             expected=self.expected,
             hint=self.hint,
+            passing=self.passing,
         )
 
     def __str__(self) -> str:

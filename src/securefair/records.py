@@ -8,6 +8,8 @@ happened (a peer that was not asked has no alignment).
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 Matrix = list[list[float | None]]
@@ -140,14 +142,37 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
 
 
+class ThresholdResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens where class 1 is said from a probability on, all participants together.
+
+    Of two classes only; shares in [0, 1], over all seeds. None where nobody is of a class.
+    """
+
+    threshold: float
+    said: float  # share of all samples that are said to be of class 1
+    sensitivity: float | None  # share of class 1 that is recognised
+    specificity: float | None  # share of class 0 that is ruled out
+    right: float | None  # of those said to be of class 1, the share that is
+
+
 class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one participant's own patients say of its peers, after a transfer."""
 
     in_peers: float  # weight of all settings with peers, in [0, 1]
-    gain: float  # held-out log-loss alone minus together, nats a patient
+    gain: float  # held-out log-loss alone minus together; hardly goes with the gain on others
     gain_se: float
     left_out: list[str]  # teachers whose answers are no function of the features
     weights: dict[str, float]  # by teacher, where every answer was opened by itself
+    families: dict[str, float] = {}  # weight of each family of own fits, such as "linear", "trees"
+
+
+class StandInResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the function that answers is from the model that a participant brought."""
+
+    model: str  # its name
+    own: float  # mean distance of the probability of a class, on own training samples held out
+    synthetic: float  # the same on synthetic samples
+    other_class: float  # share of own samples of whom they say different classes
 
 
 class GainResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +182,27 @@ class GainResult(msgspec.Struct, frozen=True, kw_only=True):
     mean_spread: float
     gain: list[float]  # per participant
     gain_spread: list[float]
+
+
+class HospitalVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether one participant is better off than with the best control (`worth.verdict`)."""
+
+    gain: float | None  # drawn towards the mean over participants; positive is better
+    se: float | None  # standard deviation of what is known of it
+    told: Literal["better", "worse", "unclear"]
+
+
+class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What an algorithm is worth against the best control; every output says the same."""
+
+    score: str
+    algorithm: str
+    control: str
+    gain: float | None  # mean over participants; positive is better
+    se: float | None
+    told: Literal["better", "worse", "unclear"]  # of the mean
+    hospitals: dict[str, HospitalVerdict]
+    sentence: str  # in English
 
 
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,8 +229,14 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     best_control: str | None = None  # the best by `RunResult.metric`, on these test samples
     confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
+    thresholds: list[ThresholdResult] = []  # lowest first; empty for more than two classes
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
+    sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"
+    families: dict[str, float] = {}  # mean of `trust` over participants
+    stand_ins: dict[str, StandInResult] = {}  # of the first seed, by who brought a model
+    left_out: dict[str, dict[str, list[str]]] = {}  # teachers by seed and student, as in `trust`
+    verdict: VerdictResult | None = None  # None for controls, and where no model was kept
 
 
 class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,6 +326,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     class_counts: dict[str, list[int]] = {}  # training and test samples of each class, first seed
     metric: str = "log_loss"  # what algorithms are compared by
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
+    problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them
     outcome: str = "two_classes"  # what is predicted: a name of `model.outcomes`
     headline: str = "accuracy"  # the score that rounds, `accuracy` and gains of it are of

@@ -81,16 +81,14 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     if "privacy.epsilon" in kind.reads:
         given["privacy.epsilon"] = 2.0
     config = Reading(configured(name, **given), seen)
-    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    kind.check_plans(config, data, seed=SEED)
+    agreement = kind.agree_all(config, data, seed=SEED)
     kind.forecast(config, agreement, data)
     kind.rounds(config)
     run = simulated(kind, config, agreement, data, seed=SEED)
     for _ in run.rounds(2):
         pass
     kind.host(config, agreement, data[0], seed=SEED)
-    for tells in (kind.steps, kind.counted, kind.not_protected):
-        assert tells(config, told_of(name), HOSPITALS)
+    kind.tell(config, told_of(name), HOSPITALS)
     governed = seen & kinds_keys()
     assert governed - PASSED_ON <= kind.reads
     assert kind.reads - governed <= ELSEWHERE
@@ -98,11 +96,10 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
 
 def test_it_says_what_it_does_counts_and_does_not_protect(name):
     kind, config, result = kind_of(name), configured(name), told_of(name)
-    steps = kind.steps(config, result, HOSPITALS)
+    told = kind.tell(config, result, HOSPITALS)
+    steps, limits, counted = told.steps, told.limits, told.counted
     assert len(steps) >= 3
-    limits = kind.not_protected(config, result, HOSPITALS)
     assert len({title for title, _ in limits}) == len(limits) >= 5
-    counted = kind.counted(config, result, HOSPITALS)
     assert "not a formal guarantee" in counted
     for text in (*steps, counted, *itertools.chain(*limits)):
         assert text.strip() == text

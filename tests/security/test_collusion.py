@@ -15,9 +15,9 @@ import pytest
 
 from securefair.averaging import Gathering, Shares, release, share_message
 from securefair.averaging.pairwise import generate_private, public_bytes
-from securefair.collaboration.transfer import participant
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.questions import encrypted
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import LedgerError
@@ -54,8 +54,8 @@ def patients(seed):
 @pytest.fixture
 def bare(monkeypatch):
     """Answers without content: whose are in a sum is all that counts here."""
-    monkeypatch.setattr(participant, "answer", lambda *_, **__: (None, b"an answer"))
-    monkeypatch.setattr(participant, "masked", lambda *_, **__: b"a masked answer")
+    monkeypatch.setattr(encrypted, "answer", lambda *_, **__: (None, b"an answer"))
+    monkeypatch.setattr(encrypted, "masked", lambda *_, **__: b"a masked answer")
 
 
 class Averager:

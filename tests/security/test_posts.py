@@ -48,8 +48,19 @@ def test_what_is_sent_again_is_the_same_bytes(ends):
     north, _ = ends
     north.say("south", b"one")
     first, second = (north.post.pending("south", 0) for _ in range(2))
-    assert first[16:] == second[16:]
-    assert first[:16] != second[:16]
+    assert first == second
+
+
+def test_a_receipt_counts_however_long_it_took_and_once(ends):
+    north, south = ends
+    north.say("south", b"one", b"two")
+    receipt = south.post.receive(north.post.pending("south", 0))
+    north.post.pending("south", 0)  # tried again meanwhile
+    assert north.post.settle("south", receipt)
+    following = north.post.pending("south", 0)
+    assert not north.post.settle("south", receipt)
+    assert north.post.pending("south", 0) == following
+    assert following[:16] != receipt[4:20]
 
 
 def test_a_replay_changes_nothing(ends):
@@ -70,9 +81,13 @@ def test_a_later_envelope_waits_for_the_earlier_one(ends):
     north.say("south", b"one", b"two")
     with north.store.view() as tx:
         _, second = (item.payload for item in tx.outbox.pending())
-    before = south.content()
     south.post.receive(NONCE + second)
-    assert south.content() == before
+    with south.store.view() as tx:
+        assert read_peer(tx, "north").forgotten
+    assert south.heard() == []
+    assert north.deliver(south)[0]
+    with south.store.view() as tx:
+        assert not read_peer(tx, "north").forgotten
 
 
 def test_a_forged_caller_is_refused(ends):

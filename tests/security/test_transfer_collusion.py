@@ -175,7 +175,7 @@ def town(names, change=lambda *arrived: arrived[2]):
 @pytest.fixture
 def hollow(monkeypatch):
     """Answers whose numbers nobody looks at."""
-    module = "securefair.collaboration.transfer.participant."
+    module = "securefair.collaboration.transfer.questions.encrypted."
     monkeypatch.setattr(module + "answer", lambda *_, **__: (None, b"an answer"))
     monkeypatch.setattr(module + "masked", lambda *_, **__: b"masked")
     monkeypatch.setattr(TransferParticipant, "_combine", lambda *_: None)

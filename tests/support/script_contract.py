@@ -1,6 +1,7 @@
 """What scripts may rely on in metrics.json, of `securefair demo` and `securefair run` alike."""
 
-CONTROLS = {"standalone", "early_stopping", "averaged_alone", "most_common"}
+CONTROLS = {"standalone", "early_stopping", "averaged_alone", "alone-forest", "alone-ensemble",
+            "most_common"}  # fmt: skip
 SCORES = {"accuracy", "balanced_accuracy", "auc", "sensitivity", "specificity", "log_loss", "brier"}
 ENCRYPTION = {"max_abs_error", "error_bound", "numbers_disclosed", "bits_disclosed", "answers",
               "bytes_up", "bytes_down"}  # fmt: skip

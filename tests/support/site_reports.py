@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from securefair.collaboration.verdict import verdict_of
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import Taught
-from securefair.records import RoundRecord
+from securefair.records import MetricResult, RoundRecord
 from securefair.report.site import OWN, SiteFacts, SitePeer, SiteRound
 from securefair.worth.interval import wilson
 
@@ -39,6 +40,17 @@ def card(peers=PEERS):
         train_by_class={"healthy": 90, "ill": 30},
         model=evaluation(32),
         controls={"most_common": evaluation(25), "standalone": evaluation(30)},
+        verdict=verdict_of(
+            MetricResult(
+                mean=0.05,
+                se=0.05,
+                by_hospital={"north": 0.05},
+                se_by_hospital={"north": 0.05},
+            ),
+            "log_loss",
+            algorithm="cycle",
+            control="standalone",
+        ),
         titles={"most_common": "Most common answer", "standalone": "Alone"},
         taught=[
             Taught(peer=peer, answers_received=1, numbers_received=16, numbers_disclosed=32)

@@ -115,9 +115,11 @@ def test_proposals_are_joined_into_settings_of_a_project(ward):
     settings, joined = ward / "joined.toml", ward / "joined-project.toml"
     said = securefair("project", "check", *proposals, "--out", settings)
     assert "columns cover all proposals" in said
+    assert 'origin = "participants"' in settings.read_text()
     cards = [part for name in ("north", "south") for part in ("--card", ward / f"{name}.card")]
     options = ("--max-samples", "200", "--settings", settings, "--setup-hours", "2")
-    securefair("project", "new", "joined", *cards, *options, "--out", joined)
+    said = securefair("project", "new", "joined", *cards, *options, "--out", joined)
+    assert "Before you sign: Ranges and levels of columns come from the sites' tables" in said
     assert "setup_seconds = 7200" in joined.read_text()
     said = securefair("project", "check", joined, "--out", ward / "other.toml", fails=True)
     assert "no proposals to join" in said

@@ -197,7 +197,7 @@ NO_LIBRARY_ERROR = {
     # What Python or scikit-learn ask for by name.
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
-    "prediction/estimator.py": {"ValueError"},
+    "prediction/estimator.py": {"AttributeError", "ValueError"},
     "sites/site/starting.py": {"KeyboardInterrupt", "KeyError"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},

@@ -6,9 +6,9 @@ change of that place, too.
 """
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -17,23 +17,24 @@ from securefair.averaging.interface import AVERAGING
 from securefair.circuit.packings import register as packings
 from securefair.ckks.backends import BACKENDS
 from securefair.collaboration import kinds
-from securefair.config import defaults
-from securefair.config.distillation import DistillationSection
-from securefair.config.encryption import EncryptionSection
-from securefair.config.gossip import GossipSection
+from securefair.config import checked_settings, defaults, demo_config, override
+from securefair.config.describing import expectation
+from securefair.errors import ConfigError
 from securefair.model.outcomes import register as outcomes
+from securefair.model.transfer.sums import register as sums
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
 
 PACKAGE = Path(securefair.__file__).parent
 
 REGISTERS = {
+    "outcomes": (outcomes.REGISTERED, "model/outcomes"),
     "packings": (packings.REGISTERED, "circuit/packings"),
     "releases": (releases.REGISTERED, "releases"),
     "kinds": (kinds.REGISTERED, "collaboration"),
     "averagings": (AVERAGING, ("averaging", "ckks/backends")),  # both have a "clear"
     "backends": (BACKENDS, ("ckks/backends", "averaging")),
-    "outcomes": (outcomes.REGISTERED, "model/outcomes"),
+    "sums": (sums.REGISTERED, "model/transfer/sums"),
     "couriers": (couriers.REGISTERED, "sites/couriers"),
 }
 """Names, and the folders that may compare them."""
@@ -121,16 +122,31 @@ def test_names_are_compared_where_they_are_at_home_and_nowhere_else(register):
     assert list(found(set(names), folder)) == []
 
 
-def choices(section, key):
-    return list(get_args(section.model_fields[key].annotation))
+CHOICES = {
+    "releases": ("distillation.release", releases.REGISTERED),
+    "averagings": ("gossip.averaging", AVERAGING),
+    "backends": ("encryption.backend", BACKENDS),
+    "sums": ("transfer.sums", sums.REGISTERED),
+}
 
 
-def test_a_configuration_lists_what_the_registers_hold():
-    """`config` may import none of them, so each of its lists is a second line."""
-    assert sorted(choices(DistillationSection, "release")) == sorted(releases.exchanged_releases())
-    assert sorted(choices(GossipSection, "averaging")) == sorted(AVERAGING)
-    # OpenFHE is there to compare with, in code alone.
-    assert {*choices(EncryptionSection, "backend"), "openfhe"} == set(BACKENDS)
+def test_what_a_configuration_takes_is_what_can_be_exchanged():
+    accepted = expectation(("distillation", "release"))
+    assert re.findall('"([^"]+)"', accepted) == list(releases.exchanged_releases())
+
+
+@pytest.mark.parametrize("what", CHOICES)
+def test_a_configuration_takes_what_is_added_to_a_register(what, monkeypatch):
+    key, register = CHOICES[what]
+    with pytest.raises(ConfigError, match=f"{key}.*not one of those allowed"):
+        override(demo_config(), {key: "another"})
+    monkeypatch.setitem(register, "another", "another:ANOTHER")
+    section, _, name = key.partition(".")
+    assert getattr(getattr(override(demo_config(), {key: "another"}), section), name) == "another"
+    plain = {"run": {"name": "x"}, "data": {"source": "heart"}}
+    for of_another_type in (1, None, ["another"]):
+        with pytest.raises(ConfigError, match="not one of those allowed"):
+            checked_settings(plain | {section: {name: of_another_type}}, source="test")
 
 
 @pytest.mark.parametrize(

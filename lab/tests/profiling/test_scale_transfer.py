@@ -8,12 +8,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config import demo_config, override
 from securefair.errors import ConfigError
 from securefair.profiling.forecast import check_config
 from securefair.profiling.transfer_prices import TransferProfile, foretold, measuring
-from securefair.run.resolved import ResolvedRun
 from securefair_lab.profiling.scale_table import transfer_table
 from securefair_lab.profiling.scale_transfer import profile_transfer
 from support.agreements import agree

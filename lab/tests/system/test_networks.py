@@ -16,10 +16,10 @@ from securefair.config import load_config, override
 from securefair.errors import ConfigError
 from securefair.exchange import compile as compilation
 from securefair.report.progress import PlainProgress
-from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
 from securefair.worth import EarlyStopping
 from securefair_lab.networks import TrainingRecipe
+from support.experiments import run_experiment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
 ROUNDS = 2
@@ -142,4 +142,4 @@ def test_all_weights_of_a_network_are_private_and_its_shape_is_agreed():
 def test_images_of_another_size_are_refused_before_anything_runs():
     asked = config(model__network="digits-28")
     with pytest.raises(ConfigError, match="784 pixels"):
-        CYCLE.check_plans(asked, load_participants(asked, 0), seed=0)
+        CYCLE.agree_all(asked, load_participants(asked, 0), seed=0)

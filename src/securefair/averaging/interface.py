@@ -28,15 +28,11 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.spec import SumPlan, SumSpec, check_spec
+from securefair.config.registers import AVERAGINGS
 from securefair.errors import BackendUnavailableError, RemoteProtocolError
 from securefair.storage import Secret
 
-AVERAGING = {
-    "clear": "securefair.averaging.clear:ClearSums",
-    "ckks": "securefair.averaging.ckks:CkksSums",
-    "crypten": "securefair.averaging.crypten:CryptenSums",
-    "masked": "securefair.averaging.masked:MaskedSums",
-}
+AVERAGING = AVERAGINGS
 """Implementations by the word that a configuration uses; imported only when asked for."""
 
 

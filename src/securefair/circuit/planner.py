@@ -52,10 +52,17 @@ def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
     cheapest one, and a number may carry up to `most_bits`; the ledger charges what it carries. How
     many numbers leave as `logits` is the schedule's choice: `exchange.account` limits it.
 
+    What was granted is remembered: a process certifies a plan once, however many answers it gives.
+
     Raises:
         PlanError: the spec is out of range, or the schedule does not grant it.
     """
     check_spec(spec)
+    return _verified(spec, schedule)
+
+
+@lru_cache(maxsize=64)  # strangers choose what is in it: few enough to hold
+def _verified(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
     check_schedule(spec, schedule)
     plan = evaluate(spec, schedule)
     if plan is None or not plan.relative_error <= spec.precision or not is_masked(plan):

@@ -72,7 +72,10 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
         )
     for warning in checked.warnings:
         yield Text(f"Note: {warning}", style="yellow")
-    if points:
+    silent = [row.student for row in checked.disclosure if not row.permitted]
+    if silent:
+        yield Text(f"It can be run, but nobody would answer {', '.join(silent)}.", style="red")
+    elif points:
         said = f"{plural(points, 'point')} to look at in the tables: see the top"
         yield Text(f"It can be run; nothing was run. {said}.", style="yellow")
     else:

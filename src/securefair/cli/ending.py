@@ -12,8 +12,9 @@ from typer.core import TyperGroup
 
 from securefair.report.telling import say
 
-EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
-"""Something required is broken; the input or the machine does not allow it; Ctrl-C."""
+EXIT_FAILED, EXIT_USAGE, EXIT_PASSING, EXIT_INTERRUPTED = 1, 2, 75, 130
+"""Something required is broken; the input or the machine does not allow it; it does not now, and
+may later (EX_TEMPFAIL of sysexits.h); Ctrl-C."""
 
 
 class Commands(TyperGroup):
@@ -33,7 +34,7 @@ def errors() -> Iterator[None]:
     try:
         yield
     except SecureFairError as error:
-        stop(str(error))
+        stop(str(error), EXIT_PASSING if error.passing else EXIT_USAGE)
     except KeyboardInterrupt:
         interrupted("Interrupted.")
     except BrokenPipeError:
@@ -51,10 +52,10 @@ def os_problem(error: OSError) -> str:
     return f"{where}: {problem}" if where else problem
 
 
-def stop(message: str) -> NoReturn:
+def stop(message: str, code: int = EXIT_USAGE) -> NoReturn:
     """End with one line that says why."""
     say(f"securefair: {message}", err=True)
-    raise typer.Exit(EXIT_USAGE) from None
+    raise typer.Exit(code) from None
 
 
 def interrupted(message: str) -> NoReturn:

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
+
+_STYLES = {"refusal": "red", "grave": "red", "warning": "yellow", "note": "dim"}
 
 
 def findings_report(findings: Sequence[Finding]) -> RenderableType:
     """What to look at in the tables, one finding a line."""
-    return Group(
-        *(
-            Text(line_of(one), style="red" if one.severity == "refusal" else "yellow")
-            for one in findings
-        )
-    )
+    return Group(*(Text(line_of(one), style=_STYLES[one.severity]) for one in findings))
 
 
 def line_of(finding: Finding) -> str:

@@ -245,7 +245,7 @@ def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) 
     from securefair.user.tables import table_settings
 
     rules = infer_table(proposals, joined=joined)
-    write_text(out, plain_toml({"table": table_settings(rules.spec)}))
+    write_text(out, plain_toml({"table": table_settings(rules.spec) | {"origin": "participants"}}))
     return [
         f"{len(rules.spec.columns)} columns cover all proposals: {out}. Let everyone read it.",
         *(f"left out: {name} ({why})" for name, why in rules.unused.items()),
@@ -254,7 +254,12 @@ def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) 
 
 def _show(project: Project, json: bool) -> None:
     from securefair.report.wording import sensitivity_of
-    from securefair.sites.project.agreeing import agreement_of, classes_of, rounds_of
+    from securefair.sites.project.agreeing import (
+        agreement_of,
+        cautions_of,
+        classes_of,
+        rounds_of,
+    )
 
     plan = agreement_of(project).summary
     settings, totals = project.terms.project, project.terms.config.disclosure
@@ -270,6 +275,8 @@ def _show(project: Project, json: bool) -> None:
     classes = classes_of(project.terms)
     said = sensitivity_of(classes, table=project.terms.config.table is not None)
     lines += [said] if said else []
+    cautions = cautions_of(project)
+    lines += [f"Before you sign: {one}" for one in cautions]
     facts = {
         "name": settings.name,
         "digest": project.digest.hex(),
@@ -279,6 +286,7 @@ def _show(project: Project, json: bool) -> None:
         "classes": classes,
         "rounds": rounds,
         "plan": plan,
+        "cautions": cautions,
         "student_total": totals.student_total,
         "teacher_total": totals.teacher_total,
     }

@@ -16,6 +16,9 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for report.html (default: the run's).")
     ] = None,
+    language: Annotated[
+        str, typer.Option("--language", help="Of the first page, such as de or fr.")
+    ] = "en",
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -24,13 +27,16 @@ def report(
     Example: securefair report runs/demo
     """
     from securefair.report import check_new_file, summary
+    from securefair.report.html import file_name
     from securefair.report.screen import Screen
     from securefair.run.folder import read_run, write_page
 
     run = read_run(folder)
     if out is not None:
-        check_new_file(out / "report.html", force=force or (out.is_dir() and out.samefile(folder)))
-    page = write_page(run, out or folder)
+        check_new_file(
+            out / file_name(language), force=force or (out.is_dir() and out.samefile(folder))
+        )
+    page = write_page(run, out or folder, language=language)
     outcome = run.outcome
     if json:
         say_json(outcome.result)
@@ -65,7 +71,7 @@ def compare(
     from securefair.report import check_new_file
     from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
-    from securefair.run.compare import compare_runs, comparison_rows, write_comparison
+    from securefair.run.compare import compare_runs, comparison_rows, verdicts, write_comparison
 
     if html is not None:
         check_new_file(html, force=force, endings=(".html", ".htm"))
@@ -87,6 +93,8 @@ def compare(
         for at, heading in enumerate(headings)
     ]
     console = Screen()
+    for sentence in verdicts(comparison):
+        console.print(Text(sentence))
     console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
     for caution in comparison.cautions:
         console.print(Text(f"Note: {caution}", style="yellow"))

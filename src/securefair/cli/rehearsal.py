@@ -11,11 +11,13 @@ from securefair.report.telling import say, say_json
 
 
 def rehearse(
-    courier: Annotated[str, typer.Option(help="How parcels travel: local or flare.")] = "local",
+    courier: Annotated[
+        str, typer.Option(help="How parcels travel: local, folder or flare.")
+    ] = "local",
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
-    sites: Annotated[int, typer.Option(min=2, max=8, help="Hospitals, a process each.")] = 4,
+    sites: Annotated[int, typer.Option(min=2, max=32, help="Hospitals, a process each.")] = 4,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds in all.")] = 6,
     kills: Annotated[int, typer.Option(min=0, help="Processes to kill, at random moments.")] = 5,
     faults: Annotated[

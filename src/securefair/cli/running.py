@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.kinds import AnyKind
     from securefair.config import RunConfig
 
-URGENT = ("units", "leakage")
-"""Kinds of findings that make every figure of a run wrong, so that a run tells them itself."""
-
 
 def demo(
     out: OutOption = None,
@@ -232,11 +229,12 @@ def _run(
 ) -> None:
     from securefair.ckks.threads import set_threads
     from securefair.cli.findings import findings_report
+    from securefair.collaboration.resolved import ResolvedRun
+    from securefair.data.findings import of_weight
     from securefair.report import show_progress, summary
     from securefair.report.screen import Screen
     from securefair.run.execute import run_resolved, write_outcome
     from securefair.run.lock import only_run
-    from securefair.run.resolved import ResolvedRun
     from securefair.user.inspection import inspect_tables
 
     # On heads of this size threads mostly wait for each other.
@@ -245,10 +243,10 @@ def _run(
     resolved = ResolvedRun.of(loaded, kinds)  # once: tables may change while it runs
     config = resolved.config
     findings = inspect_tables(config, resolved.tables)
-    urgent = [one for one in findings if one.kind in URGENT]
+    urgent = of_weight(findings)
     if urgent:
         console.print(findings_report(urgent))
-    points = len(findings) - len(urgent)
+    points = sum(one.severity == "warning" for one in findings)
     if points:
         said = "1 point" if points == 1 else f"{points} points"
         if urgent:

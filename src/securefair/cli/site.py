@@ -44,6 +44,7 @@ def init(
     --shared-folder /mnt/heart
     """
     from securefair.report import write_text
+    from securefair.sites.couriers.folder import make_project_folder
     from securefair.sites.couriers.interface import CourierSettings
     from securefair.sites.operator.making import identity_in
     from securefair.sites.operator.unit import unit_text
@@ -54,11 +55,11 @@ def init(
     secret = passphrase(passphrase_file)
     loaded = load_project(project)
     own = identity_in(identity, loaded, secret)
-    courier = (
-        CourierSettings(kind="flare")
-        if shared_folder is None
-        else CourierSettings(kind="folder", folder=str(shared_folder.absolute()))
-    )
+    courier = CourierSettings(kind="flare")
+    if shared_folder is not None:
+        name = loaded.terms.project.name
+        place = make_project_folder(shared_folder.absolute(), name, loaded.digest)
+        courier = CourierSettings(kind="folder", folder=str(place))
     settings = SiteSettings(
         role=checked_role(role, loaded),
         name=own.card.name,

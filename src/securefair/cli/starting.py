@@ -114,12 +114,12 @@ def check(
     from securefair.cli.check_tables import check_report
     from securefair.cli.findings import findings_report
     from securefair.collaboration.kinds import kinds_of, refuse_unread
+    from securefair.collaboration.resolved import ResolvedRun
     from securefair.config import load_config
-    from securefair.data.quality import Finding, refusal
+    from securefair.data.findings import Finding, refusal
     from securefair.errors import SecureFairError
     from securefair.profiling.forecast import check_config
     from securefair.report.screen import Screen
-    from securefair.run.resolved import ResolvedRun
     from securefair.user.inspection import inspect_tables
     from securefair.user.tables import ReadTables
 
@@ -142,7 +142,7 @@ def check(
         return
     console = Screen()
     console.print(findings_report(findings), soft_wrap=True)  # one finding, one line
-    console.print(check_report(checked, len(findings)))
+    console.print(check_report(checked, sum(one.severity != "note" for one in findings)))
     say(f"\nNext: securefair run {shown(config)}")
 
 

@@ -7,6 +7,8 @@ Whatever a run is about, its controls are tuned on everybody's own training samp
 - `early_stopping`: the run's own model, stopped where a fifth of the samples, set aside, says so,
   from the first epoch on.
 - `averaged_alone`: the regularised fits averaged as a transfer averages them, without peers.
+- `alone-forest`, `alone-ensemble`: a random forest; the equal average of the averaged fits, a
+  forest and a Gaussian process. Where they are cheap (`MOST_NUMBERS`).
 - `most_common`: the class frequencies.
 """
 
@@ -29,11 +31,16 @@ from securefair.records import STANDALONE
 from securefair.worth import Algorithm, EarlyStopping, HeadLearners, SelfTaught
 from securefair.worth.tuned import (
     AVERAGED_ALONE,
+    ENSEMBLE_ALONE,
+    FOREST_ALONE,
     MOST_COMMON,
     POOLED,
     TUNED_ALONE,
     TunedPopulation,
 )
+
+MOST_NUMBERS = 200_000
+"""Features of all training samples of the largest participant up to which a forest is cheap."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +93,13 @@ def controls_of(
             "early_stopping": early,
             "most_common": common,
         }
+    cheap = max(one.train.features.size for one in data) <= MOST_NUMBERS
+    usual = (FOREST_ALONE, ENSEMBLE_ALONE) if cheap else ()
     return {
         STANDALONE: Control(TUNED_ALONE, own, 1),
         "early_stopping": early,
         "averaged_alone": Control(AVERAGED_ALONE, own, 1),
+        **{one.name: Control(one, own, 1) for one in usual},
         "most_common": common,
     }
 

@@ -13,6 +13,7 @@ from securefair.records import (
     AveragingResult,
     LedgerRow,
     PrivacyResult,
+    StandInResult,
     TrafficRow,
     TrustResult,
 )
@@ -74,8 +75,10 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         repeated: bytes sent once more because the run was interrupted, not in `traffic`.
         privacy: of every participant that answers from a private model; None without any.
         trust: of each participant in its peers, by name, where that is a number.
+        stand_ins: of models that participants brought, by name.
         temperatures: what the logits of each participant's model are to be divided by, by name:
             fitted to out-of-fold predictions; empty where a kind has none.
+        sums: what hospitals added up instead of answering, by its name; None in other kinds.
     """
 
     encryption: EncryptionFacts
@@ -86,4 +89,6 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     repeated: int = 0
     privacy: dict[str, PrivacyResult] | None = None
     trust: dict[str, TrustResult] = {}
+    stand_ins: dict[str, StandInResult] = {}
     temperatures: dict[str, float] = {}
+    sums: str | None = None

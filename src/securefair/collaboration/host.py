@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -78,6 +78,10 @@ class Host(Protocol):
         answers; None where it has none."""
         ...
 
+    def left_out(self) -> Sequence[str]:
+        """Peers whose answers it opened and does not believe; "all" for their mean."""
+        ...
+
     def measured(self, round: int) -> Mapping[str, float]:
         """What it finds about its own model after a round, for its own eyes."""
         ...
@@ -100,6 +104,10 @@ class Remembering:
         """See `Host`."""
         changed, self._changed = self._changed, {}
         return changed
+
+    def left_out(self) -> Sequence[str]:
+        """See `Host`: nobody, as in most kinds."""
+        return ()
 
 
 @dataclass(frozen=True)

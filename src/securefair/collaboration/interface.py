@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
-from securefair.collaboration.telling import Limit
+from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import CONTROL_WORDINGS, Nouns, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
@@ -131,6 +131,11 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
+    def takes_teachers(self) -> bool:
+        """Whether a model that a participant brings may answer for it."""
+        return False
+
+    @property
     def model_key(self) -> str:
         """The dotted key that says which kind of model everyone fits."""
         return "model.kind"
@@ -158,18 +163,15 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-        """What a run of it did, in that order: a paragraph each, for people."""
-
-    @abstractmethod
-    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-        """What the numbers in its ledger tell, and how they add up: a paragraph, for people."""
-
-    @abstractmethod
-    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-        """What a run of it did not protect: title and explanation, no less than
-        docs/threat-model.md says and nothing that only another kind does.
+    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+        """What a run of it did, what it counted, and what it did not protect: nothing that only
+        another kind does.
         """
+
+    def cautions(self, agreement: A) -> list[str]:
+        """What whoever signs this agreement must know before, in sentences."""
+        del agreement
+        return []
 
     def check(self, config: RunConfig) -> None:
         """Refuse settings that contradict each other; asked if it is run or its section is given.
@@ -206,13 +208,15 @@ class Kind(ABC, Generic[A]):
             PlanError: no parameters do what was asked.
         """
 
-    def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
-        """Find out before a long run, not in it, for whom it is impossible.
+    def agree_all(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> A:
+        """What participants agree on whose data are all here.
+
+        Finds out before a long run, not in it, for whom it is impossible.
 
         Raises:
             ConfigError, PlanError: as `agree`; names the participant where there is one.
         """
-        self.agree(config, PublicFacts.of(data), seed=seed)
+        return self.agree(config, PublicFacts.of(data), seed=seed)
 
     def rounds(self, config: RunConfig) -> int:
         """That it takes: as many as the configuration says, or fewer."""

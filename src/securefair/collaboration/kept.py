@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
@@ -25,6 +26,7 @@ from securefair.prediction import (
 )
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.evaluation import score
+from securefair.records import VerdictResult
 from securefair.user.tables import extractor_files, table_spec
 
 UNCALIBRATED = Calibration()
@@ -44,13 +46,14 @@ def kept_model(
     algorithm: str,
     function: Function,
     *,
+    rules: TableSpec | None,
     controls: Mapping[str, Function],
     taught: list[Taught],
     versions: Mapping[str, str],
     calibration: Calibration = UNCALIBRATED,
     privacy: str | None = None,
-    rules: TableSpec | None = None,
     classes: Sequence[str] | None = None,
+    verdict: VerdictResult | None = None,
     folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
@@ -60,24 +63,25 @@ def kept_model(
         own: its data.
         algorithm: that the model is of.
         function: the model.
+        rules: of tables (`table_rules`); None where samples are numbers.
         controls: models without the others, by algorithm.
         taught: what passed between it and its peers.
         versions: of what computed it.
         calibration: of the model's probabilities.
         privacy: what is promised to the patients behind its answers.
-        rules, classes: see `kept_models`.
+        classes: names of classes that the rules do not say.
+        verdict: of the run; None: from its own test patients alone, where there are controls.
         folder: that relative paths of extractors' weights start from.
     """
-    spec = rules or table_rules(config)
     facts = training_facts(own.train)
-    names = list(classes or class_names(spec, own.train.classes))
+    names = list(classes or class_names(rules, own.train.classes))
     record = ModelRecord(
         hospital=own.name,
         run=config.run.name,
         algorithm=algorithm,
         seed=config.run.seeds[0],
         classes=names,
-        table=spec,
+        table=rules,
         feature_range=config.data.feature_range,
         low=facts.low,
         high=facts.high,
@@ -102,12 +106,13 @@ def kept_model(
         backend=config.encryption.backend,
         seed=record.seed,
         seeds=len(config.run.seeds),
-        label=None if spec is None else spec.target.name,
-        features=len(facts.low) if spec is None else _features(spec),
+        label=None if rules is None else rules.target.name,
+        features=len(facts.low) if rules is None else _features(rules),
         train_by_class=by_class,
         model=test,
         controls={name: tested(control) for name, control in controls.items()},
         titles={name: wording_of(name).title for name in controls},
+        verdict=verdict or own_verdict(own, algorithm, function, controls, config.run.metric),
         taught=taught,
         origin=origin,
         limits=limits(test, len(config.run.seeds), origin, by_class),

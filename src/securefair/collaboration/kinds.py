@@ -166,15 +166,6 @@ def _section(where: str) -> str:
     return where.partition(":")[0].split(".")[-2]
 
 
-def kind_of_controls(config: RunConfig) -> AnyKind:
-    """Whose controls a run is measured against: those of its last algorithm, which it is about.
-
-    Raises:
-        ConfigError: there is no such algorithm.
-    """
-    return kind_of(next(reversed(config.run.collaborative), next(iter(REGISTERED))))
-
-
 def wording_of(algorithm: str) -> Wording:
     """How people read of an algorithm or a control; an unknown name stays as it is."""
     if algorithm in REGISTERED:

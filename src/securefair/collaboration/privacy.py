@@ -75,20 +75,30 @@ def spent_by(
     return [results[name].spent_epsilon + (results[name].asked_epsilon or 0.0) for name in names]
 
 
-def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
+def caveats_of(config: RunConfig) -> list[str]:
+    """What promises to patients do not cover, whatever the algorithm."""
+    caveats = []
+    if config.table is not None and config.table.origin == "participants":
+        caveats.append(RANGES)
+    if len(config.run.seeds) > 1:
+        caveats.append(ONE_SEED)
+    return caveats
+
+
+def joined(found: Sequence[PrivacyResult], more: Sequence[str] = ()) -> PrivacyResult:
     """Of one hospital over algorithms, and of one seed where there are several.
 
     Algorithms whose private models are fitted by the same mechanism answer from the same fit. Where
     mechanisms differ there are two fits, and both cost the same patients: a store has counted both
     already, a simulation has not.
+
+    Args:
+        found: its promises, one an algorithm.
+        more: caveats besides theirs.
     """
     by_mechanism = {one.mechanism: one for one in found}.values()
     together = max if found[0].noise == SYSTEM else sum
-    caveats = {caveat: None for one in found for caveat in one.caveats}
-    if config.table is not None and config.table.origin == "participants":
-        caveats[RANGES] = None
-    if len(config.run.seeds) > 1:
-        caveats[ONE_SEED] = None
+    caveats = {caveat: None for one in found for caveat in one.caveats} | dict.fromkeys(more)
     spent_epsilon = together(one.spent_epsilon for one in by_mechanism)
     spent_delta = together(one.spent_delta for one in by_mechanism)
     asked_epsilon = _most([one.asked_epsilon for one in found])

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from securefair.collaboration.wording import Nouns
 from securefair.records import PrivacyResult
 
 Limit = tuple[str, str]
 """What a method does not protect: title and explanation (docs/threat-model.md)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a report tells people of a run.
+
+    Attributes:
+        steps: what was done, in that order: a paragraph each.
+        counted: what the numbers in the ledger tell, and how they add up: a paragraph.
+        limits: what was not protected, no less than docs/threat-model.md says.
+    """
+
+    steps: Sequence[str]
+    counted: str
+    limits: Sequence[Limit]
 
 
 def caveats(privacy: Mapping[str, PrivacyResult]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from securefair.ckks import backends
 from securefair.records import EncryptionResult
+from securefair.words import words_of
 
 THIN = "\u00a0"  # no line break between a number and its unit
 
@@ -31,10 +32,15 @@ class Wording:
 
 
 CONTROL_WORDINGS: Mapping[str, Wording] = {
-    "standalone": Wording("Alone", "no collaboration, tuned by cross-validation on own samples"),
-    "early_stopping": Wording("Stopped early", "no collaboration, trained until validation says"),
-    "averaged_alone": Wording("Averaged alone", "own fits averaged as in transfer, without peers"),
-    "most_common": Wording("Most common answer", "the class frequencies, for everyone alike"),
+    name: Wording(words_of()(f"controls.{name}"), rule)
+    for name, rule in {
+        "standalone": "no collaboration, tuned by cross-validation on own samples",
+        "early_stopping": "no collaboration, trained until validation says",
+        "averaged_alone": "own fits averaged as in transfer, without peers",
+        "alone-forest": "a random forest of own samples",
+        "alone-ensemble": "equal average of averaged fits, a forest and a Gaussian process",
+        "most_common": "the class frequencies, for everyone alike",
+    }.items()
 }
 """Of `collaboration.controls`, by name."""
 

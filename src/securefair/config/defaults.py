@@ -11,7 +11,10 @@ from typing import Final
 # Data: what is held out, and how columns become features.
 TEST_FRACTION = 1 / 3
 NO, YES = "0", "1"
-MISSING = ("", "?", "NA", "NaN", "nan")
+MISSING = (
+    *("", "?", "-", ".", "NA", "N/A", "n/a", "n.a.", "NaN", "nan", "NULL", "null"),
+    *("k.A.", "k. A.", "#NV", "#N/A"),
+)
 SPELLINGS: Final = "exact"
 IMAGE_SIDE = 224
 IMAGE_MEAN, IMAGE_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's

@@ -8,12 +8,13 @@ from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
+from securefair.config.registers import RELEASES, Named
 
 
 class DistillationSection(Section):
     """[distillation]: what a teacher lets out, and how strongly a student follows it."""
 
-    release: Literal["loss", "class_sums", "projection", "logits"] = Field(
+    release: Annotated[str, Named(RELEASES)] = Field(
         default=defaults.RELEASE,
         description="What leaves the encryption for the student; loss and class_sums only monitor",
     )

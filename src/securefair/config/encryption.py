@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from securefair.config import defaults
 from securefair.config.base import Ratio, Section
+from securefair.config.registers import BACKENDS, Named
 
 
 class EncryptionSection(Section):
@@ -15,7 +16,7 @@ class EncryptionSection(Section):
 
     own_matter = frozenset({"backend"})  # their ciphertexts are the same
 
-    backend: Literal["seal", "rns", "clear"] = Field(
+    backend: Annotated[str, Named(BACKENDS)] = Field(
         default=defaults.BACKEND,
         description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
     )

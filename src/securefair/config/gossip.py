@@ -8,12 +8,13 @@ from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction
+from securefair.config.registers import AVERAGINGS, Named
 
 
 class GossipSection(Section):
     """[gossip]: averaging models with aligned neighbours (CYCle on Gossip-SGD)."""
 
-    averaging: Literal["masked", "ckks", "crypten", "clear"] = Field(
+    averaging: Annotated[str, Named(AVERAGINGS)] = Field(
         default=defaults.AVERAGING,
         description="How sums of models stay private. For comparison only: crypten, between "
         "processes of one machine; clear, where models are in the OPEN",

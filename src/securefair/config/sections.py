@@ -70,6 +70,15 @@ class RunConfig(Section):
             return self
         names = [one.name for one in self.participants]
         refuse_repeats("participants", names)
+        sources = [one.source for one in self.participants]
+        twice = next((at for at, one in enumerate(sources) if one in sources[:at]), None)
+        if twice is not None:
+            raise contradiction(
+                f"participants[{twice}]",
+                "two participants bring the same patients",
+                found=str(sources[twice]),
+                expected="a table of its own for each",
+            )
         if len(names) < 2:
             raise contradiction(
                 "participants",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from securefair.config import defaults
 from securefair.config.base import Section
+from securefair.config.registers import SUMS, Named
 
 Degree = Literal[1, 2]
 """Of a fit: linear, quadratic."""
@@ -16,8 +17,10 @@ Degree = Literal[1, 2]
 class TransferSection(Section):
     """[transfer]: one answer from every teacher, taken as an offset of one's own fit."""
 
-    fit: Literal["linear", "quadratic"] = Field(
-        default="linear", description="Degree of everybody's own fit, from which it answers"
+    fit: Literal["linear", "quadratic", "trees"] = Field(
+        default="linear",
+        description="Form of the model that everybody answers from; trees: leaves of public random "
+        "trees beside the features, which says what any model says but sends 512 features more",
     )
     q: int = Field(
         default=defaults.TRANSFER_Q,
@@ -29,6 +32,12 @@ class TransferSection(Section):
         default="auto",
         description="Whether a student opens each answer or only their mean; auto: the mean from "
         "three teachers on",
+    )
+    sums: Annotated[str, Named(SUMS, ("auto", "none"))] = Field(
+        default="none",
+        description="What hospitals add up under masks instead of asking about patients under "
+        "encryption: nothing, their fits with diagonals of curvatures, or with whole curvatures; "
+        "auto: by the rule of when-to-encrypt.md",
     )
     peers: int = Field(
         default=defaults.PEERS,
@@ -48,5 +57,10 @@ class TransferSection(Section):
 
 
 def degree_of(section: TransferSection) -> Degree:
-    """Of everybody's own regularised fit."""
+    """Of everybody's own regularised fit, in the features or in these and leaves."""
     return 2 if section.fit == "quadratic" else 1
+
+
+def answers_from_leaves(section: TransferSection) -> bool:
+    """Whether answers are functions of the leaves of public trees as well."""
+    return section.fit == "trees"

@@ -37,6 +37,13 @@ class ParticipantSection(Section):
         default=None,
         description="Samples to test on; otherwise a part of `file` is held out",
     )
+    teacher: str | None = Field(
+        default=None,
+        min_length=1,
+        description="What answers peers instead of a fit: forest, boosting or gaussian process, "
+        "fitted to own samples; or a model of its own, .onnx or .safetensors, relative to this "
+        "file. Of transfer only",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -67,7 +74,11 @@ class ParticipantSection(Section):
             path, rest = data.removeprefix(_DUCKDB).split("?", 1)
             data = f"{_DUCKDB}{folder / path}?{rest}"
         file = None if self.file is None else folder / self.file
-        return self.model_copy(update={"file": file, "data": data, "test_file": test})
+        teacher = self.teacher
+        if teacher is not None and Path(teacher).suffix:
+            teacher = str(folder / teacher)
+        changed = {"file": file, "data": data, "test_file": test, "teacher": teacher}
+        return self.model_copy(update=changed)
 
 
 class TableSection(Section):
@@ -85,6 +96,11 @@ class TableSection(Section):
         default=None,
         description="Of two classes the one that must not be missed, by one of its codes: "
         "sensitivity is of it. Without it: the last one",
+    )
+    class_names: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(),
+        description="What people read for each of `classes`, in their order, such as "
+        '["no heart disease", "heart disease"]. Without it: the codes',
     )
     missing: Codes = Field(default=defaults.MISSING, description="Codes of a missing value")
     spellings: Literal["exact", "joined"] = Field(
@@ -107,6 +123,15 @@ class TableSection(Section):
         """Codes of the classes in the order of their labels: the positive one last."""
         return tuple(sorted(self.classes, key=lambda codes: self.positive in codes))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the classes in the order of their labels; empty where nobody named them."""
+        order = sorted(
+            zip(self.classes, self.class_names, strict=False),
+            key=lambda one: self.positive in one[0],
+        )
+        return tuple(name for _, name in order)
+
     def in_folder(self, folder: Path) -> TableSection:
         """The same with absolute paths; a path in here is relative to that folder."""
         columns = tuple(
@@ -119,6 +144,13 @@ class TableSection(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.class_names and len(set(self.class_names)) != len(self.classes):
+            raise contradiction(
+                "class_names",
+                "every class needs a name of its own",
+                found=list(self.class_names),
+                expected=f"{len(self.classes)} different names, one for each of table.classes",
+            )
         names = [column.name for column in self.columns]
         refuse_repeats("columns", names)
         if self.label in names:

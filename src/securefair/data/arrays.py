@@ -84,6 +84,10 @@ def samples_of(
     return Samples(scaled, found, known)
 
 
+LEAST_FOR_RANGES = 5
+"""Samples from which a range that holds none of them is wrong."""
+
+
 def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
     """The arrays `features` (B, ...) and `labels` (B,) of a .npz file.
 
@@ -204,6 +208,17 @@ def _scaled(
 ) -> NDArray[np.float64]:
     if feature_range is not None:
         low, high = feature_range
+        beyond = ((features < low) | (features > high)).all(axis=0)
+        if len(features) >= LEAST_FOR_RANGES and beyond.any():
+            at = int(np.argmax(beyond))
+            own = features[:, at]
+            raise DataError(
+                "feature_range clips every value of a feature, which would tell nothing",
+                where=f"{where}, feature {at}",
+                found=f"values {own.min():g} to {own.max():g}",
+                expected=f"values within [{low:g}, {high:g}]",
+                hint="Give the range of all features, or scale each by itself before",
+            )
         return np.clip(2.0 * (features - low) / (high - low) - 1.0, -1.0, 1.0)
     beyond = np.abs(features) > 1.0
     if beyond.any():

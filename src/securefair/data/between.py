@@ -1,23 +1,29 @@
 """What the tables of several hospitals show beside each other: levels, spellings, units, columns.
 
-Only what each says of its columns meets here, never a row. So patients that two hospitals share
-cannot be found: nobody may compare patients in the clear.
+Only what each says of its columns meets here, never a row (`shared_rows` compares these).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import msgspec
 import numpy as np
 
 from securefair.config.columns import code
 from securefair.data.cells import Table
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 from securefair.data.shape import MAX_LEVELS, Shape
 
 UNIT_RATIO = 2.0
 """Medians of a measurement at two hospitals differ less, unless their units do."""
+
+LEAST_KNOWN = 20
+"""Values of each hospital from which it tells something that they do not meet."""
+
+LEAST_NUMBER = 1000
+"""Numbers of files have four digits or more; measurements that large differ by much."""
 
 PREVALENCE = 0.3
 """Difference between the shares of a class at two hospitals that is worth a line."""
@@ -30,11 +36,15 @@ class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
         levels: different texts with how often they occur; of more than `MAX_LEVELS` none.
         lines: of the first row of each level.
         quartiles: of a measurement, or None.
+        known: rows that have a value.
+        ends: smallest and largest of a measurement, or None.
     """
 
     levels: dict[str, int]
     lines: dict[str, int]
     quartiles: tuple[float, float, float] | None
+    known: int = 0
+    ends: tuple[float, float] | None = None
 
 
 def site_columns(table: Table, shapes: Mapping[str, Shape]) -> dict[str, SiteColumn]:
@@ -42,12 +52,13 @@ def site_columns(table: Table, shapes: Mapping[str, Shape]) -> dict[str, SiteCol
     result = {}
     for name, column in table.columns.items():
         shape = shapes[name]
-        quartiles = None
+        quartiles = ends = None
         if shape.numeric:
             rows = shape.values[column.codes]
             if np.isfinite(rows).any():
                 low, middle, high = np.nanquantile(rows, (0.25, 0.5, 0.75)).tolist()
                 quartiles = (low, middle, high)
+                ends = (float(np.nanmin(rows)), float(np.nanmax(rows)))
         kept = np.flatnonzero(shape.counted)
         few = kept if len(kept) <= MAX_LEVELS else kept[:0]
         counts = column.counts()
@@ -58,6 +69,8 @@ def site_columns(table: Table, shapes: Mapping[str, Shape]) -> dict[str, SiteCol
                 for at in few
             },
             quartiles=quartiles,
+            known=int(counts[shape.counted].sum()),
+            ends=ends,
         )
     return result
 
@@ -89,7 +102,8 @@ def findings_between(
         columns = {site: columns[name] for site, columns in sites.items()}
         yield from _levels(name, columns, joined=joined, is_label=name == label)
         if name != label:
-            yield from _units(name, columns)
+            apart = list(_tells_sites(name, columns))
+            yield from apart or _units(name, columns)
     yield from _prevalence(label, {site: columns[label] for site, columns in sites.items()}, joined)
 
 
@@ -121,8 +135,9 @@ def _levels(
             )
     if len(sites) < 2:
         return
+    alone: dict[str, list[str]] = {}
     for spelling, spellings in spelt.items():
-        if len(spellings) > 1:
+        if len(spellings) > 1 and not joined:
             continue
         having = [
             site
@@ -132,20 +147,76 @@ def _levels(
         if len(having) == 1:
             (site,) = having
             level = next(x for x in sites[site].levels if code(x, joined=True) == spelling)
-            count = sites[site].levels[level]
-            yield Finding(
-                site=site,
-                column=name,
-                line=sites[site].lines[level],
-                kind="class_of_one_site" if is_label else "level_of_one_site",
-                message=f'only this hospital has "{level}" ({count} times): it tells whose patient '
-                "it is",
-                remedy="Code it as the others do, join levels, or leave the column out",
-            )
+            alone.setdefault(site, []).append(level)
+    for site, levels in alone.items():
+        yield _of_one_site(site, name, sites[site], levels, len(spelt), is_label=is_label)
+
+
+def _of_one_site(
+    site: str,
+    name: str,
+    column: SiteColumn,
+    levels: list[str],
+    different: int,
+    *,
+    is_label: bool,
+) -> Finding:
+    """Levels, or classes, that only this hospital has, of so many different ones of all."""
+    shown = ", ".join(f'"{one}" ({column.levels[one]} times)' for one in levels[:3])
+    shown += f" and {len(levels) - 3} others" if len(levels) > 3 else ""
+    line = column.lines[levels[0]]
+    if is_label:
+        return Finding(
+            site=site,
+            column=name,
+            line=line,
+            kind="class_of_one_site",
+            message=f"only this hospital has patients of class {shown}; all hospitals together "
+            f"have {different} classes",
+            remedy="Nothing to do if that is so; where codes differ, say which make a class in "
+            "table.classes (--class of securefair new)",
+            severity="grave" if different > 2 else "warning",
+        )
+    names = len(levels) > 2 and 2 * len(levels) >= len(column.levels)
+    return Finding(
+        site=site,
+        column=name,
+        line=line,
+        kind="level_of_one_site",
+        message=f"only this hospital has {shown}: "
+        + ("names, or codes of its own, tell" if names else "it tells")
+        + " whose patient it is",
+        remedy="Leave the column out (--drop of securefair new)"
+        if names
+        else "Code it as the others do, join levels, or leave the column out",
+        severity="grave" if names else "warning",
+    )
+
+
+def _tells_sites(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
+    """Whole numbers of many digits of which no two hospitals have any in common, as of files."""
+    known = {site: column for site, column in sites.items() if column.ends}
+    if len(known) < 2 or any(column.known < LEAST_KNOWN for column in known.values()):
+        return
+    ends = sorted(column.ends for column in known.values() if column.ends)
+    apart = all(one[1] < other[0] for one, other in pairwise(ends))
+    wide = max((one[1] - one[0]) / max(1.0, abs(one[1])) for one in ends)
+    whole = all(end.is_integer() for one in ends for end in one)
+    if apart and whole and ends[0][0] >= LEAST_NUMBER and wide < 0.1:
+        yield Finding(
+            site="everyone",
+            column=name,
+            line=None,
+            kind="tells_sites",
+            message="no two hospitals have a number in common, as of files or cases: it tells "
+            "whose patient it is",
+            remedy="Leave the column out (--drop of securefair new)",
+            severity="grave",
+        )
 
 
 def _units(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
-    """Measurements whose middle halves do not meet and whose medians are far apart."""
+    """Measurements whose middle halves do not meet."""
     known = {site: c.quartiles for site, c in sites.items() if c.quartiles and c.quartiles[1] > 0}
     if len(known) < 2:
         return
@@ -155,7 +226,8 @@ def _units(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
         apart = all(high < first or low > third for first, _, third in others)
         against = usual if len(known) > 2 else others[0][1]
         ratio = max(middle / against, against / middle)
-        if apart and ratio >= UNIT_RATIO:
+        few = min(column.known for column in sites.values()) < LEAST_KNOWN
+        if apart and (ratio >= UNIT_RATIO or not few):
             yield Finding(
                 site=site,
                 column=name,
@@ -163,8 +235,9 @@ def _units(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
                 kind="units",
                 message=f"half of the values lie between {low:g} and {high:g}, {ratio:.3g} times "
                 f"{'higher' if middle > against else 'lower'} than at {_whom(site, known)}: "
-                "the unit may differ",
-                remedy="Convert to the unit that was agreed on",
+                f"the unit{'' if ratio >= UNIT_RATIO else ', or the patients,'} may differ",
+                remedy="Convert to the unit that was agreed on, if it is another",
+                severity="grave" if ratio >= UNIT_RATIO else "warning",
             )
             if len(known) == 2:
                 return

@@ -48,6 +48,7 @@ class Note:
         kind: "encoding", "decimal comma", "ambiguous number", ...
         message: what was found and how it was read.
         remedy: what to do if that is wrong.
+        settled: whether there is nothing to do otherwise.
     """
 
     column: str | None
@@ -55,6 +56,7 @@ class Note:
     kind: str
     message: str
     remedy: str
+    settled: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from securefair.errors import DataError
 
 MOST = 50
 """Different labels; more are no classes, and are refused where classes are needed."""
@@ -22,6 +24,9 @@ def named_classes(
     Args:
         labels: of several data sets, which share their classes.
         at_least: classes that a given model tells apart: whole numbers below it are its classes.
+
+    Raises:
+        DataError: some number two classes 0 and 1, others 1 and 2.
     """
     flat = [one.reshape(-1) for one in labels]
     if not all(len(one) and one.size == len(one) for one in labels):
@@ -32,6 +37,8 @@ def named_classes(
     if all(named):
         texts = [np.array([str(label) for label in one.tolist()]) for one in flat]
     else:
+        if at_least != 3:
+            refuse_two_numberings([set(one.tolist()) for one in flat])
         known = np.unique(np.concatenate(flat))
         whole = np.isfinite(known).all() and (known == np.rint(known)).all()
         if not whole or 0 in known or (known[0] > 0 and known[-1] < at_least):
@@ -42,3 +49,24 @@ def named_classes(
         return None
     names = tuple(str(name) for name in found.tolist())
     return [np.searchsorted(found, one).astype(np.int64) for one in texts], names
+
+
+def refuse_two_numberings(codes: Sequence[Collection[object]], where: str | None = None) -> None:
+    """Refuse classes 0 and 1 at some and 1 and 2 at others: three classes, or two counted twice.
+
+    Args:
+        codes: the different labels of each.
+        where: that they stand.
+
+    Raises:
+        DataError: they are these.
+    """
+    numbered = {frozenset(str(one).removesuffix(".0") for one in each) for each in codes}
+    if numbered == {frozenset("01"), frozenset("12")}:
+        raise DataError(
+            "some number the classes 0 and 1, others 1 and 2",
+            where=where,
+            expected="the same numbers everywhere",
+            hint="If there are three classes, say so: table.classes (--class of securefair new) or "
+            "Samples(features, labels, classes=3)",
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +162,31 @@ def together(parts: Sequence[Samples]) -> Samples:
     )
 
 
+Probabilities = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Features (B, d) in [-1, 1], as peers encrypt them -> probabilities (B, M), rows that sum to 1."""
+
+
+class TeacherModel(Protocol):
+    """Whatever says how probable each class is. It stays at its hospital, and is never sent."""
+
+    @property
+    def name(self) -> str:
+        """For people, such as "forest" or the name of a file."""
+        ...
+
+    def ready(self, train: Samples, seed: int) -> Probabilities:
+        """The model as it answers.
+
+        Args:
+            train: the hospital's own training samples; a model that is fitted already needs none.
+            seed: of what a fit draws.
+
+        Raises:
+            SecureFairError: it cannot be read, or fits no such samples.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ParticipantData:
     """One participant's name, training samples and held-out samples.
@@ -175,6 +200,7 @@ class ParticipantData:
         test_rows: (B,) where the test samples stand among all of the participant's, which are the
             same under every seed; None where the test samples are the same under every seed.
         earlier: its data before they changed in the course of a collaboration, the first first.
+        teacher: a model that answers peers instead of a fit of `train`; None: the fit does.
 
     Raises:
         DataError: the name cannot be printed as it is.
@@ -186,6 +212,7 @@ class ParticipantData:
     validation: Samples | None = None
     test_rows: NDArray[np.int64] | None = None
     earlier: tuple[ParticipantData, ...] = ()
+    teacher: TeacherModel | None = None
 
     def __post_init__(self) -> None:
         if printable(self.name) != self.name or "\n" in self.name:

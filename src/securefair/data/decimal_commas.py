@@ -8,16 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from securefair.config import defaults
 from securefair.data.cells import Column, Note, Table, column_of, matching
 
 COMMA_NUMBER = r"^[+-]?\d+,\d+$"
+COMMA_IN_NUMBER = r"^([<>]=?\s*)?[+-]?\d*,\d+$"
 _DOT_NUMBER = r"^[+-]?\d*\.\d+$"
 _THREE_DIGITS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
-_BESIDE = r"^([<>]=?\s*)?[+-]?\d*([.,]\d+)?$|^(\?|-|NA|N/A|NaN|nan|NULL|null|None)$"
-"""What may stand in a column of decimal commas besides: whole numbers, limits, missing values."""
+_BESIDE = r"^([<>]=?\s*)?[+-]?\d*([.,]\d+)?$"
+"""What may stand in a column of decimal commas besides: whole numbers and limits. So may missing
+values, and a few other texts, which may be codes of such."""
+
+FEW_TEXTS = 0.1
+"""Of the rows of a column of numbers that hold other texts, at most."""
 
 
 def table_of_columns(
@@ -66,7 +73,7 @@ def _with_points(
             result[name] = _pointed(column)
             message = f'decimal commas were read as points: "{example}" and others'
             remedy = "Nothing to do if they are decimal; otherwise export without separators"
-            notes.append(Note(name, lines(row), "decimal comma", message, remedy))
+            notes.append(Note(name, lines(row), "decimal comma", message, remedy, settled=True))
         else:
             result[name] = column
             message = (
@@ -85,7 +92,10 @@ def _commas(column: Column) -> str:
     if not pc.any(commas).as_py():
         return "none"
     others = pc.filter(texts, pc.invert(commas))
-    if not pc.all(pc.match_substring_regex(others, _BESIDE), min_count=0).as_py():
+    strange = ~matching(texts, f"{_BESIDE}|{COMMA_NUMBER}")
+    strange &= np.array([text not in defaults.MISSING for text in column.texts], dtype=bool)
+    counts = column.counts()
+    if counts[strange].sum() > FEW_TEXTS * counts.sum():
         return "none"  # texts such as lists of codes
     if pc.any(pc.match_substring_regex(others, _DOT_NUMBER), min_count=0).as_py():
         return "mixed"
@@ -94,7 +104,9 @@ def _commas(column: Column) -> str:
 
 
 def _pointed(column: Column) -> Column:
-    dictionary = pc.replace_substring(column.cells.dictionary, ",", ".")
+    texts = column.cells.dictionary
+    numbers = pc.match_substring_regex(texts, COMMA_IN_NUMBER)
+    dictionary = pc.if_else(numbers, pc.replace_substring(texts, ",", "."), texts)
     return Column(
         pa.DictionaryArray.from_arrays(column.cells.indices, dictionary)
         .cast(pa.string())

@@ -13,6 +13,8 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,9 @@ LOOKED_AT = 50
 
 SAMPLE = 200_000
 """Bytes that are enough for that."""
+
+_SEPARATOR_LINE = re.compile(rb'\A"?sep=([,;|\t])"?\r?\n')
+"""What Excel writes and reads as a first line, so that a table opens in every country."""
 
 _UNUSUAL = re.compile(rb'"|\n[ \t\r]*\n|\r(?!\n)')
 """Quotes, blank lines and lone carriage returns: lines are then counted one by one."""
@@ -55,22 +60,24 @@ def read_delimited(path: Path) -> Table:
 
 def parse_delimited(data: bytes, *, source: str, notes: Sequence[Note] = ()) -> Table:
     """As `read_delimited`, from UTF-8; `source` is the name that errors give."""
-    separator = _separator(data)
+    found = list(notes)
+    data = _lines_ended(data, found)
+    data, before, separator = _without_preamble(data, found)
     header = [name.strip() for name in next(_records(data, separator, source), (0, []))[1]]
     check_header(header, where=f"{source}, line 1")
-    lines: Callable[[int], int] = _after_header
+    lines: Callable[[int], int] = partial(add, before + 2)
     if _UNUSUAL.search(data):
-        lines = _checked_lines(data, separator, source, len(header))
-    arrays = _arrays(data, separator, source, header)
-    found = list(notes)
+        lines = _checked_lines(data, separator, source, header, before)
+    arrays = _arrays(data, separator, source, header, before)
     if separator != ",":
         found.append(
             Note(
                 None,
-                1,
+                before + 1,
                 "separator",
                 f"columns are separated by {_NAMES[separator]}, not by commas",
                 "Nothing to do if the columns are right",
+                settled=True,
             )
         )
     table = table_of_columns(header, arrays, source=source, line_of=lines, notes=found)
@@ -116,6 +123,36 @@ def _as_utf8(data: bytes, source: str) -> tuple[bytes, Note | None]:
     )
 
 
+def _lines_ended(data: bytes, notes: list[Note]) -> bytes:
+    """Lines that end in carriage returns alone, as of old Macintoshes, with usual ends."""
+    if b"\n" in data or b"\r" not in data:
+        return data
+    message = "lines end in carriage returns alone, and were read as lines"
+    remedy = "Nothing to do if the rows are right"
+    notes.append(Note(None, 1, "line ends", message, remedy, settled=True))
+    return data.replace(b"\r", b"\n")
+
+
+def _without_preamble(data: bytes, notes: list[Note]) -> tuple[bytes, int, str]:
+    """The table without Excel's `sep=;` and lines of comments above it; how many lines these are;
+    what separates columns."""
+    if named := _SEPARATOR_LINE.match(data):
+        return data[named.end() :], 1, named[1].decode()
+    lines = data[:SAMPLE].split(b"\n")
+    comments = next((at for at, one in enumerate(lines) if not one.startswith(b"#")), 0)
+    separator = _separator(data.split(b"\n", comments)[-1])
+    last, below = (lines[at].count(separator.encode()) for at in (comments - 1, comments))
+    if comments and lines[comments - 1][1:2].strip() and last == below > 0:
+        comments -= 1  # "#id,age" names columns
+    if not comments:
+        return data, 0, separator
+    rest = data.split(b"\n", comments)[-1]
+    message = f"{comments} lines that begin with # stand above the table, and were not read"
+    remedy = "Nothing to do if they are comments"
+    notes.append(Note(None, 1, "comments", message, remedy, settled=True))
+    return rest, comments, separator
+
+
 def _separator(data: bytes) -> str:
     """What parts the first records into most columns, all alike; a comma where nothing does."""
     sample = data[:SAMPLE].decode(errors="ignore")
@@ -153,28 +190,34 @@ def _records(data: bytes, separator: str, source: str) -> Iterator[tuple[int, li
         ) from error
 
 
-def _after_header(at: int) -> int:
-    return at + 2
-
-
-def _checked_lines(data: bytes, separator: str, source: str, width: int) -> Callable[[int], int]:
+def _checked_lines(
+    data: bytes, separator: str, source: str, header: Sequence[str], before: int
+) -> Callable[[int], int]:
     """Where every record ends, as `csv` reads them: strictly, and slowly."""
     lines = []
     for line, fields in _records(data, separator, source):
-        if len(fields) != width:
-            raise _wrong_width(source, line, len(fields), width)
-        lines.append(line)
+        if len(fields) != len(header):
+            raise _wrong_width(source, line + before, fields, header)
+        lines.append(line + before)
     del lines[0]
     return lines.__getitem__
 
 
-def _wrong_width(source: str, line: int, found: int, expected: int) -> DataError:
+def _wrong_width(source: str, line: int, fields: Sequence[str], header: Sequence[str]) -> DataError:
     return DataError(
-        "wrong number of fields", where=f"{source}, line {line}", found=found, expected=expected
+        "wrong number of fields",
+        where=f"{source}, line {line}",
+        found=len(fields),
+        expected=len(header),
+        hint=f'The first line must name the columns; here it is "{header[0][:40]}"'
+        if len(header) == 1
+        else None,
     )
 
 
-def _arrays(data: bytes, separator: str, source: str, header: Sequence[str]) -> list[Any]:
+def _arrays(
+    data: bytes, separator: str, source: str, header: Sequence[str], before: int
+) -> list[Any]:
     """The columns as Arrow arrays of text."""
     names = [str(at) for at in range(len(header))]
     body = pa.py_buffer(data).slice(_end_of_first_record(data))
@@ -192,7 +235,7 @@ def _arrays(data: bytes, separator: str, source: str, header: Sequence[str]) -> 
             ),
         )
     except pa.ArrowInvalid as error:
-        _checked_lines(data, separator, source, len(header))  # says which line, and why
+        _checked_lines(data, separator, source, header, before)  # says which line, and why
         raise DataError("not comma-separated text", where=source, found=str(error)) from error
     table = table.unify_dictionaries()
     return [_joined(table.column(name)) for name in names]

@@ -26,6 +26,9 @@ from securefair.data.dataset import FeatureArray, Samples
 from securefair.data.table import TableSpec, feature_names
 from securefair.errors import ConfigError, DataError
 
+LEAST_FOR_RANGES = 5
+"""Different values from which a range that holds none of them is wrong."""
+
 Extract = Callable[[ImageColumn, Sequence[tuple[Path, str]]], FeatureArray]
 """Files of images, each with its place in a table for messages, -> features (K, d) by a rule."""
 
@@ -195,7 +198,7 @@ def _by_text(
     unknown = np.zeros(len(absent), dtype=bool)
     match rule:
         case NumericColumn():
-            values = _measured(table, rule, absent)
+            values = _measured(table, rule, absent, training=usual is None)
         case ImageColumn():
             values = _seen(table, rule, absent, extract)
         case _:
@@ -254,7 +257,9 @@ def _refuse(
         )
 
 
-def _measured(table: Table, rule: NumericColumn, absent: NDArray[np.bool_]) -> FeatureArray:
+def _measured(
+    table: Table, rule: NumericColumn, absent: NDArray[np.bool_], *, training: bool
+) -> FeatureArray:
     """(K, 1) scaled to the range of the rule; 0 where missing."""
     column = table.columns[rule.name]
     numbers = column.measured
@@ -267,8 +272,22 @@ def _measured(table: Table, rule: NumericColumn, absent: NDArray[np.bool_]) -> F
             found=column.texts[int(column.codes[row])],
             expected=f"a finite number, usually {rule.low:g} to {rule.high:g}",
         )
+    if training and _clips_all(numbers[~absent], rule):
+        raise DataError(
+            "the range clips every patient: the column would tell nothing",
+            where=f"{table.source}, column {rule.name}",
+            found=f"values {numbers[~absent].min():g} to {numbers[~absent].max():g}",
+            expected=f"values between low = {rule.low:g} and high = {rule.high:g}",
+            hint="Correct low and high, or the unit of the table",
+        )
     scaled = 2.0 * (numbers - rule.low) / (rule.high - rule.low) - 1.0
     return np.where(absent, 0.0, scaled)[:, None]
+
+
+def _clips_all(values: NDArray[np.float64], rule: NumericColumn) -> bool:
+    """Whether no value of enough lies within the range: what differs would be made alike."""
+    beyond = (values < rule.low) | (values > rule.high)
+    return len(values) >= LEAST_FOR_RANGES and bool(beyond.all())
 
 
 def _chosen(

@@ -18,6 +18,8 @@ from securefair.data.table import TableSpec, Target
 
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 
+CLASSES = ("no heart disease", "heart disease")
+
 HEART_SPEC = TableSpec(
     columns=(
         # Adults of any age.
@@ -42,7 +44,7 @@ HEART_SPEC = TableSpec(
         CategoricalColumn(name="thal", levels=("3", "6", "7"), optional=True),
     ),
     # UCI: 0 is no vessel narrowed by more than half, 1 to 4 are disease.
-    target=Target(name="num", groups=(("0",), ("1", "2", "3", "4"))),
+    target=Target(name="num", groups=(("0",), ("1", "2", "3", "4")), names=CLASSES),
 )
 """Public rules of the heart table: 13 columns become 32 features in [-1, 1]; class 1 is disease.
 

@@ -24,10 +24,16 @@ _IDENTIFIERS = re.compile(
     r"first|last|middle|maiden|family|full|given|user|row)?"
     r"(?:id|nr|no|number|mrn|uuid|guid|pseudonym|initials|name|address|street|email|mail|phone|"
     r"telephone|mobile|ssn|zip|zipcode|postcode)"
+    r"|aktenzeichen|(?:fall|patienten|pat|versicherten|fallakten)(?:nummer|nr|id)|kennung"
     r"|(?:fore|sur)name|(?:vor|nach)name|anschrift|adresse|telefon|strasse|straße|plz"
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
-_DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?")
+_DATE = re.compile(
+    r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?"
+    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{6})?"  # 20230105
+    r"|(?:19|20)\d\d[-/.](?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[-/.](?:19|20)\d\d"  # 2023-06
+    r"|\d{1,2}[-. ]*[A-Za-zÀ-ÿ]{3,9}\.?[-. ]*(?:19|20)\d\d"  # 5. Jan 2023
+)
 _PERSON = re.compile(
     r"(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau)\b\.? .+"  # with a title
     # Smith, John. A word can be read in one way only, so that long notes take no exponential time.
@@ -50,7 +56,7 @@ def heading_identifies(name: str) -> bool:
 
 
 def are_dates(texts: Sequence[str]) -> bool:
-    """Whether all are days, in the usual numeric spellings."""
+    """Whether all are days or months, in the usual spellings."""
     return all(map(_DATE.fullmatch, texts))
 
 

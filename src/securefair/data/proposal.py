@@ -202,6 +202,15 @@ def _check_label(
     for level, count in counts.items():
         classes[of_code.get(level, (level,))] += count
     check_classes(groups or list(classes), label, least=0)
+    beside = [level for level in counts if groups and level not in of_code]
+    if beside:
+        raise DataError(
+            "codes of the label belong to no class",
+            where=f"column {label}",
+            found=", ".join(beside[:5]),
+            expected=", ".join(one for codes in groups for one in codes),
+            hint="Name them with --class, or leave these patients out",
+        )
     if classes and min(classes.values()) < at_least:
         raise DataError(
             "a class has too few patients to be named",
@@ -218,7 +227,8 @@ def _proposed(
     shape = shape_of(column, missing)
     optional = bool(column.counts()[~shape.counted].sum())
     counts = _levels(column, shape)
-    why = None if is_label else _identifies(name, list(counts))
+    kept = np.flatnonzero(shape.counted)[: 4 * MAX_LEVELS]
+    why = None if is_label else _identifies(name, [column.texts[at] for at in kept])
     if why is not None:
         return ColumnProposal(name=name, optional=optional, unused=why)
     numeric = shape.numeric and shape.present
@@ -254,15 +264,15 @@ def _levels(column: Column, shape: Shape) -> dict[str, int]:
     return levels
 
 
-def _identifies(name: str, levels: Sequence[str]) -> str | None:
+def _identifies(name: str, texts: Sequence[str]) -> str | None:
     """Why a column tells of persons or days rather than of an illness, or None."""
-    if not levels:
+    if not texts:
         return None
     if heading_identifies(name):
         return "looks like an identifier"
-    if are_dates(levels):
+    if are_dates(texts):
         return "looks like dates"  # they tell of persons; an age or a time span can be a feature
-    return "looks like names of persons" if are_persons(levels) else None
+    return "looks like names of persons" if are_persons(texts) else None
 
 
 def _apart(shape: Shape, column: Column) -> bool | None:

@@ -20,6 +20,12 @@ MOSTLY = 0.9
 SENTINELS = (9.0, 77.0, 88.0, 99.0, 777.0, 888.0, 999.0, 7777.0, 8888.0, 9999.0, 99999.0, 999999.0)
 """Numbers that people write, with either sign, where a value is missing."""
 
+LEAST_OTHERS = 5
+"""Different values beside a 0 or -1 from which it can be told that it is none of them."""
+
+FEW_STRAYS = 5
+"""Different texts among numbers that are slips or codes of missing values, not levels."""
+
 LEAST_FOR_OUTLIERS = 20
 
 FAR = 10.0
@@ -72,6 +78,8 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
     total, numbers = int(counts[present].sum()), int(counts[known].sum())
     all_numbers = bool(present.any()) and numbers == total
     mostly = total > 0 and numbers >= MOSTLY * total and int(known.sum()) > MAX_LEVELS
+    strays = present & ~known
+    few = 0 < int(strays.sum()) <= FEW_STRAYS and int(known.sum()) > 2 * FEW_STRAYS
     sentinels = _sentinels(measured, column.texts, counts) if all_numbers or mostly else {}
     marked = np.array([text in sentinels for text in column.texts], dtype=bool)
     counted = present & ~marked
@@ -88,7 +96,7 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
         outliers=tuple(np.flatnonzero(outliers).tolist()),
         sentinels=sentinels,
         limits=column.limits & counted & (all_numbers or mostly),
-        stray=counted & ~known & (mostly and not all_numbers),
+        stray=strays & ((mostly or few) and not all_numbers),
     )
 
 
@@ -102,15 +110,19 @@ def shapes_of(table: Table, missing: Sequence[str]) -> dict[str, Shape]:
 def _sentinels(
     values: NDArray[np.float64], texts: Sequence[str], counts: NDArray[np.int64]
 ) -> dict[str, int]:
-    """Codes such as -999 or 9999 that stand far from all other values."""
+    """Codes such as -999 or 9999 that stand far from all other values, 0 and -1 among them."""
     known = np.isfinite(values)
+    found = {}
+    for at in np.flatnonzero(known & np.isin(values, (0.0, -1.0))).tolist():
+        if _stands_apart(float(values[at]), values[known & (values != values[at])]):
+            found[texts[at]] = int(counts[at])
+            known &= values != values[at]
     suspect = known & np.isin(np.abs(values), SENTINELS)
     rest = values[known & ~suspect]
     if not suspect.any() or not len(rest):
-        return {}
+        return found
     low, high = float(rest.min()), float(rest.max())
     spread = high - low
-    found = {}
     for at in np.flatnonzero(suspect).tolist():
         value = float(values[at])
         gap = max(low - value, value - high)
@@ -118,6 +130,21 @@ def _sentinels(
         if negative or gap > max(spread, 1.0):
             found[texts[at]] = int(counts[at])
     return found
+
+
+def _stands_apart(value: float, rest: NDArray[np.float64]) -> bool:
+    """Whether 0 or -1 is no measurement beside these: all others are larger, and no neighbours.
+
+    Nobody has a body mass index of 0, but many have a score of 0; and -1 beside counts is a code.
+    """
+    others = np.unique(rest)
+    if len(others) < LEAST_OTHERS or others[0] < 0:
+        return False
+    if value < 0 and (others == np.rint(others)).all() and others[0] >= 0:
+        return True
+    usual = float(np.median(np.diff(others)))
+    gap, spread = float(others[0]) - value, float(others[-1] - others[0])
+    return gap > 3 * usual and gap >= spread / 4
 
 
 def _outliers(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:

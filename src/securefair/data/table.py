@@ -22,10 +22,11 @@ Codes = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Target(Section):
-    """The column to predict: the i-th group of codes is class i."""
+    """The column to predict: the i-th group of codes is class i, which people read as names[i]."""
 
     name: str
     groups: Annotated[tuple[Codes, ...], Field(strict=False)]
+    names: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
     def model_post_init(self, context: object, /) -> None:
         """Refuse codes that are not there or do not differ."""
@@ -36,6 +37,13 @@ class Target(Section):
                 "a target needs two or more classes, each with a code",
                 where=f"target {self.name}",
                 found=self.groups,
+            )
+        if self.names and len(set(self.names)) != len(self.groups):
+            raise ConfigError(
+                "every class needs a name of its own",
+                where=f"target {self.name}",
+                found=", ".join(self.names),
+                expected=f"{len(self.groups)} different names",
             )
 
 
@@ -106,9 +114,11 @@ def feature_names(column: ColumnRule) -> list[str]:
 
 
 def class_names(spec: TableSpec | None, classes: int) -> list[str]:
-    """The codes of each class, or its number where samples came as numbers."""
+    """The name of each class, or its codes, or its number where samples came as numbers."""
     if spec is None:
         return [str(label) for label in range(classes)]
+    if spec.target.names:
+        return list(spec.target.names)
     return [" or ".join(codes) for codes in spec.target.groups]
 
 

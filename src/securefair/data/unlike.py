@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.config.columns import code
+from securefair.data.class_names import refuse_two_numberings
 from securefair.data.proposal import ColumnProposal, number
 from securefair.errors import DataError
 
@@ -18,9 +19,11 @@ def check_shared(parts: Sequence[ColumnProposal], sites: Sequence[str], *, joine
         joined: whether spellings that differ in case only are one code.
 
     Raises:
-        DataError: there is one; names it, its classes and the others'.
+        DataError: there is one; names it, its classes and the others'. Or some number two classes
+            0 and 1, others 1 and 2.
     """
     codes = [{code(level, joined=joined) for level in part.levels} for part in parts]
+    refuse_two_numberings([one for one in codes if one], f"column {parts[0].name}")
     for at, (site, own) in enumerate(zip(sites, codes, strict=True)):
         others: set[str] = set().union(*codes[:at], *codes[at + 1 :])
         if own and others and not own & others:
@@ -40,5 +43,11 @@ def mixed(parts: Sequence[ColumnProposal], sites: Sequence[str]) -> str | None:
     for site, one in named:
         texts = [level for level in one.levels if one.low is None and number(level) is None]
         if numbers and texts:
-            return f'numbers at {", ".join(numbers)}, but "{texts[0]}" and other texts at {site}'
+            found = f'numbers at {", ".join(numbers)}, but "{texts[0]}"'
+            if len(texts) > 1 or one.rare:
+                return f"{found} and other texts at {site}"
+            return (
+                f"{found} at {site}; if that is a code of a missing value, say so in table.missing "
+                "(--missing of securefair new)"
+            )
     return None

@@ -9,14 +9,14 @@ from pathlib import Path
 from torch import nn
 
 from securefair.ckks.threads import threads_set
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import default_algorithm, kind_of, unread_keys
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.library.classes import numbered
-from securefair.library.hospitals import check_hospitals, participants
+from securefair.library.hospitals import check_hospitals, participants, with_teachers
 from securefair.library.models import (
     Model,
     Models,
@@ -32,7 +32,7 @@ from securefair.model.heads import Head
 from securefair.report.progress import Progress, Silence, show_progress
 from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
-from securefair.run.execute import Task, run_task
+from securefair.run.execute import run_resolved
 from securefair.user.data_sets import alike
 
 
@@ -44,6 +44,7 @@ def collaborate(
     positive: str | int | None = None,
     algorithm: str | None = None,
     extractor: nn.Module | None = None,
+    teachers: Mapping[str, object] | None = None,
     seed: int = 0,
     threads: int = 1,
     callbacks: Sequence[Callback] = (),
@@ -79,6 +80,11 @@ def collaborate(
             or "cycle" where a module is given: a transfer fits models of its own.
         extractor: a public network that everyone applies to its own samples in the clear; it is
             not trained, and its output is flattened.
+        teachers: by hospital, the model that answers its peers instead of a fit, with "transfer"
+            only: a classifier with `predict_proba` (one that is not fitted yet is fitted to the
+            hospital's own training samples), a name ("forest", "boosting", "gaussian process"), or
+            the path of a file that ends in .onnx or .safetensors. It answers by a stand-in
+            (`fit="trees"` follows any model best), whose disagreement is in the result.
         seed: of initialisation, held-out samples and sharing.
         threads: that compute, of this whole process as long as this lasts. More than one pays off
             where samples are many and models wide; on small ones threads wait for each other.
@@ -129,22 +135,21 @@ def collaborate(
     else:
         named, classes = numbered(hospitals, at_least=models.classes, positive=positive)
         data = participants(named, extractor, config)
-    data = alike(data, at_least=models.classes)
+    data = with_teachers(alike(data, at_least=models.classes), teachers or {})
     heads = models.heads(data, config.model.hidden, seed)
     config = _completed(config, data, heads)
-    agreement = kind.agree(config, PublicFacts.of(data), seed=seed)
-    task = Task(
+    run = ResolvedRun(
         config=config,
         kinds={algorithm: kind},
+        rules=rules,
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,
-        rules=rules,
         classes=classes,
-    )
+    ).load()
     with threads_set(threads), _watched(progress) as watched:
-        outcome = run_task(
-            task,
+        outcome = run_resolved(
+            run,
             watched,
             out=None if checkpoint is None else Path(checkpoint),
             resume=resume,
@@ -154,7 +159,7 @@ def collaborate(
         models=models.trained(
             outcome.heads or {kept.model.record.hospital: kept.model for kept in outcome.models}
         ),
-        plan=kind.forecast(config, agreement, data).plan,
+        plan=kind.forecast(config, run.agreements[seed][algorithm], data).plan,
         config=config,
         outcome=outcome,
         findings=tuple(findings),

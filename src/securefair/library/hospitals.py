@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,7 +12,9 @@ from torch import nn
 
 from securefair.config import RunConfig
 from securefair.data import ParticipantData, Samples, arrays_of
+from securefair.data.dataset import TeacherModel
 from securefair.errors import ConfigError, DataError
+from securefair.model.teachers import EstimatorTeacher, teacher_of
 from securefair.user.data_sets import are_two_data_sets, participant_of
 
 EXTRACTED_AT_ONCE = 256
@@ -49,6 +53,37 @@ def participants(
             )
         everyone.append(one)
     return everyone
+
+
+def with_teachers(
+    data: Sequence[ParticipantData], teachers: Mapping[str, object]
+) -> list[ParticipantData]:
+    """The same with the models that answer for some of them.
+
+    Raises:
+        ConfigError: nobody has that name, or no such model may teach.
+    """
+    names = [own.name for own in data]
+    for name in teachers:
+        if name not in names:
+            raise ConfigError(
+                "nobody of this name takes part",
+                where="teachers",
+                found=name,
+                expected=f"one of {', '.join(names)}",
+            )
+    return [
+        replace(own, teacher=_teacher(teachers[own.name], own.name))
+        if own.name in teachers
+        else own
+        for own in data
+    ]
+
+
+def _teacher(given: object, name: str) -> TeacherModel:
+    if isinstance(given, str | Path):
+        return teacher_of(str(given), where=f"teachers, {name}")
+    return EstimatorTeacher(given)
 
 
 def check_hospitals(hospitals: Mapping[str, object], extractor: object) -> None:

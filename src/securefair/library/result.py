@@ -11,8 +11,9 @@ from typing import Any
 from msgspec import structs
 
 from securefair.circuit.planner import ExchangePlan
+from securefair.collaboration.verdict import headline
 from securefair.config import RunConfig, override
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.records import (
     STANDALONE,
@@ -24,6 +25,7 @@ from securefair.records import (
 )
 from securefair.run.execute import write_outcome
 from securefair.run.results import Outcome
+from securefair.words import words_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +47,11 @@ class Result:
     config: RunConfig
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Who is better off, by how much and than with what, in one sentence."""
+        return headline(self.outcome.result, words_of())
 
     @property
     def accuracy(self) -> dict[str, float]:
@@ -156,9 +163,8 @@ class Result:
         return folder / "report.html"
 
     def __repr__(self) -> str:
-        """One line with everyone's gain."""
-        gains = ", ".join(f"{name}: {gain:+.1%}" for name, gain in self.gain.items())
-        return f"Result({len(self.rounds)} rounds; gain {gains}{self._to_look_at('; ')})"
+        """One line with the verdict."""
+        return f"Result({len(self.rounds)} rounds; {self.verdict}{self._to_look_at(' ')})"
 
     def _repr_html_(self) -> str:
         """The same in a notebook: a row for every hospital."""
@@ -168,8 +174,9 @@ class Result:
             for name, gain in self.gain.items()
         )
         heads = "".join(f"<th>{one}</th>" for one in ("Hospital", "Accuracy", "Alone", "Gain"))
+        said = f"<p>{html.escape(self.verdict)}</p>"
         noted = f"<p>{note}</p>" if (note := self._to_look_at("")) else ""
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{noted}"
+        return f"{said}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{noted}"
 
     def _to_look_at(self, before: str) -> str:
         if not self.findings:

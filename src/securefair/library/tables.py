@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from securefair.config import RunConfig
@@ -19,7 +19,7 @@ from securefair.data import (
 )
 from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import stacked
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding, by_weight
 from securefair.errors import ConfigError, DataError
 from securefair.library.classes import Positive, order_with
 from securefair.user.data_sets import alike
@@ -58,7 +58,7 @@ def participants_of_tables(
     }
     if isinstance(label, TableSpec):
         spec = label
-        found = _findings(whole, spec, {rule.name: rule.missing for rule in spec.columns})
+        found = _findings(whole, spec, given=True)
     else:
         proposals = {}
         for name, table in whole.items():
@@ -66,7 +66,7 @@ def participants_of_tables(
                 proposals[name] = propose(table, label=label, at_least=1)
         inferred = infer_table(proposals)
         spec = inferred.spec
-        found = _findings(whole, spec, {})
+        found = _findings(whole, spec, given=False)
         known = {one.column for one in found}
         found += [_unused(name, why) for name, why in inferred.unused.items() if name not in known]
     groups = spec.target.groups
@@ -84,17 +84,18 @@ def participants_of_tables(
     return alike(everyone), spec, found
 
 
-def _findings(
-    tables: Mapping[str, Table], spec: TableSpec, handled: Mapping[str, Collection[str]]
-) -> list[Finding]:
+def _findings(tables: Mapping[str, Table], spec: TableSpec, *, given: bool) -> list[Finding]:
+    """What to look at, by weight; of given rules also how they fit."""
     own, between = look_at(
         tables,
         label=spec.target.name,
         missing=spec.missing,
         joined=spec.spellings == "joined",
-        handled=handled,
+        handled={rule.name: rule.missing for rule in spec.columns} if given else {},
+        rules=spec.columns if given else (),
+        classes=spec.target.groups if given else (),
     )
-    return [*own, *between]
+    return by_weight([*own, *between])
 
 
 def _unused(name: str, why: str) -> Finding:

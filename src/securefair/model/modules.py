@@ -18,7 +18,7 @@ from securefair.model.quadratic import Quadratic, coefficient
 
 HINT = (
     "Use nn.Linear, or nn.Sequential(nn.Linear, securefair.Quadratic(), nn.Linear), and give what "
-    "comes before as extractor"
+    "comes before as extractor. Convolutions: he_network of securefair.model.networks"
 )
 
 

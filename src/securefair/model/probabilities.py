@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+def outputs(classes: int) -> int:
+    """Logits a fit has: one difference for two classes, one for each class beyond."""
+    return 1 if classes == 2 else classes
+
+
 def probabilities_of(logits: Array) -> Array:
     """Logits (..., L) -> probabilities of all classes (..., M); one logit stands for two."""
     from scipy.special import expit, softmax  # takes a while to load

@@ -1,8 +1,9 @@
 """A trained model as bytes and back: what a hospital keeps of a collaboration.
 
 The bytes are a safetensors file: arrays by name, which no reader can mistake for code, and one JSON
-text that says how they are applied. Whatever an algorithm trains is one of four functions of the
-features, and all of them give logits in float64.
+text that says how they are applied. Whatever an algorithm trains is one of a few functions of the
+features, and all of them give logits in float64. Controls may be of one more kind that predicts
+and is never kept.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from safetensors.numpy import load, save
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
+from securefair.model.transfer.leafed import Fitted, Leafed
 from securefair.model.transfer.polynomial import Polynomial
+from securefair.model.transfer.public_trees import PublicTrees
+from securefair.model.usual import Estimated
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -69,24 +73,37 @@ class NamedNetwork:
         return Stacked(architecture(self.name, self.shape, self.classes), dtype=torch.float64)
 
 
-Function = FoldedNetwork | Polynomial | NamedNetwork
+Function = FoldedNetwork | Polynomial | Leafed | NamedNetwork | Estimated
 """Features -> logits; a polynomial of two classes has one logit, all others have M."""
 
 
-def function_of(model: Head | Polynomial) -> Function:
+def function_of(model: Head | Fitted) -> Function:
     """A trained model as a function that can be stored, detached from what trained it."""
-    return model if isinstance(model, Polynomial) else model.folded()
+    return model if isinstance(model, Polynomial | Leafed) else model.folded()
+
+
+def is_stored(function: Function) -> bool:
+    """Whether `to_bytes` takes it: all but what only predicts."""
+    return not isinstance(function, Estimated)
 
 
 def inputs_of(function: Function) -> int:
     """Numbers that one sample has."""
     match function:
-        case FoldedNetwork():
+        case FoldedNetwork() | Estimated():
             return function.features
         case Polynomial():
             return int(function.linear.shape[1])
+        case Leafed():
+            return int(function.polynomial.linear.shape[1])
         case NamedNetwork():
             return int(np.prod(function.shape))
+
+
+def outputs_of(function: Function) -> int:
+    """Logits that it gives: one for two classes where a transfer fitted it, else M."""
+    one = isinstance(function, Polynomial | Leafed) and function.classes == 2
+    return 1 if one else function.classes
 
 
 def logits_of(function: Function, features: Array) -> Array:
@@ -102,12 +119,16 @@ def logits_of(function: Function, features: Array) -> Array:
             expected=f"(B, {inputs_of(function)})",
         )
     if not len(features):
-        return np.zeros((0, 1 if isinstance(function, Polynomial) else function.classes))
+        return np.zeros((0, outputs_of(function)))
     return function.logits(features)
 
 
 def to_bytes(function: Function) -> bytes:
-    """The function as a safetensors file; equal functions give equal bytes."""
+    """The function as a safetensors file; equal functions give equal bytes.
+
+    Raises:
+        ModelError: it only predicts (`Estimated`).
+    """
     told, tensors = _told(function)
     text = json.dumps({"format": FORMAT, **told}, sort_keys=True)
     plain = {name: np.ascontiguousarray(array, np.float64) for name, array in tensors.items()}
@@ -144,13 +165,15 @@ def from_bytes(data: bytes, *, where: str) -> Function:
         raise DataError("the weights are damaged", where=where, found=str(error)) from error
 
 
-def _told(function: Function) -> tuple[dict[str, Any], dict[str, Array]]:
+def _told(function: Function) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     match function:
         case Polynomial():
-            tensors = {"constant": function.constant, "linear": function.linear}
-            if function.square is not None:
-                tensors["square"] = function.square
-            return {"kind": "polynomial"}, tensors
+            return {"kind": "polynomial"}, _coefficients(function)
+        case Leafed():
+            trees = function.trees
+            asked = {"columns": trees.columns, "thresholds": trees.thresholds}
+            tensors = _coefficients(function.polynomial) | {"leaves": function.leaves}
+            return {"kind": "polynomial and trees"}, tensors | asked
         case FoldedNetwork():
             layers = [_layer_told(layer) for layer in function.layers]
             weighted = (
@@ -168,6 +191,13 @@ def _told(function: Function) -> tuple[dict[str, Any], dict[str, Array]]:
                 "classes": function.classes,
             }
             return told, {"vector": function.vector}
+        case Estimated():
+            raise ModelError("a model that only predicts is not kept", found=repr(function))
+
+
+def _coefficients(function: Polynomial) -> dict[str, NDArray[Any]]:
+    tensors = {"constant": function.constant, "linear": function.linear}
+    return tensors if function.square is None else tensors | {"square": function.square}
 
 
 def _named(
@@ -195,7 +225,14 @@ def _layer_told(layer: Layer) -> dict[str, Any]:
 def _built(told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Function:
     match told["kind"]:
         case "polynomial":
-            return Polynomial(tensors["constant"], tensors["linear"], tensors.get("square"))
+            return _polynomial(tensors)
+        case "polynomial and trees":
+            polynomial = _polynomial(tensors)
+            columns = tensors["columns"].astype(np.int64)
+            if not ((columns >= 0) & (columns < polynomial.linear.shape[1])).all():
+                raise ModelError("a tree asks about a feature that there is not")
+            trees = PublicTrees(columns, tensors["thresholds"])
+            return Leafed(polynomial, trees, tensors["leaves"])
         case "network":
             layers = tuple(_layer(at, one, tensors) for at, one in enumerate(told["layers"]))
             return FoldedNetwork(tuple(told["shape"]), layers)
@@ -212,6 +249,10 @@ def _built(told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Function:
                 )
             return network
     raise ModelError("unknown kind of model", found=told["kind"])
+
+
+def _polynomial(tensors: Mapping[str, Array]) -> Polynomial:
+    return Polynomial(tensors["constant"], tensors["linear"], tensors.get("square"))
 
 
 def _layer(at: int, told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Layer:

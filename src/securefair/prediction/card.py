@@ -6,6 +6,7 @@ import msgspec
 
 from securefair.prediction.evaluation import ModelEvaluation
 from securefair.prediction.record import Calibration
+from securefair.records import VerdictResult
 
 SHOWN = (
     ("accuracy", "Accuracy", "{:.1%}"),
@@ -46,6 +47,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
         versions: of what computed it.
         calibration: how logits become probabilities.
         uncalibrated: `model` before that; None where there is no calibration.
+        verdict: whether the others helped, by the one rule; None where there is nothing to compare
+            with.
         privacy: what is promised to the patients behind this hospital's answers to the others,
             as a sentence; None: nothing. The model itself is not private.
     """
@@ -69,6 +72,7 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     uncalibrated: ModelEvaluation | None = None
     privacy: str | None = None
     titles: dict[str, str] = {}
+    verdict: VerdictResult | None = None
 
 
 def limits(
@@ -110,6 +114,7 @@ def markdown(card: ModelCard) -> str:
     lines = [
         f"# Model of {_plain(card.hospital)}",
         "",
+        *([] if card.verdict is None else [_plain(card.verdict.sentence), ""]),
         f"Run `{_plain(card.run)}`, algorithm {card.algorithm}, backend {card.backend}, "
         f"seed {card.seed}.",
         "",

@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
 from securefair.model.probabilities import probabilities_of
-from securefair.model.transfer import PeerWeight, Polynomial, own_fit, transfer, transfer_each
+from securefair.model.transfer import (
+    Fitted,
+    PeerWeight,
+    Polynomial,
+    own_fit,
+    transfer,
+    transfer_each,
+)
 
 Array = NDArray[np.float64]
 
@@ -42,7 +49,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the classes, sorted.
         trust_: what the peers were worth (`model.transfer.PeerWeight`).
-        model_: the deployed polynomial; private.
+        model_: the deployed function of the features; private.
         temperature_: that logits are divided by; 1.0 without calibration.
         n_features_in_: of a sample.
     """
@@ -96,10 +103,37 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = transfer_each(own, answers, self.degree) if answers else transfer(own, None)
         else:
             found = transfer(own, _answer(self.peers, shape, "peers"), self.degree)
-        self.model_: Polynomial = found.model
+        self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self.temperature_ = found.temperature if self.calibrate else 1.0
         return self
+
+    @property
+    def coef_(self) -> Array:
+        """Of the logits, (1, d) for two classes, in favour of the second one, else (M, d).
+
+        Raises:
+            AttributeError: the model is not linear, so that it has none.
+        """
+        linear: Array = self._linear().linear / self.temperature_
+        return linear
+
+    @property
+    def intercept_(self) -> Array:
+        """Of the logits, (1,) for two classes, else (M,).
+
+        Raises:
+            AttributeError: as `coef_`.
+        """
+        constant: Array = self._linear().constant / self.temperature_
+        return constant
+
+    def _linear(self) -> Polynomial:
+        check_is_fitted(self)
+        model = self.model_
+        if not isinstance(model, Polynomial) or model.square is not None:
+            raise AttributeError("only a linear model has coefficients: degree=1, without trees")
+        return model
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Logits: (B,) for two classes, in favour of the second one, else (B, M)."""

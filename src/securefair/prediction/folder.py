@@ -11,8 +11,9 @@ Nothing in it is code, and nothing in it is run when it is read.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,7 +21,7 @@ from securefair.errors import DataError, SecureFairError
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.hospital_model import HospitalModel
-from securefair.prediction.record import FORMAT, ModelRecord, plain_section, read_section
+from securefair.prediction.record import FORMAT, UNSEALED, ModelRecord, plain_section, read_section
 from securefair.storage.files import PRIVATE_FOLDER, write_private
 
 T = TypeVar("T")
@@ -55,7 +56,9 @@ def save_model(model: HospitalModel, folder: Path, *, card: ModelCard) -> None:
         _keep_extractor(path, folder / _extractor_name(digest), digest)
     write_private(folder / "card.json", _json(card))
     write_private(folder / "card.md", markdown(card).encode())
-    write_private(folder / RECORD, _json(record))
+    plain = msgspec.json.decode(_json(record))
+    sealed = msgspec.structs.replace(record, digest=_digest_of_record(plain))
+    write_private(folder / RECORD, _json(sealed))
 
 
 def load_model(folder: Path | str) -> HospitalModel:
@@ -111,15 +114,29 @@ def _record(folder: Path) -> ModelRecord:
             expected=f"a folder with {RECORD}, such as RUN/models/HOSPITAL",
         )
     data = _read(folder / RECORD)
-    version = _decoded(data, dict, folder / RECORD).get("format")
-    if version != FORMAT:
+    plain = _decoded(data, dict[str, Any], folder / RECORD)
+    version = plain.get("format")
+    if version not in (FORMAT, UNSEALED):
         raise DataError(
             "the model was stored by another version of securefair",
             where=str(folder / RECORD),
             found=version,
             expected=FORMAT,
         )
-    return _decoded(data, ModelRecord, folder / RECORD)
+    if version == FORMAT and plain.get("digest") != _digest_of_record(plain):
+        raise DataError(
+            "the record of the model was changed after it was stored",
+            where=str(folder / RECORD),
+            hint="Restore the file from a backup, or run the collaboration again",
+        )
+    record = _decoded(data, ModelRecord, folder / RECORD)
+    return msgspec.structs.replace(record, format=FORMAT)
+
+
+def _digest_of_record(plain: Mapping[str, Any]) -> str:
+    """SHA-256 of a record as JSON with sorted keys, but for the digest itself."""
+    said = {key: value for key, value in plain.items() if key != "digest"}
+    return _digest(msgspec.json.encode(said, order="sorted"))
 
 
 def _instead(folder: Path) -> str:
@@ -128,6 +145,8 @@ def _instead(folder: Path) -> str:
     if models.is_dir():
         names = sorted(path.name for path in models.iterdir())
         return f"a run with models of {', '.join(names)}"
+    if folder.name in (RECORD, WEIGHTS) and folder.is_file():
+        return f"a file of the model; its folder is {folder.parent}"
     if (folder / "metrics.json").exists():
         return "a run of an earlier version, which kept no models: run it again"
     return "a folder" if folder.is_dir() else "nothing"

@@ -20,7 +20,14 @@ from securefair.errors import ConfigError, ModelError
 from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap
 from securefair.model.stored import Function, inputs_of
-from securefair.model.transfer.polynomial import Polynomial
+from securefair.model.transfer import Leafed, Polynomial
+from securefair.model.transfer.public_trees import (
+    DEPTH,
+    LEAVES_A_TREE,
+    QUESTIONS_A_TREE,
+    SCALE,
+    PublicTrees,
+)
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.prediction.record import plain_section
 
@@ -47,7 +54,7 @@ def onnx_bytes(model: HospitalModel) -> bytes:
     clipped = graph.node("Clip", features, graph.constant(-1.0), graph.constant(1.0))
     logits = _logits(graph, clipped, model.function)
     calm = graph.node("Div", logits, graph.constant(record.calibration.temperature))
-    if len(record.classes) == 2 and isinstance(model.function, Polynomial):
+    if len(record.classes) == 2 and isinstance(model.function, Polynomial | Leafed):
         against = graph.node("Sigmoid", graph.node("Neg", calm))
         graph.named("Concat", "probabilities", against, graph.node("Sigmoid", calm), axis=1)
     else:
@@ -158,6 +165,10 @@ def _logits(graph: _Graph, features: str, function: Function) -> str:
                 ]
                 result = graph.node("Add", result, graph.node("Concat", *forms, axis=1))
             return graph.node("Add", result, graph.constant(function.constant))
+        case Leafed():
+            found = _leaves(graph, features, function.trees)
+            added = graph.node("MatMul", found, graph.constant(SCALE * function.leaves.T))
+            return graph.node("Add", _logits(graph, features, function.polynomial), added)
         case FoldedNetwork():
             shape = graph.constant(np.array([-1, *function.input_shape]))
             value = graph.node("Reshape", features, shape)
@@ -169,6 +180,25 @@ def _logits(graph: _Graph, features: str, function: Function) -> str:
         found=type(function).__name__,
         expected="a linear or quadratic model, or a network of convolutions and squares",
     )
+
+
+def _leaves(graph: _Graph, features: str, trees: PublicTrees) -> str:
+    """1 at the leaf of each tree: there every answer on the way is the one that leads to it."""
+    asked = graph.node("Gather", features, graph.constant(trees.columns.ravel()), axis=1)
+    above = graph.node("Greater", asked, graph.constant(trees.thresholds.ravel()))
+    answers = graph.node("Cast", above, to=importlib.import_module("onnx").TensorProto.FLOAT)
+    agreeing = np.zeros((trees.columns.size, trees.leaves))
+    agreeing_without = np.zeros(trees.leaves)  # answers "no" on the way
+    for leaf in range(trees.leaves):
+        tree, place = divmod(leaf, LEAVES_A_TREE)
+        at = place + QUESTIONS_A_TREE
+        while at:
+            yes, at = at % 2 == 0, (at - 1) // 2
+            agreeing[tree * QUESTIONS_A_TREE + at, leaf] = 1 if yes else -1
+            agreeing_without[leaf] += not yes
+    counted = graph.node("MatMul", answers, graph.constant(agreeing))
+    missed = graph.node("Add", counted, graph.constant(agreeing_without - (DEPTH - 1)))
+    return graph.node("Relu", missed)
 
 
 def _layer(graph: _Graph, value: str, layer: Layer) -> str:

@@ -12,7 +12,8 @@ from securefair.config.base import Section
 from securefair.data import Samples, TableSpec
 from securefair.errors import DataError
 
-FORMAT = 2
+FORMAT, UNSEALED = 3, 2
+"""Of records, and of those before, which had no digest of themselves."""
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +54,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         patients: that it was trained on.
         calibration: of probabilities.
         weights: SHA-256 of model.safetensors.
+        digest: SHA-256 of all that the record says but this, as `folder` writes it.
         versions: of what computed it.
     """
 
@@ -70,6 +72,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     patients: int
     calibration: Calibration = Calibration()
     weights: str = ""
+    digest: str = ""
     versions: dict[str, str] = {}
 
 

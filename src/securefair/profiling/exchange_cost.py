@@ -10,18 +10,22 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.backends import kernels
 from securefair.config import defaults
 from securefair.errors import ModelError
+from securefair.exchange.compile import bounds_by_shape
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import ReceivedUpload
 from securefair.model.foldable import Foldable
 from securefair.model.heads import Head
-from securefair.model.networks import NetworkHead
+from securefair.model.modules import head_of
+from securefair.model.networks import EncryptableNetwork, NetworkHead
+from securefair.model.networks.head import CALIBRATION_SAMPLES
 from securefair.profiling.dry_exchange import Material, rounding_error, synthetic
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 
@@ -197,6 +201,21 @@ class PreparedExchange:
         return twin.open(twin.serve())
 
 
+def measurable(model: Head | nn.Module) -> Head:
+    """A head or a module of a shape that encryption evaluates, as a head.
+
+    A network of `he_network` is balanced on samples drawn at random, as its owner's are not known.
+
+    Raises:
+        ModelError: encryption evaluates no such module.
+    """
+    if not isinstance(model, EncryptableNetwork):
+        return head_of(model)
+    width = math.prod(model.input_shape)
+    drawn = np.random.default_rng(0).uniform(-1.0, 1.0, (CALIBRATION_SAMPLES, width))
+    return NetworkHead(model, model.logits(drawn[:1]).shape[1], drawn)
+
+
 def spec_for(head: Head, samples: int, release: str, **settings: Any) -> ExchangeSpec:
     """The spec for a student of that many samples and a given head.
 
@@ -204,13 +223,22 @@ def spec_for(head: Head, samples: int, release: str, **settings: Any) -> Exchang
         head: its sizes are asked for.
         samples: the student's.
         release: what leaves the encryption.
-        settings: any other field of `ExchangeSpec`, such as q, precision or bounds.
-
-    Raises:
-        ModelError: a whole network.
+        settings: any other field of `ExchangeSpec`, such as q, precision or bounds. Of a network
+            bounds of its layers follow from its shape, with room for training.
     """
     if isinstance(head, NetworkHead):
-        raise ModelError("a network's spec says more than its sizes", found=type(head).__name__)
+        bits = settings.setdefault("weight_bits", defaults.WEIGHT_BITS)
+        network = bounds_by_shape(head.folded(), weight_bits=bits)
+        settings.setdefault("network", network)
+        settings.setdefault("bounds", HeadBounds(logit=network[-1].bound))
+        return ExchangeSpec(
+            features=head.features,
+            hidden=0,
+            classes=head.classes,
+            samples=samples,
+            release=release,
+            **settings,
+        )
     layers = head.folded().weighted
     return ExchangeSpec(
         features=head.features,

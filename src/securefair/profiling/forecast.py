@@ -10,8 +10,8 @@ import numpy as np
 
 from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -19,8 +19,6 @@ from securefair.profiling.cost_model import MEASURE
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
 from securefair.profiling.pricing import PRICINGS
-from securefair.run.execute import Task, smaller_task
-from securefair.run.resolved import ResolvedRun
 from securefair.user.tables import table_spec
 
 
@@ -86,13 +84,10 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
             of the run has one.
     """
     config, kinds = run.config, run.kinds
-    task = Task.of(run, outlines=True)
-    task.check_plans()
-    smaller_task(run, outlines=True)  # refuses as a run would
-    seed, first = next(iter(task.data.items()))
-    agreed = {
-        name: kind.agree(config, PublicFacts.of(first), seed=seed) for name, kind in kinds.items()
-    }
+    run = run.load(outlines=True)
+    run.smaller(outlines=True)  # refuses as a run would
+    seed, first = next(iter(run.data.items()))
+    agreed = run.agreements[seed]
     forecasts = [kind.forecast(config, agreed[name], first) for name, kind in kinds.items()]
     planned = next((one for one in forecasts if one.plan is not None), None)
     plan = None if planned is None else planned.plan
@@ -123,7 +118,7 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         features=list(table_spec(table).features)
         if table is not None and table.columns
         else int(np.prod(first[0].train.features.shape[1:])),
-        classes=[" or ".join(codes) for codes in table.groups]
+        classes=list(table.names) or [" or ".join(codes) for codes in table.groups]
         if table is not None and table.classes
         else [str(label) for label in range(first[0].train.classes)],
         columns=table.origin if table is not None and table.columns else None,

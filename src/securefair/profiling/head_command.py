@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
-from securefair.profiling import options
 from securefair.profiling.options import (
-    AnswersOption,
-    BasisOption,
-    ClassesOption,
     EngineOption,
-    FeaturesOption,
-    FloodingOption,
-    HiddenOption,
     JsonOption,
-    NormOption,
-    NumbersOption,
-    PrecisionOption,
-    ReleaseOption,
     RepeatsOption,
-    SamplesOption,
     ThreadsOption,
     WarmOption,
-    WeightBitsOption,
+    asking_for_spec,
 )
 from securefair.report.telling import say_json
 
 
+@asking_for_spec
 def head(
-    features: FeaturesOption = options.FEATURES,
-    hidden: HiddenOption = options.HIDDEN,
-    classes: ClassesOption = options.CLASSES,
-    samples: SamplesOption = options.SAMPLES,
-    release: ReleaseOption = defaults.RELEASE,
-    basis: BasisOption = None,
-    q: NumbersOption = None,
-    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
-    precision: PrecisionOption = defaults.PRECISION,
-    feature_norm: NormOption = None,
-    weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
-    answers: AnswersOption = defaults.ANSWERS,
+    spec: ExchangeSpec,
     backend: EngineOption = defaults.BACKEND,
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
@@ -53,20 +32,6 @@ def head(
     from securefair.profiling.tables import profile_table
     from securefair.report.screen import Screen
 
-    spec = options.spec_of(
-        features=features,
-        hidden=hidden,
-        classes=classes,
-        samples=samples,
-        release=release,
-        basis=basis,
-        q=q,
-        flooding_bits=flooding_bits,
-        precision=precision,
-        feature_norm=feature_norm,
-        weight_bits=weight_bits,
-        answers=answers,
-    )
     measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats, warm=warm)
     if json:
         say_json(measured)

@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
 
 import typer
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
+from securefair.config.describing import expectation, node_at
 
-if TYPE_CHECKING:
-    from securefair.circuit.spec import ExchangeSpec
+
+def _key(dotted: str, *names: str, default: object = None) -> Any:
+    """An option that means what a key of a configuration means.
+
+    Args:
+        dotted: the key.
+        names: of the option, where they are not the argument's.
+        default: what holds without it, where None stands for that.
+    """
+    place = tuple(dotted.split("."))
+    accepts = f"{expectation(place)}{'' if default is None else f'; default: {default}'}"
+    return typer.Option(*names, help=f"{(node_at(place) or {})['description']} ({accepts}).")
+
 
 FeaturesOption = Annotated[int, typer.Option(help="Width of a sample's feature vector.")]
 HiddenOption = Annotated[int, typer.Option(help="Units of the quadratic layer; 0: linear head.")]
 ClassesOption = Annotated[int, typer.Option(help="Width of the logits.")]
 SamplesOption = Annotated[int, typer.Option(help="The student's samples in one exchange.")]
-ReleaseOption = Annotated[
-    str, typer.Option(help="What leaves the encryption: loss, class_sums, projection, logits.")
-]
-BasisOption = Annotated[
-    str | None,
-    typer.Option(help=f"Of a projection: public or student (default: {defaults.BASIS})."),
-]
-NumbersOption = Annotated[
-    int | None,
-    typer.Option("--q", help=f"Of a projection: numbers per class (default: {defaults.Q})."),
-]
-FloodingOption = Annotated[
-    int, typer.Option(help="Bits by which flooding exceeds all noise that tells of the model.")
-]
-PrecisionOption = Annotated[
-    float, typer.Option(help="Largest error by encryption of a released value, over its range.")
-]
+ReleaseOption = Annotated[str, _key("distillation.release")]
+BasisOption = Annotated[str | None, _key("distillation.basis", default=defaults.BASIS)]
+NumbersOption = Annotated[int | None, _key("distillation.q", "--q", default=defaults.Q)]
+FloodingOption = Annotated[int, _key("encryption.flooding_bits")]
+PrecisionOption = Annotated[float, _key("encryption.precision")]
 NormOption = Annotated[
     float | None,
     typer.Option(help="Largest Euclidean norm of a sample (default: sqrt of the features)."),
 ]
-WeightBitsOption = Annotated[
-    int, typer.Option(help="Bits of the largest weight: fewer need a smaller modulus.")
-]
+WeightBitsOption = Annotated[int, _key("model.weight_bits")]
 AnswersOption = Annotated[
     int, typer.Option(help="To one upload: how often seconds and bytes count in the choice.")
 ]
-EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
+EngineOption = Annotated[str, _key("encryption.backend", "--backend")]
 ThreadsOption = Annotated[
     int | None,
     typer.Option(min=1, help="Threads of all libraries together (default: all cores)."),
@@ -61,25 +63,25 @@ FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
 
 def spec_of(
     *,
-    features: int,
-    hidden: int,
-    classes: int,
-    samples: int,
-    release: str,
-    basis: str | None,
-    q: int | None,
-    flooding_bits: int,
-    precision: float,
-    feature_norm: float | None,
-    weight_bits: int = defaults.WEIGHT_BITS,
-    answers: int = defaults.ANSWERS,
+    features: FeaturesOption = FEATURES,
+    hidden: HiddenOption = HIDDEN,
+    classes: ClassesOption = CLASSES,
+    samples: SamplesOption = SAMPLES,
+    release: ReleaseOption = defaults.RELEASE,
+    basis: BasisOption = None,
+    q: NumbersOption = None,
+    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
+    precision: PrecisionOption = defaults.PRECISION,
+    feature_norm: NormOption = None,
+    weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
+    answers: AnswersOption = defaults.ANSWERS,
 ) -> ExchangeSpec:
     """The spec that options spell out; the planner judges it. None: the option was not given.
 
     Raises:
         ConfigError: an option of projections was given for another release.
     """
-    from securefair.circuit.spec import ExchangeSpec, HeadBounds
+    from securefair.circuit.spec import HeadBounds
     from securefair.errors import ConfigError
     from securefair.releases import exchanged_releases, release_of
 
@@ -107,6 +109,25 @@ def spec_of(
         bounds=HeadBounds(feature_norm=feature_norm),
         answers=answers,
     )
+
+
+def asking_for_spec(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of `spec_of` in the place of its first argument, the spec."""
+    asked, own = _options(spec_of), _options(command)[1:]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        spec = spec_of(**{one.name: given.pop(one.name) for one in asked})
+        command(spec, **given)
+
+    every = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*asked, *own)]
+    run.__dict__["__signature__"] = Signature(every)
+    run.__annotations__ = {one.name: one.annotation for one in every}
+    return run
+
+
+def _options(function: Callable[..., object]) -> list[Parameter]:
+    return list(signature(function, eval_str=True).parameters.values())
 
 
 def numbers_of(option: str, text: str) -> list[float]:

@@ -7,39 +7,15 @@ from typing import Annotated
 
 import typer
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
-from securefair.profiling import options
-from securefair.profiling.options import (
-    AnswersOption,
-    BasisOption,
-    ClassesOption,
-    FeaturesOption,
-    FloodingOption,
-    HiddenOption,
-    JsonOption,
-    NormOption,
-    NumbersOption,
-    PrecisionOption,
-    ReleaseOption,
-    SamplesOption,
-    WeightBitsOption,
-)
+from securefair.profiling.options import JsonOption, asking_for_spec
 from securefair.report.telling import say_json
 
 
+@asking_for_spec
 def plan(
-    features: FeaturesOption = options.FEATURES,
-    hidden: HiddenOption = options.HIDDEN,
-    classes: ClassesOption = options.CLASSES,
-    samples: SamplesOption = options.SAMPLES,
-    release: ReleaseOption = defaults.RELEASE,
-    basis: BasisOption = None,
-    q: NumbersOption = None,
-    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
-    precision: PrecisionOption = defaults.PRECISION,
-    feature_norm: NormOption = None,
-    weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
-    answers: AnswersOption = defaults.ANSWERS,
+    spec: ExchangeSpec,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -47,7 +23,9 @@ def plan(
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 4,
-    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 40,
+    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = (
+        defaults.ROUNDS
+    ),
     forced_every: Annotated[
         int, typer.Option(help="Rounds between scorings.")
     ] = defaults.FORCED_EVERY,
@@ -80,20 +58,6 @@ def plan(
     from securefair.profiling.planned import report_plan
     from securefair.report.screen import Screen
 
-    spec = options.spec_of(
-        features=features,
-        hidden=hidden,
-        classes=classes,
-        samples=samples,
-        release=release,
-        basis=basis,
-        q=q,
-        flooding_bits=flooding_bits,
-        precision=precision,
-        feature_norm=feature_norm,
-        weight_bits=weight_bits,
-        answers=answers,
-    )
     try:
         report = report_plan(plan_exchange(spec))
     except PlanError as refusal:

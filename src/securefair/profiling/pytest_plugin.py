@@ -51,7 +51,8 @@ class FheCost:
         """Run one exchange of that many synthetic samples, and measure it.
 
         Args:
-            head: a trained head or torch module, or a fresh one of the same size.
+            head: a trained head, torch module or network of `he_network`, or a fresh one of the
+                same size.
             samples: the student's.
             release: what leaves the encryption: "loss", "class_sums", "projection", "logits".
             backend: "rns", "seal" or "clear".
@@ -65,10 +66,9 @@ class FheCost:
         """
         from msgspec.structs import asdict
 
-        from securefair.model.modules import head_of
-        from securefair.profiling.exchange_cost import PreparedExchange, spec_for
+        from securefair.profiling.exchange_cost import PreparedExchange, measurable, spec_for
 
-        head = head_of(head)
+        head = measurable(head)
         prepared = PreparedExchange(spec_for(head, samples, release, **spec), head, backend=backend)
         self.last = cost = prepared.cost(repeats=repeats)
         # A test has one benchmark: the first exchange that it runs.

@@ -1,20 +1,15 @@
-"""The register of releases: a new release is a file and one line here."""
+"""The register of releases: a new release is a file and one line of `config.registers`."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
 
+from securefair.config.registers import RELEASES
 from securefair.errors import PlanError
 from securefair.releases.interface import Release
 
-REGISTERED: dict[str, str] = {
-    "loss": "securefair.releases.loss",
-    "class_sums": "securefair.releases.class_sums",
-    "projection": "securefair.releases.projection",
-    "logits": "securefair.releases.logits",
-    "alignment": "securefair.releases.alignment",
-}
+REGISTERED = RELEASES
 """Where each release stands."""
 
 

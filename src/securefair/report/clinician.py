@@ -1,25 +1,29 @@
 """The first page of a report: what a ward physician asks of a run, answered from its records.
 
-What was asked, whom it helped and how surely, how often models recognise each class, whether their
-probabilities come true, and what the page cannot say. Everything else stands after it.
+What was asked, whom it helped and how surely, how often models recognise each class and what they
+look at, whether probabilities come true, what another threshold would do, and what it is not for.
+Everything else stands behind it. All its words are of `securefair.words`.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from securefair.records import MetricResult, ParticipantResult, Reliability, RunResult
-from securefair.report.scores import titles_of
-from securefair.report.wording import THIN, Nouns, algorithm_name, count, listing
+from securefair.config.columns import NumericColumn
+from securefair.prediction import HospitalModel
+from securefair.prediction.effects import ColumnEffect, effects
+from securefair.records import ParticipantResult, Reliability, RunResult
+from securefair.report.scores import constant
+from securefair.words import MINUS, Words
 from securefair.worth.interval import wilson
 
-SURE = 2.0
-"""Standard errors from which a difference is called one."""
-
-YES, WORSE, UNCLEAR = "yes", "made it worse", "unclear"
+MOST_EFFECTS = 8
+"""Changes that the page lists, those that move the odds most."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +33,15 @@ class Helped:
     Attributes:
         name: of the participant.
         tested: how many test samples.
+        common: how common the second class is among all its samples; empty for more than two.
         accuracy, sensitivity, specificity: with 95 % intervals, as text; the last two empty for
             more than two classes.
-        helped: `YES`, `WORSE` or `UNCLEAR`; empty where nobody collaborated.
+        helped: what it is told by the one verdict; empty where nobody collaborated.
     """
 
     name: str
     tested: int
+    common: str
     accuracy: str
     sensitivity: str
     specificity: str
@@ -74,52 +80,73 @@ class FirstPage:
 
     Attributes:
         asked: sentences.
-        helped: the same for whom it helped.
         rows: by participant.
         two: whether there are two classes, so that sensitivity and specificity are of one of them.
         classes: names.
         recognised: the confusion matrix.
         dots: the calibration plot.
         plotted: whose probability it is about.
+        thresholds: rows of text; empty for more than two classes.
+        looks: rows of a change and of what it does to the odds; empty where nobody could read them.
         cannot: sentences.
+        glossary: sentences, each with the term in front of a colon.
     """
 
     asked: list[str]
-    helped: list[str]
     rows: list[Helped]
     two: bool
     classes: list[str]
     recognised: list[Recognised]
     dots: list[Dot]
     plotted: str
+    thresholds: list[tuple[str, ...]]
+    looks: list[tuple[str, str]]
     cannot: list[str]
+    glossary: list[tuple[str, str]]
 
 
-def first_page(result: RunResult, nouns: Nouns, label: str | None) -> FirstPage | None:
+def first_page(
+    result: RunResult, words: Words, label: str | None, models: Sequence[HospitalModel] = ()
+) -> FirstPage | None:
     """The page; None where the run kept no models, so that there is nothing to say.
 
     Args:
         result: of the run.
-        nouns: for participants and samples.
+        words: of the language, about these participants.
         label: the column that is predicted, if it has a name.
+        models: of the first repetition, where they were kept.
     """
     figure = result.algorithms[result.algorithm]
     if not figure.metrics or not figure.confusion:
         return None
     classes = _classes(result)
     two = len(classes) == 2
-    rows = [_row(result, one, two=two) for one in result.participants]
     return FirstPage(
-        asked=_asked(result, nouns, label, classes),
-        helped=_helped(result, rows, nouns),
-        rows=rows,
+        asked=_asked(result, words, label, classes),
+        rows=[_row(result, one, words, two=two) for one in result.participants],
         two=two,
         classes=classes,
         recognised=_recognised(result, classes),
-        dots=[_dot(one, nouns, len(result.seeds)) for one in figure.reliability],
-        plotted=f"class {classes[1]}" if two else "the class that is most probable",
-        cannot=_cannot(result, rows, nouns),
+        dots=[_dot(one, words, len(result.seeds)) for one in figure.reliability],
+        plotted=words("ward.plotted_two", class_name=classes[1])
+        if two
+        else words("ward.plotted_more"),
+        thresholds=_thresholds(result, words),
+        looks=_looks(models, words),
+        cannot=_cannot(result, words, models),
+        glossary=[
+            _term(words(f"glossary.{key}")) for key in words.under("glossary") if key != TITLE
+        ],
     )
+
+
+TITLE = "title"
+
+
+def _term(text: str) -> tuple[str, str]:
+    """A term and what it means; whatever a language puts before its colon stays with the term."""
+    term, _, meaning = text.partition(":")
+    return f"{term}:", meaning.strip()
 
 
 def _classes(result: RunResult) -> list[str]:
@@ -127,71 +154,69 @@ def _classes(result: RunResult) -> list[str]:
     return list(result.classes) or [str(at) for at in range(len(matrix))]
 
 
-def _asked(result: RunResult, nouns: Nouns, label: str | None, classes: Sequence[str]) -> list[str]:
-    of = "which class" if label is None else f"which class of {label}"
+def _asked(result: RunResult, words: Words, label: str | None, classes: Sequence[str]) -> list[str]:
+    named = words.listing([words("ward.quoted", name=one) for one in classes])
     tested = sum(one.test_samples for one in result.participants)
-    people = listing([one.name for one in result.participants])
-    quoted = "\N{LEFT DOUBLE QUOTATION MARK}{}\N{RIGHT DOUBLE QUOTATION MARK}"
-    named = listing([quoted.format(one) for one in classes])
-    return [
-        f"The models were asked {of} a {nouns.sample} is of: {named}.",
-        f"They were tested on {count(tested)} {nouns.samples} of {people}, whom no model had seen.",
+    people = words.listing([one.name for one in result.participants])
+    said = [
+        words("ward.asked", classes=named)
+        if label is None
+        else words("ward.asked_of", label=label, classes=named),
+        words("ward.tested", tested=words.count(tested), names=people),
     ]
+    shares = _prevalence(result)
+    if len(classes) == 2 and shares:
+        least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+        counts = np.array(list(result.class_counts.values()))
+        key = "ward.common_same" if len(shares) == 1 else "ward.common"
+        said.append(
+            words(
+                key,
+                class_name=classes[1][:1].upper() + classes[1][1:],
+                share=words.percent(float(counts[:, 1].sum() / counts.sum())),
+                least=words.percent(shares[least]),
+                least_name=least,
+                most=words.percent(shares[most]),
+                most_name=most,
+            )
+        )
+    return said
 
 
-def _row(result: RunResult, one: ParticipantResult, *, two: bool) -> Helped:
+def _prevalence(result: RunResult) -> dict[str, float]:
+    """How common the second of two classes is, by participant."""
+    return {
+        name: counts[1] / sum(counts)
+        for name, counts in result.class_counts.items()
+        if len(counts) == 2 and sum(counts) > 0
+    }
+
+
+def _row(result: RunResult, one: ParticipantResult, words: Words, *, two: bool) -> Helped:
     figure = result.algorithms[result.algorithm]
+    common = _prevalence(result).get(one.name)
 
     def cell(score: str) -> str:
         metric = figure.metrics[score]
-        return _share(metric.by_hospital[one.name], metric.interval_by_hospital.get(one.name))
+        share, interval = metric.by_hospital[one.name], metric.interval_by_hospital.get(one.name)
+        if share is None:
+            return ""
+        if interval is None:
+            return words.percent(share)
+        low, high = (words.decimal(100 * end, 0) for end in interval)
+        return f"{words.percent(share)} ({low}\u2013{high})"
 
     return Helped(
         name=one.name,
         tested=one.test_samples,
+        common="" if common is None else words.percent(common),
         accuracy=cell("accuracy"),
         sensitivity=cell("sensitivity") if two else "",
         specificity=cell("specificity") if two else "",
-        helped=_verdict(figure.gain_over_best_control.get(result.metric), one.name),
+        helped=""
+        if figure.verdict is None
+        else words(f"helped.{figure.verdict.hospitals[one.name].told}"),
     )
-
-
-def _verdict(gain: MetricResult | None, name: str) -> str:
-    """What a gain over the best model alone is, where it is more than chance."""
-    if gain is None:
-        return ""
-    value, error = gain.by_hospital.get(name), gain.se_by_hospital.get(name)
-    if value is None or error is None or abs(value) < SURE * error or value == 0:
-        return UNCLEAR
-    return YES if value > 0 else WORSE
-
-
-def _helped(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str]:
-    figure = result.algorithms[result.algorithm]
-    if figure.best_control is None:
-        return [
-            f"Nobody learned from anybody: these are models that each {nouns.participant} "
-            "can have alone."
-        ]
-    names = {
-        word: [row.name for row in rows if row.helped == word] for word in (YES, WORSE, UNCLEAR)
-    }
-    control = algorithm_name(figure.best_control)
-    score = titles_of(result)[result.metric].lower()
-    said = [
-        f"Every {nouns.participant} could have a model without the others. The best of these "
-        f"({control}) is what the models are compared with, by {score}.",
-    ]
-    if names[YES]:
-        said.append(f"It helped {listing(names[YES])}.")
-    if names[WORSE]:
-        said.append(f"It made predictions worse at {listing(names[WORSE])}.")
-    if names[UNCLEAR]:
-        said.append(
-            f"At {listing(names[UNCLEAR])} the difference is within chance: too few "
-            f"{nouns.samples} to tell, or there is none."
-        )
-    return said
 
 
 def _recognised(result: RunResult, classes: Sequence[str]) -> list[Recognised]:
@@ -199,49 +224,93 @@ def _recognised(result: RunResult, classes: Sequence[str]) -> list[Recognised]:
     total = np.sum([np.array(matrix) for matrix in confusion.values()], axis=0)
     rows = []
     for name, counts in zip(classes, total.tolist(), strict=True):
-        samples = sum(counts)
+        samples: int = sum(counts)
         cells = tuple(f"{100 * one / samples:.0f}" if samples else "" for one in counts)
         rows.append(Recognised(name=name, cells=cells, samples=samples // len(result.seeds)))
     return rows
 
 
-def _dot(one: Reliability, nouns: Nouns, seeds: int) -> Dot:
+def _dot(one: Reliability, words: Words, seeds: int) -> Dot:
     low, high = wilson(one.observed, max(1, one.samples // seeds))  # seeds repeat patients
     return Dot(
         x=100 * one.predicted,
         y=100 * (1 - one.observed),
         low=100 * (1 - low),
         high=100 * (1 - high),
-        label=f"predicted {100 * one.predicted:.0f} %, came true for {100 * one.observed:.0f} % of "
-        f"{count(one.samples)} {nouns.samples}",
+        label=words(
+            "ward.dot",
+            predicted=words.percent(one.predicted),
+            observed=words.percent(one.observed),
+            number=words.count(one.samples),
+        ),
     )
 
 
-def _cannot(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str]:
-    fewest = min(row.tested for row in rows)
-    said = [
-        f"How good the models are elsewhere or later: all test {nouns.samples} come from the same "
-        f"{nouns.participants} and the same time as those for training.",
-        "Whether care gets better: nobody was treated by it. It is a result of research, no "
-        "medical device.",
-        f"Small differences: the smallest {nouns.participant} was tested on {count(fewest)} "
-        f"{nouns.samples}. What so few leave open stands in brackets (95{THIN}% interval).",
-        "Causes: a value that predicts an outcome need not bring it about.",
-    ]
-    figure = result.algorithms[result.algorithm]
-    if figure.nearly_constant:
-        said.append(
-            f"The model of {listing(figure.nearly_constant)} says one class of nearly every "
-            f"{nouns.sample}: there it tells nothing."
+def _thresholds(result: RunResult, words: Words) -> list[tuple[str, ...]]:
+    def shown(share: float | None) -> str:
+        return "" if share is None else words.percent(share)
+
+    return [
+        (
+            words.percent(one.threshold),
+            shown(one.sensitivity),
+            shown(one.specificity),
+            shown(one.said),
+            shown(one.right),
         )
-    return said
+        for one in result.algorithms[result.algorithm].thresholds
+    ]
 
 
-def _share(mean: float | None, interval: tuple[float, float] | None) -> str:
-    if mean is None:
-        return ""
-    shown = f"{100 * mean:.0f}{THIN}%"
-    if interval is None:
-        return shown
-    low, high = (f"{100 * end:.0f}" for end in interval)
-    return f"{shown} ({low}\u2013{high})"
+def _looks(models: Sequence[HospitalModel], words: Words) -> list[tuple[str, str]]:
+    """Of each change the odds that it multiplies, over all models; the strongest first."""
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    for model in models:
+        for one in effects(model):
+            found.setdefault(_key(one, words), []).append(one.log_odds)
+    strongest = sorted(found.items(), key=lambda item: -abs(statistics.median(item[1])))
+    rows = []
+    for (column, step, code, instead), each in strongest[:MOST_EFFECTS]:
+        change = (
+            words("ward.step", column=column, step=step)
+            if step
+            else words("ward.code", column=column, code=code, instead=instead)
+        )
+        low, middle, high = (
+            words.decimal(math.exp(value), 2)
+            for value in (min(each), statistics.median(each), max(each))
+        )
+        rows.append((change, middle if len(each) == 1 else f"{middle} ({low}\u2013{high})"))
+    return rows
+
+
+def _key(one: ColumnEffect, words: Words) -> tuple[str, str, str, str]:
+    """A change that several hospitals' models share."""
+    return one.column, "" if one.step is None else _number(one.step, words), one.code, one.instead
+
+
+def _number(value: float, words: Words) -> str:
+    return f"{value:g}".replace(".", words("numbers.decimal")).replace("-", MINUS)
+
+
+def _cannot(result: RunResult, words: Words, models: Sequence[HospitalModel]) -> list[str]:
+    fewest = min(one.test_samples for one in result.participants)
+    table = models[0].record.table if models else None
+    ranges = [
+        words(
+            "ward.range",
+            column=one.name,
+            low=_number(one.low, words),
+            high=_number(one.high, words),
+        )
+        for one in (() if table is None else table.columns)
+        if isinstance(one, NumericColumn)
+    ]
+    said = [words("ward.cannot_care"), words("ward.cannot_elsewhere")]
+    if ranges:
+        said.append(words("ward.cannot_rules", ranges=", ".join(ranges)))
+    said += [
+        words("ward.cannot_small", number=words.count(fewest)),
+        words("ward.cannot_cause"),
+    ]
+    return said + constant(result, words)

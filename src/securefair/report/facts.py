@@ -98,15 +98,19 @@ class TeacherDisclosure:
     bits: float  # of opened values, that its control messages told one peer at most
 
 
-def shown(gain: float) -> float:
-    """A gain as pages print it, to a tenth of a percentage point: sums over seeds of equal and
-    opposite gains are rarely 0.0 to the last digit."""
-    return round(gain, 3)
-
-
 def collaborative(result: RunResult) -> list[str]:
     """The algorithms of the run in which participants learn from each other."""
     return [name for name in result.algorithms if name not in (*result.controls, CEILING)]
+
+
+def problems_of(result: RunResult) -> list[str]:
+    """What failed or was left out, with its seed where there are several."""
+    several = len(result.seeds) > 1
+    return [
+        f"Seed {seed}: {problem}" if several else problem
+        for seed, problems in result.problems.items()
+        for problem in problems
+    ]
 
 
 def best_control(result: RunResult) -> str:

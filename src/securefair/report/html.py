@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from securefair.collaboration.kinds import unread_keys, wording_of
+from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
+from securefair.prediction import HospitalModel
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -34,6 +36,7 @@ from securefair.report import (
 from securefair.report.figures import Contender
 from securefair.report.files import write_text
 from securefair.report.pages import rendered
+from securefair.words import ENGLISH, words_of
 from securefair.worth import no_gain_bound
 
 FILE_NAME = "report.html"
@@ -50,8 +53,10 @@ def write_report(
     traffic: Sequence[TrafficRow],
     config: RunConfig,
     versions: Mapping[str, str],
+    models: Sequence[HospitalModel] = (),
+    language: str = ENGLISH,
 ) -> Path:
-    """Write `report.html` into the folder, atomically, and return its path.
+    """Write the report into the folder, atomically, and return its path.
 
     Args:
         directory: folder of the run; made if it is missing.
@@ -61,8 +66,11 @@ def write_report(
             algorithms; may be empty, their sections are then left out.
         config: what was asked for; printed in full so that the run can be repeated.
         versions: name and version of everything that took part, as it should be printed.
+        models: of one repetition, for what they look at; may be empty.
+        language: of the first page; what stands behind it is in English.
 
     Raises:
+        ConfigError: there are no words in this language.
         OSError: the folder cannot be written.
     """
     page = render(
@@ -74,8 +82,15 @@ def write_report(
         traffic=traffic,
         config=config,
         versions=versions,
+        models=models,
+        language=language,
     )
-    return write_text(directory / FILE_NAME, page)
+    return write_text(directory / file_name(language), page)
+
+
+def file_name(language: str) -> str:
+    """Of a report: "report.html", and "report.de.html" where it is not in English."""
+    return FILE_NAME if language == ENGLISH else f"report.{language}.html"
 
 
 def render(
@@ -88,9 +103,14 @@ def render(
     traffic: Sequence[TrafficRow],
     config: RunConfig,
     versions: Mapping[str, str],
+    models: Sequence[HospitalModel] = (),
+    language: str = ENGLISH,
 ) -> str:
     """The page as text; arguments as in `write_report`. Every name in it is escaped."""
     nouns = wording.nouns(config.data.source)
+    english, words = (
+        words_of(one).about(wording.whom(config.data.source)) for one in (ENGLISH, language)
+    )
     names = [one.name for one in result.participants]
     subject = result.algorithm
     own_rounds = facts.rounds_of(rounds, subject) if facts.collaborative(result) else []
@@ -112,23 +132,30 @@ def render(
         subject=next(one for one in contenders if one.key == subject),
         contenders=contenders,
         learners=[one for one in contenders if one.key in facts.collaborative(result)],
-        size=sentences.participants_note(result.participants, nouns),
-        verdict=sentences.verdict(result, nouns),
-        control_note=[*scores.worth(result, nouns)[:1], *sentences.control_note(result)],
+        size=words(
+            "page.size",
+            people=words.count(len(names)),
+            number=words.count(sum(one.samples for one in result.participants)),
+            source=config.data.source,
+        ),
+        words=words,
+        verdict=headline(result, words),
+        control_note=sentences.control_note(result),
+        problems=facts.problems_of(result),
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
-        worth=scores.worth(result, nouns),
+        worth=scores.worth(result, english)[1:],
         scores=scores.titles_of(result),
         score_rows=scores.score_rows(result),
         certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),
         first=clinician.first_page(
-            result, nouns, None if config.table is None else config.table.label
+            result, words, None if config.table is None else config.table.label, models
         ),
         hospital_scores=scores.hospital_rows(result),
         trust_rows=scores.trust_rows(result),
-        smaller=None if smaller is None else scores.smaller_part(smaller, nouns),
+        smaller=None if smaller is None else scores.smaller_part(smaller, nouns, english),
         cautions=sentences.cautions(result, nouns),
-        steps=sentences.steps(config, result, nouns),
+        account=sentences.tell(config, result, nouns),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={
@@ -154,7 +181,6 @@ def render(
             ledger_rows,
             None if "encryption.key_bits" in unread_keys(config) else config.encryption.key_bits,
         ),
-        counted=sentences.counted(config, result, nouns),
         reputations_decide=wording_of(subject).reputations,
         ledger_sentences=[averages.disclosure(one) for one in senders]
         or [
@@ -172,7 +198,6 @@ def render(
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        not_protected=sentences.not_protected(config, result, nouns),
         configuration=to_toml(config, unread=unread_keys(config)),
         versions=versions,
     )

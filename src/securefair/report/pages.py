@@ -13,13 +13,15 @@ from markupsafe import Markup
 
 from securefair.report import charts, wording
 from securefair.report.labels import stacked_tables
+from securefair.words import Words, words_of
 
 
-def rendered(template: str, **content: object) -> str:
+def rendered(template: str, *, words: Words | None = None, **content: object) -> str:
     """A page that extends `page.html.j2`, with style and script in it; wide tables fit a phone.
 
     Args:
         template: its file name.
+        words: of its language.
         content: what it shows.
     """
     style, script = _source("style.css"), _source("reputation.js")
@@ -28,6 +30,7 @@ def rendered(template: str, **content: object) -> str:
         .get_template(template)
         .render(
             **content,
+            words=words or words_of(),
             style=style,
             style_hash=_hash(style),
             script=script,

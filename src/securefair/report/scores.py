@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from securefair.model.outcomes import outcome_named
 from securefair.model.transfer import ALL
-from securefair.records import CEILING, MetricResult, RunResult
+from securefair.records import AlgorithmResult, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
+from securefair.words import Words
 
 _PLUS_MINUS = "\u00b1"
 
@@ -32,10 +33,9 @@ def titles_of(result: RunResult) -> Mapping[str, str]:
 
 def score_rows(result: RunResult) -> list[ScoreRow]:
     """The scores of every algorithm, means over participants with standard errors."""
+    titles = titles_of(result)
     return [
-        ScoreRow(
-            algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in titles_of(result))
-        )
+        ScoreRow(algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in titles))
         for name, one in result.algorithms.items()
         if one.metrics
     ]
@@ -72,79 +72,66 @@ def certain_note(rows: Sequence[ScoreRow]) -> str:
     return CERTAIN if any("[" in one for row in rows for one in row.cells) else ""
 
 
-def worth(result: RunResult, nouns: Nouns) -> list[str]:
-    """What the collaboration is worth against the best control, in sentences."""
+def worth(result: RunResult, words: Words) -> list[str]:
+    """What every collaboration of the run is worth against the best control, in sentences.
+
+    The first is the run's verdict, as every output says it.
+
+    Args:
+        result: of the run.
+        words: about its participants, in English.
+    """
     figure = result.algorithms[result.algorithm]
-    gain = figure.gain_over_best_control.get(result.metric)
-    if figure.best_control is None or gain is None:
+    if figure.verdict is None:
         return []
-    name, control = algorithm_name(result.algorithm), algorithm_name(figure.best_control)
-    notes = []
-    if gain.mean is not None:
-        wins = sum(1 for value in gain.by_hospital.values() if value is not None and value > 0)
-        told = _compared(gain, f"the best control ({control})")
-        notes.append(
-            f"{titles_of(result)[result.metric]}: {name} is {told}, better at {wins} of "
-            f"{len(gain.by_hospital)} {nouns.participants}"
-            + ("; that is within chance." if _chance(gain) else ".")
-        )
-    notes += _others(result)
-    if figure.nearly_constant:
-        notes.append(
-            f"The model of {listing(figure.nearly_constant)} says one class of nearly every "
-            f"{nouns.sample}: the most common answer would do as well there."
-        )
-    return notes
+    others = [
+        one.verdict.sentence
+        for name, one in result.algorithms.items()
+        if name != result.algorithm and one.verdict is not None
+    ]
+    return [figure.verdict.sentence, *others, *constant(result, words)]
 
 
-def _others(result: RunResult) -> list[str]:
-    """What the collaborations beside the one that the result is about are worth."""
-    told = []
-    for key, figure in result.algorithms.items():
-        gain = figure.gain_over_best_control.get(result.metric)
-        if key in (*result.controls, CEILING, result.algorithm) or gain is None:
-            continue
-        if figure.best_control is None or gain.mean is None:
-            continue
-        text = f"{algorithm_name(key)} is {_compared(gain, algorithm_name(figure.best_control))}"
-        told.append(f"{text}, within chance" if _chance(gain) else text)
-    return [f"Beside it: {'; '.join(told)}."] if told else []
-
-
-def _compared(gain: MetricResult, control: str) -> str:
-    """A gain in words; equal predictions have none, and no standard error either."""
-    if not gain.mean:
-        return f"as good as {control}"
-    direction = "better" if gain.mean > 0 else "worse"
-    return f"{direction} than {control} by {_cell(abs(gain.mean), gain.se)}"
-
-
-def _chance(gain: MetricResult) -> bool:
-    """Whether chance explains a difference: fewer than two standard errors."""
-    return abs(gain.mean or 0.0) < 2 * (gain.se or 0.0)
+def constant(result: RunResult, words: Words) -> list[str]:
+    """Whose models say one class of nearly everybody: their probabilities may tell more."""
+    named = result.algorithms[result.algorithm].nearly_constant
+    if not named:
+        return []
+    return [words("caution.constant", names=words.listing(named))]
 
 
 def trust_rows(result: RunResult) -> list[ScoreRow]:
-    """What everyone's own samples say of its peers: weight, gain, weights of teachers."""
-    trust = result.algorithms[result.algorithm].trust
+    """What everyone's own samples say of its peers: weight, and weights of teachers."""
+    figure = result.algorithms[result.algorithm]
+    out = left_out(figure)
     return [
         ScoreRow(
             name,
             (
                 f"{one.in_peers:.2f}",
-                f"{_signed(one.gain)} {_PLUS_MINUS} {one.gain_se:.3f}",
                 ", ".join(f"{peer} {_signed(weight)}" for peer, weight in one.weights.items()),
-                _left_out(one.left_out),
+                out.get(name, ""),
             ),
         )
-        for name, one in trust.items()
+        for name, one in figure.trust.items()
     ]
 
 
-def _left_out(teachers: Sequence[str]) -> str:
-    if not teachers:
-        return ""
-    return "their mean" if tuple(teachers) == (ALL,) else listing(teachers)
+def left_out(figure: AlgorithmResult) -> dict[str, str]:
+    """By student, whose answers it left out and in which seeds; weights are of the first."""
+    seeds: dict[str, dict[str, list[str]]] = {}
+    for seed, students in figure.left_out.items():
+        for student, teachers in students.items():
+            for teacher in teachers:
+                seeds.setdefault(student, {}).setdefault(teacher, []).append(seed)
+    return {
+        student: "; ".join(
+            f"{'their mean' if teacher == ALL else teacher} (seed{'s' * (len(which) > 1)} "
+            f"{listing(which)})"
+            for teacher, which in teachers.items()
+        )
+        for student, teachers in seeds.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -162,13 +149,13 @@ class SmallerPart:
     rows: tuple[ScoreRow, ...]
 
 
-def smaller_part(result: RunResult, nouns: Nouns) -> SmallerPart:
+def smaller_part(result: RunResult, nouns: Nouns, words: Words) -> SmallerPart:
     """The same run with fewer training samples, for the report of the whole one."""
     most = max(one.train_samples for one in result.participants)
     return SmallerPart(
         f"Small {nouns.participants}: at most {most} training {nouns.samples} each",
         (
-            *worth(result, nouns),
+            *worth(result, words),
             f"The same {nouns.participants}, test {nouns.samples} and repetitions, with fewer "
             f"training {nouns.samples}.",
         ),

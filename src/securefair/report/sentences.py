@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.telling import Limit, Told
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.records import (
     STANDALONE,
     EncryptionResult,
-    ParticipantResult,
     RoundRecord,
     RunResult,
 )
 from securefair.report import averages
-from securefair.report.facts import best_control, over_best, shown
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -27,45 +26,6 @@ from securefair.report.wording import (
     points,
     with_spread,
 )
-
-_GAINED, _CONSTANT = "gained", "no better than the most common answer"
-_UNCHANGED, _WORSE = "unchanged", "worse off"
-_OTHERS = (_CONSTANT, _UNCHANGED, _WORSE)
-
-
-def verdict(result: RunResult, nouns: Nouns) -> str:
-    """Who gained, in one or two sentences."""
-    people = result.participants
-    if result.algorithm == STANDALONE:
-        return f"All {plural(len(people), *_pair(nouns))} trained alone; nothing was shared."
-    against = algorithm_name(best_control(result))
-    over = over_best(result, result.algorithm)
-    gains = [one.gain for one in people] if over is None else over.gain
-    name = algorithm_name(result.algorithm)
-    average = (
-        f"Over the best control ({against}), the average change is "
-        f"{points(sum(gains) / len(gains))} percentage points of accuracy, "
-        f"from {points(min(gains))} to {points(max(gains))}."
-    )
-    told: dict[str, list[str]] = {}
-    for one, gain in zip(people, gains, strict=True):
-        told.setdefault(_standing(one, gain), []).append(f"{one.name} ({points(gain)})")
-    winners = told.pop(_GAINED, [])
-    if not told:
-        everyone = f"Every one of the {len(people)} {nouns.participants}"
-        return f"{everyone} gained accuracy with {name}. {average}"
-    start = f"{len(winners)} of {len(people)} {nouns.participants} gained accuracy with {name}"
-    rest = [f"{how}: {listing(told[how])}" for how in _OTHERS if how in told]
-    return f"{start}; {'; '.join(rest)}. {average}"
-
-
-def _standing(one: ParticipantResult, gain: float) -> str:
-    """What a change of accuracy may be called: no gain is what the most common answer gives."""
-    if shown(gain) == 0:
-        return _UNCHANGED
-    if gain < 0:
-        return _WORSE
-    return _GAINED if one.accuracy > one.majority_accuracy else _CONSTANT
 
 
 def cautions(result: RunResult, nouns: Nouns) -> list[str]:
@@ -111,31 +71,23 @@ def control_note(result: RunResult) -> list[str]:
     return [f"Mean change of accuracy in points: {over}."]
 
 
-def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-    """What was done, in the order in which it was done; empty for a kind that is not known."""
+def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    """What was done, how to read the ledger, and what is not protected.
+
+    Of a kind that is not known only what holds for all.
+    """
+    steps: Sequence[str] = []
+    counted = "The ledger counts numbers. The count is not a formal guarantee."
+    limits: Sequence[Limit] = []
     if result.algorithm == STANDALONE:
-        return [
+        steps = [
             f"Each of {plural(len(result.participants), *_pair(nouns))} fitted models to its own "
             f"{nouns.samples} and chose among them by cross-validation."
         ]
-    if result.algorithm not in REGISTERED:
-        return []
-    return kind_of(result.algorithm).steps(config, result, nouns)
-
-
-def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """How to read the ledger."""
-    if result.algorithm not in REGISTERED:
-        return "The ledger counts numbers. The count is not a formal guarantee."
-    return kind_of(result.algorithm).counted(config, result, nouns)
-
-
-def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[tuple[str, str]]:
-    """What is not protected: title and explanation (docs/threat-model.md)."""
-    everyone = simulated(nouns)
-    if result.algorithm not in REGISTERED:
-        return [everyone]
-    return [everyone, *kind_of(result.algorithm).not_protected(config, result, nouns)]
+    elif result.algorithm in REGISTERED:
+        told = kind_of(result.algorithm).tell(config, result, nouns)
+        steps, counted, limits = told.steps, told.counted, told.limits
+    return Told(steps=steps, counted=counted, limits=[simulated(nouns), *limits])
 
 
 def encryption(result: EncryptionResult | None) -> str:
@@ -151,6 +103,12 @@ def encryption(result: EncryptionResult | None) -> str:
         return (
             "Nothing in this run was encrypted: the clear backend follows every step of the "
             "protocol on readable numbers. Use it for tests only."
+        )
+    if not result.ring_degree:
+        return (
+            "Nothing in this run was encrypted, and no hospital asked another about its patients: "
+            "what hospitals added up was hidden under masks that cancel in the sum (X25519, "
+            f"AES-256; {result.security_bits} bits)."
         )
     return (
         f"Values were encrypted with CKKS under each student's own key, with parameters for "
@@ -194,7 +152,7 @@ def reputations_of(name: str, row: Sequence[float | None], peers: Sequence[str])
     return f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}."
 
 
-def simulated(nouns: Nouns) -> tuple[str, str]:
+def simulated(nouns: Nouns) -> Limit:
     """Whom everybody had to trust, whatever was encrypted: title and explanation."""
     return (
         "The computer that ran this",
@@ -206,9 +164,3 @@ def simulated(nouns: Nouns) -> tuple[str, str]:
 
 def _pair(nouns: Nouns) -> tuple[str, str]:
     return nouns.participant, nouns.participants
-
-
-def participants_note(people: Sequence[ParticipantResult], nouns: Nouns) -> str:
-    """How much data there was, for the line under the heading."""
-    total = sum(one.samples for one in people)
-    return f"{plural(len(people), *_pair(nouns))}, {plural(total, nouns.sample, nouns.samples)}"

@@ -6,7 +6,6 @@ every table of that page is known, and the page is made of the same blocks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,9 +13,9 @@ from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import SHOWN
 from securefair.records import STANDALONE, RoundRecord
 from securefair.report import averages, charts, facts, figures, sentences, wording
-from securefair.report.clinician import SURE
 from securefair.report.figures import Contender, GainRow
 from securefair.report.pages import rendered
+from securefair.words import words_of
 
 OWN = "own"
 """Key of the site's own model among the contenders of its page."""
@@ -120,6 +119,8 @@ def site_markdown(site: SiteFacts) -> str:
     lines = [
         f"# {site.name} in project {site.project}",
         "",
+        _verdict(site.card),
+        "",
         f"{site.title}: {site.rule}. {_over(site)} {site.role}This is what this site knows; there "
         "is no report of all sites.",
         "",
@@ -163,7 +164,7 @@ def site_page(site: SiteFacts) -> str:
         "site.html.j2",
         site=site,
         over=_over(site),
-        verdict=_verdict(site.card, rows),
+        verdict=_verdict(site.card),
         alerts=_alerts(site),
         nouns=wording.HOSPITALS,
         contenders=contenders,
@@ -249,27 +250,12 @@ def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _verdict(card: ModelCard, rows: Sequence[GainRow]) -> str:
-    """The own model beside the best one without the others; both were tested on the same patients,
-    so an error that takes them for independent is rather too large."""
-    own, others = rows[-1], rows[:-1]
-    low, high = map(wording.percent, card.model.intervals["accuracy"])
-    text = (
-        f"The own model is right for {wording.percent(own.accuracy)} of "
-        f"{wording.plural(card.model.patients, 'own test patient')} (95{wording.THIN}% interval "
-        f"{low} to {high})."
-    )
-    if not others:
-        return text
-    best = max(others, key=lambda row: row.accuracy)
-    difference = own.accuracy - best.accuracy
-    error = math.hypot(card.model.accuracy_se, card.controls[best.contender.key].accuracy_se)
-    chance = "it is more than chance" if abs(difference) > SURE * error else "it may be chance"
-    return (
-        f"{text} The best model without the others ({best.contender.name}) is right for "
-        f"{wording.percent(best.accuracy)}. Two standard errors of the difference of "
-        f"{wording.points(difference)} points are {SURE * error * 100:.1f} points, so {chance}."
-    )
+def _verdict(card: ModelCard) -> str:
+    """The card's, on this site's own test patients alone."""
+    tested = wording.plural(card.model.patients, "own test patient")
+    if card.verdict is None:
+        return words_of()("verdict.nobody")
+    return f"{card.verdict.sentence} That is measured on {tested}."
 
 
 def _alerts(site: SiteFacts) -> list[str]:

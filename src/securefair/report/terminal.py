@@ -10,6 +10,7 @@ from rich.text import Text
 
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.telling import caveats
+from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
@@ -23,8 +24,10 @@ from securefair.report.wording import (
     message_name,
     nouns,
     points,
+    whom,
     with_spread,
 )
+from securefair.words import words_of
 
 _BITS = "Control\nbits"  # of opened values, to one peer
 _PAIRS = 12  # pairs that the disclosure table lists; beyond that, one line a teacher
@@ -47,9 +50,10 @@ def summary(
         smaller: the same with fewer training samples; None where that was not asked for.
     """
     words = nouns(config.data.source)
+    english = words_of().about(whom(config.data.source))
     parts: list[RenderableType] = [
-        *(Text(note, style="bold") for note in scores.worth(result, words)),
-        Text(sentences.verdict(result, words), style="bold"),
+        Text(headline(result, english), style="bold"),
+        *(Text(note) for note in scores.worth(result, english)[1:]),
         *(Text(note) for note in sentences.control_note(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
         Text(),
@@ -59,7 +63,7 @@ def summary(
         parts.append(_algorithms(result))
         parts += _scores(result)
     if smaller is not None:
-        part = scores.smaller_part(smaller, words)
+        part = scores.smaller_part(smaller, words, english)
         parts += [Text(part.title, style="bold"), *(Text(note) for note in part.notes), Text()]
         parts += _score_table(part.rows, scores.titles_of(result))
     messages = facts.message_totals(traffic, result.algorithm)
@@ -148,12 +152,10 @@ def _scores(result: RunResult) -> list[RenderableType]:
     trust = scores.trust_rows(result)
     if trust:
         columns = [TableColumn("", [row.name for row in trust], numbers=False)]
-        for at, heading in enumerate(
-            ("Weight of\npeers", "Gain in\ncross-validation", "Weights", "Left out")
-        ):
+        for at, heading in enumerate(("Weight of\npeers", "Weights", "Left out")):
             cells = [row.cells[at] for row in trust]
             if any(cells):
-                columns.append(TableColumn(heading, cells, dispensable=at, numbers=at < 2))
+                columns.append(TableColumn(heading, cells, dispensable=at, numbers=at < 1))
         parts.append(FittingTable("What own patients say of the peers", columns))
     return parts
 

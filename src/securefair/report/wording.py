@@ -34,6 +34,7 @@ __all__ = [
     "plural",
     "points",
     "sensitivity_of",
+    "whom",
     "with_spread",
 ]
 
@@ -52,9 +53,14 @@ _MESSAGES = {
 }
 
 
+def whom(source: str) -> str:
+    """Of whom a data set is, as `Words.about` takes it: not all packaged ones have hospitals."""
+    return "participants" if source in ("digits", "breast-cancer") else "hospitals"
+
+
 def nouns(source: str) -> Nouns:
     """Hospitals and patients, but for packaged data sets that have neither."""
-    return PARTICIPANTS if source in ("digits", "breast-cancer") else HOSPITALS
+    return PARTICIPANTS if whom(source) == "participants" else HOSPITALS
 
 
 def algorithm_name(algorithm: str) -> str:

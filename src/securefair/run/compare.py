@@ -11,7 +11,7 @@ from securefair.ckks.backends import encrypts
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_named
-from securefair.records import STANDALONE, MetricResult
+from securefair.records import STANDALONE, MetricResult, VerdictResult
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
 from securefair.report.pages import environment
@@ -41,6 +41,7 @@ class ComparedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
     score: MetricResult | None  # of the run's metric; None where no model was kept
     best_control: str | None  # None for controls
     gain_over_best: MetricResult | None  # of the run's metric; positive is better
+    verdict: VerdictResult | None  # None for controls
 
 
 class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +146,16 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     return headings, rows
 
 
+def verdicts(comparison: Comparison) -> list[str]:
+    """What each run's collaboration was worth, a sentence each, with its folder in front."""
+    return [
+        f"{run.folder}: {one.verdict.sentence}"
+        for run in comparison.runs
+        for one in run.algorithms
+        if one.name == run.algorithm and one.verdict is not None
+    ]
+
+
 def write_comparison(comparison: Comparison, path: Path) -> Path:
     """One self-contained HTML page, written atomically.
 
@@ -157,6 +168,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
         .get_template("comparison.html.j2")
         .render(
             runs=comparison.runs,
+            verdicts=verdicts(comparison),
             cautions=comparison.cautions,
             headings=headings,
             rows=rows,
@@ -197,6 +209,7 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
                 score=one.metrics.get(result.metric),
                 best_control=one.best_control,
                 gain_over_best=one.gain_over_best_control.get(result.metric),
+                verdict=one.verdict,
             )
             for name, one in result.algorithms.items()
         ],

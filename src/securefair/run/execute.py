@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -11,15 +11,12 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.controls import Control, ceiling_of
-from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.kept import table_rules
-from securefair.collaboration.kinds import AnyKind, kind_of_controls
+from securefair.collaboration.kinds import AnyKind
+from securefair.collaboration.privacy import caveats_of
+from securefair.collaboration.resolved import ResolvedRun, smaller_config
 from securefair.config import RunConfig
-from securefair.config.privacy import PrivacySection
-from securefair.data import ParticipantData, TableSpec
 from securefair.data.table import class_names
-from securefair.errors import PlanError, SecureFairError
-from securefair.model.heads import Head
+from securefair.errors import SecureFairError
 from securefair.model.stored import from_bytes
 from securefair.prediction.versions import versions
 from securefair.records import CEILING, STANDALONE, RoundRecord
@@ -30,91 +27,10 @@ from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
 from securefair.run.folder import SMALLER, write_run
 from securefair.run.kept import kept_models
-from securefair.run.resolved import ResolvedRun, smaller_config
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ReferenceRun, ResumableRun
 from securefair.run.rounds import begun, run_rounds
 from securefair.sites.simulation.starting import simulated
-from securefair.user.participants import load_participants
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Task:
-    """What is to be run, with everything that a configuration only names.
-
-    Attributes:
-        config: with the rules of tables spelt out.
-        kinds: of its algorithms, in its order.
-        data: of everyone, by seed.
-        models: that everyone starts from, by name; None: as the configuration says.
-        keeps_heads: whether the outcome is to hold everyone's last model as it trains.
-        rules: of tables that the configuration does not know of.
-        classes: names of classes that it does not know of.
-    """
-
-    config: RunConfig
-    kinds: Mapping[str, AnyKind]
-    data: Mapping[int, list[ParticipantData]]
-    models: Mapping[str, Head] | None = None
-    keeps_heads: bool = False
-    rules: TableSpec | None = None
-    classes: Sequence[str] | None = None
-
-    def check_plans(self) -> None:
-        """Find out before a long run, not in it, for whom it is impossible.
-
-        Raises:
-            ConfigError, PlanError: names the participant where there is one.
-            DataError: patients should be named by a column, and are not.
-        """
-        for seed, data in self.data.items():
-            if self.config.privacy is not None and self.kinds:
-                _check_promises(self.config.privacy, data)
-            for kind in self.kinds.values():
-                kind.check_plans(self.config, data, seed=seed)
-
-    @classmethod
-    def of(cls, run: ResolvedRun, *, outlines: bool = False) -> Task:
-        """A resolved configuration with its data, as it is now.
-
-        Args:
-            run: what was resolved.
-            outlines: as of `load_participants`: for whoever only plans.
-
-        Raises:
-            SecureFairError: data cannot be read, used or divided so.
-        """
-        config = run.config
-        data = {
-            seed: load_participants(config, seed, run.tables, outlines=outlines)
-            for seed in config.run.seeds
-        }
-        return cls(config=config, kinds=run.kinds, data=data)
-
-
-def _check_promises(terms: PrivacySection, data: Sequence[ParticipantData]) -> None:
-    """Find out whose patients are too few for what is promised to them."""
-    from securefair.collaboration.private import checked_target  # trains, so it takes torch
-
-    for own in data:
-        checked_target(own, terms)
-
-
-def run_experiment(
-    config: RunConfig,
-    progress: Progress,
-    *,
-    out: Path | None = None,
-    resume: bool = False,
-    callbacks: Sequence[Callback] = (),
-) -> Outcome:
-    """Resolve a configuration and run it; see `run_resolved`.
-
-    Raises:
-        SecureFairError: as `run_resolved`, or the configuration cannot be resolved.
-    """
-    run = ResolvedRun.of(config)
-    return run_resolved(run, progress, out=out, resume=resume, callbacks=callbacks)
 
 
 def run_resolved(
@@ -125,57 +41,10 @@ def run_resolved(
     resume: bool = False,
     callbacks: Sequence[Callback] = (),
 ) -> Outcome:
-    """Run every algorithm of a configuration on every seed; see `run_task`.
-
-    Raises:
-        SecureFairError: as `run_task`, or data cannot be read.
-    """
-    also, task = smaller_task(run), Task.of(run)
-    run.tables.forget()
-    outcome = run_task(task, progress, out=out, resume=resume, callbacks=callbacks)
-    if also is not None:
-        inner = None if out is None else out / SMALLER
-        begun = resume and inner is not None and is_unfinished(inner)
-        outcome.smaller = run_task(also, progress, out=inner, resume=begun)
-    return outcome
-
-
-def smaller_task(run: ResolvedRun, *, outlines: bool = False) -> Task | None:
-    """What is run once more, for small participants; None where nothing is.
-
-    Raises:
-        ConfigError, PlanError: it is impossible with so few samples.
-        SecureFairError: data cannot be read, used or divided so.
-    """
-    smaller = run.smaller()
-    if smaller is None:
-        return None
-    task = Task.of(smaller, outlines=outlines)
-    try:
-        task.check_plans()
-    except PlanError as error:
-        raise PlanError(
-            error.problem,
-            where=f"run.smaller = {run.config.run.smaller}: {error.where}",
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from error
-    return task
-
-
-def run_task(
-    task: Task,
-    progress: Progress,
-    *,
-    out: Path | None = None,
-    resume: bool = False,
-    callbacks: Sequence[Callback] = (),
-) -> Outcome:
-    """Run every algorithm on every seed.
+    """Run every algorithm on every seed, and once more where smaller participants are asked for.
 
     Args:
-        task: what to run.
+        run: what to run.
         progress: hears of every round.
         out: folder of the results, where a checkpoint is kept meanwhile; None keeps none.
         resume: take up the checkpoint that is there, and give what the run would have given.
@@ -183,36 +52,48 @@ def run_task(
             that an earlier process has finished.
 
     Raises:
-        SecureFairError: settings contradict each other, the plan is impossible, or training
-            diverged. A checkpoint that was begun here is removed again.
+        SecureFairError: data cannot be read, settings contradict each other, the plan is
+            impossible, or training diverged. A checkpoint that was begun here is removed again.
         KeyboardInterrupt: the checkpoint stays.
     """
-    config = task.config
-    repetitions = {seed: Repetition(data) for seed, data in task.data.items()}
-    task.check_plans()
+    smaller, run = run.smaller(), run.load()
+    run.tables.forget()
+    outcome = _run_all(run, progress, out=out, resume=resume, callbacks=callbacks)
+    if smaller is not None:
+        inner = None if out is None else out / SMALLER
+        begun = resume and inner is not None and is_unfinished(inner)
+        outcome.smaller = _run_all(smaller, progress, out=inner, resume=begun)
+    return outcome
+
+
+def _run_all(
+    run: ResolvedRun,
+    progress: Progress,
+    *,
+    out: Path | None,
+    resume: bool,
+    callbacks: Sequence[Callback] = (),
+) -> Outcome:
+    """See `run_resolved`; data are loaded."""
+    config = run.config
+    repetitions = {seed: Repetition(data) for seed, data in run.data.items()}
     checkpoint = None
     if out is not None:
         begun = Checkpoint.resume if resume else Checkpoint.begin
-        checkpoint = begun(out, config, task.data, task.models, versions())
+        checkpoint = begun(out, config, run.data, run.models, versions())
     try:
         for seed, repetition in repetitions.items():
-            for part in _parts(task, seed):
+            for part in _parts(run, seed):
                 _run_part(part, repetition, progress, checkpoint, callbacks)
     except SecureFairError:
         if checkpoint is not None and not checkpoint.resumed:
             checkpoint.remove()
         raise
-    outcome = conclude(config, list(repetitions.values()))
-    own = repetitions[config.run.seeds[0]].data[0].train
-    names = task.classes or class_names(task.rules or table_rules(config), own.classes)
-    outcome.result = msgspec.structs.replace(outcome.result, classes=list(names))
-    outcome.models = kept_models(
-        config,
-        repetitions[config.run.seeds[0]],
-        versions(),
-        rules=task.rules,
-        classes=task.classes,
-    )
+    outcome = conclude(config.run, list(repetitions.values()), caveats=caveats_of(config))
+    first = repetitions[config.run.seeds[0]]
+    classes = run.classes or class_names(run.rules, first.data[0].train.classes)
+    outcome.result = msgspec.structs.replace(outcome.result, classes=list(classes))
+    outcome.models = kept_models(run, first, outcome.result, versions())
     tell_models(callbacks, outcome.models)
     return outcome
 
@@ -221,7 +102,7 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     """Write every file of a run, each atomically; a checkpoint of it is then removed.
 
     Args:
-        outcome: of `run_experiment`.
+        outcome: of `run_resolved`.
         config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
             tables may have changed since.
         out: folder of the results.
@@ -248,7 +129,7 @@ class _Part:
 
     name: str
     what: AnyKind | Control
-    task: Task
+    run: ResolvedRun
     seed: int
     repeated: bool
 
@@ -256,18 +137,22 @@ class _Part:
     def rounds(self) -> int:
         if isinstance(self.what, Control):
             return self.what.rounds
-        return self.what.rounds(self.task.config)
+        return self.what.rounds(self.run.config)
 
     def begin(self, entry: Entry, closing: ExitStack, *, trained: bool) -> ResumableRun:
         """As its stores have it, or before its first round; they are closed with `closing`."""
         del trained  # a control takes a single round
-        what, task, seed = self.what, self.task, self.seed
+        what, seed = self.what, self.seed
         if isinstance(what, Control):
             return ReferenceRun(what.algorithm, what.members, seed)
-        config, data = task.config, task.data[seed]
-        agreement = what.agree(config, PublicFacts.of(data), seed=seed)
         run = simulated(
-            what, config, agreement, data, seed=seed, models=task.models, folder=entry.stores
+            what,
+            self.run.config,
+            self.run.agreements[seed][what.name],
+            self.run.data[seed],
+            seed=seed,
+            models=self.run.models,
+            folder=entry.stores,
         )
         closing.callback(run.close)
         return run
@@ -277,24 +162,25 @@ class _Part:
         if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
             return False
         lost = entry.stores is None or not any(entry.stores.glob("*"))
-        return lost or bool(self.task.config.renewals)  # which no store knows of
+        return lost or bool(self.run.config.renewals)  # which no store knows of
 
 
-def _parts(task: Task, seed: int) -> list[_Part]:
+def _parts(run: ResolvedRun, seed: int) -> list[_Part]:
     """The algorithms of a run in their order; where there are gains, with all controls."""
-    config, kinds, names = task.config, task.kinds, list(task.config.run.algorithms)
-    controls = dict(kind_of_controls(config).controls(config, task.data[seed], models=task.models))
+    config, kinds, data = run.config, run.kinds, run.data[seed]
+    names = list(config.run.algorithms)
+    controls = dict(run.controlling.controls(config, data, models=run.models))
     if kinds:
         first = names.index(STANDALONE)
         names[first : first + 1] = list(controls)
     if config.run.ceiling:
         names.append(CEILING)
-        controls[CEILING] = ceiling_of(config, task.data[seed])
+        controls[CEILING] = ceiling_of(config, data)
     return [
         _Part(
             name=name,
             what=kinds[name] if name in kinds else controls[name],
-            task=task,
+            run=run,
             seed=seed,
             repeated=len(config.run.seeds) > 1,
         )
@@ -325,10 +211,12 @@ def _run_part(
     with ExitStack() as closing:
         begin = partial(part.begin, entry, closing)
         run = run_rounds(begin, entry, part.rounds, heard)
-        if part.task.keeps_heads and not isinstance(part.what, Control):
+        if part.run.keeps_heads and not isinstance(part.what, Control):
             repetition.heads[name] = (run or begun(begin, entry)).heads()
+        if entry.state is not None and not entry.state.models:  # they only predict
+            repetition.models[name] = (run or begun(begin, entry)).models()
     progress.finish()
-    if not part.task.keeps_heads:
+    if not part.run.keeps_heads:
         entry.drop_stores()
     last = entry.state
     if last is None:
@@ -338,6 +226,7 @@ def _run_part(
     repetition.interrupted += last.interrupted
     if last.facts is not None:
         repetition.runs[name] = last.facts
-    repetition.models[name] = {
-        owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
-    }
+    if last.models:
+        repetition.models[name] = {
+            owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
+        }

@@ -17,6 +17,7 @@ import msgspec
 
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.kinds import unread_keys
+from securefair.collaboration.verdict import with_verdicts
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.errors import DataError
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
@@ -36,6 +37,7 @@ from securefair.report import (
     write_text,
 )
 from securefair.run.results import RESULT_FORMAT, Outcome
+from securefair.words import ENGLISH
 
 SMALLER = "smaller"
 """Folder of a run that holds the same run with fewer training samples, where asked for."""
@@ -111,10 +113,11 @@ def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
     return [KeptModel(load_model(place), load_card(place)) for place in places if place.is_dir()]
 
 
-def write_page(run: StoredRun, out: Path) -> Path:
+def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
     """The report of a run, from its records alone; returns its path.
 
     Raises:
+        ConfigError: there are no words in this language.
         OSError: the folder cannot be written.
     """
     outcome = run.outcome
@@ -128,6 +131,8 @@ def write_page(run: StoredRun, out: Path) -> Path:
         traffic=outcome.traffic,
         config=run.config,
         versions=run.versions,
+        models=[one.model for one in outcome.models],
+        language=language,
     )
 
 
@@ -155,7 +160,6 @@ def read_run(folder: Path) -> StoredRun:
             exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
             ledger=read_json(folder / "ledger.json", list[LedgerRow]),
             traffic=read_json(folder / "traffic.json", list[TrafficRow]),
-            problems=[],
             interrupted=measured.interrupted,
             repeated_bytes=measured.repeated_bytes,
             models=_read_models(folder / MODELS, [own.name for own in result.participants]),
@@ -184,7 +188,7 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
     if isinstance(encryption := metrics.get("encryption"), dict):
         metrics["encryption"] = encryption | measured.encryption
     try:
-        return msgspec.convert(metrics, RunResult), measured
+        return with_verdicts(msgspec.convert(metrics, RunResult)), measured
     except msgspec.ValidationError as error:
         raise DataError(
             "this is not the record it should be",

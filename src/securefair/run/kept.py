@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from securefair.collaboration.kept import UNCALIBRATED, KeptModel, kept_model
 from securefair.collaboration.privacy import joined
-from securefair.config import RunConfig
-from securefair.data import ParticipantData, TableSpec
+from securefair.collaboration.resolved import ResolvedRun
+from securefair.data import ParticipantData
 from securefair.prediction import (
     Calibration,
 )
 from securefair.prediction.card import Taught
-from securefair.run.results import Repetition, controls_among
+from securefair.records import RunResult
+from securefair.run.results import Repetition
 
 
 def kept_models(
-    config: RunConfig,
-    repetition: Repetition,
-    versions: Mapping[str, str],
-    *,
-    rules: TableSpec | None = None,
-    classes: Sequence[str] | None = None,
+    run: ResolvedRun, repetition: Repetition, result: RunResult, versions: Mapping[str, str]
 ) -> list[KeptModel]:
     """One for each participant, in order, of the algorithm that the run is about.
 
     Args:
-        config: with the rules of tables spelt out.
+        run: that is over.
         repetition: of the first seed, finished.
+        result: of all its seeds.
         versions: of what computed it.
-        rules, classes: of tables, and names of classes, where the configuration does not say.
     """
-    main = config.run.main
+    main = result.algorithm
     return [
         kept_model(
-            config,
+            run.config,
             own,
             main,
             repetition.models[main][own.name],
             controls={
                 name: repetition.models[name][own.name]
-                for name in controls_among(config, repetition.models)
+                for name in result.controls
                 if name != main and own.name in repetition.models.get(name, {})
             },
             taught=_taught(repetition, main, own.name),
             calibration=_calibration(repetition, main, own),
-            privacy=_privacy(config, repetition, own.name),
+            privacy=_privacy(repetition, own.name),
             versions=versions,
-            rules=rules,
-            classes=classes,
+            rules=run.rules,
+            classes=result.classes,
+            verdict=result.algorithms[main].verdict,
         )
         for own in repetition.data
         if own.name in repetition.models.get(main, {})
@@ -64,14 +61,14 @@ def _calibration(repetition: Repetition, algorithm: str, own: ParticipantData) -
     return Calibration(method="temperature", temperature=temperature, patients=len(own.train))
 
 
-def _privacy(config: RunConfig, repetition: Repetition, hospital: str) -> str | None:
+def _privacy(repetition: Repetition, hospital: str) -> str | None:
     """What is promised to the patients behind its answers, those of all algorithms."""
     stated = [
         facts.privacy[hospital]
         for facts in repetition.runs.values()
         if facts.privacy is not None and hospital in facts.privacy
     ]
-    return joined(stated, config).meaning if stated else None
+    return joined(stated).meaning if stated else None
 
 
 def _taught(repetition: Repetition, algorithm: str, hospital: str) -> list[Taught]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
-from securefair.config import RunConfig
+from securefair.collaboration.scores import class_counts, scores_of
+from securefair.config.run import RunSection
 from securefair.data import ParticipantData
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
@@ -33,8 +34,9 @@ from securefair.records import (
     RoundRecord,
     RunResult,
     TrafficRow,
+    TrustResult,
 )
-from securefair.run.scores import class_counts, scores_of
+from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.worth.tuned import headline
 
@@ -73,57 +75,68 @@ class Outcome:
     exchanges: list[ExchangeRecord]
     ledger: list[LedgerRow]
     traffic: list[TrafficRow]
-    problems: list[str]
     interrupted: int = 0  # times that another process went on with the run
     repeated_bytes: int = 0  # sent once more because of that
     models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
     heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
     smaller: Outcome | None = None  # with fewer training samples, where asked for
 
+    @property
+    def problems(self) -> list[str]:
+        """What failed or was left out, with its seed where there are several."""
+        return problems_of(self.result)
 
-def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
-    """Means and spreads over the repetitions; rounds, traffic and ledger of the first."""
+
+def conclude(
+    asked: RunSection, repetitions: Sequence[Repetition], *, caveats: Sequence[str] = ()
+) -> Outcome:
+    """Means and spreads over the repetitions; rounds, traffic and ledger of the first.
+
+    Args:
+        asked: what was to be computed.
+        repetitions: of every seed, finished.
+        caveats: what the configuration adds to those of promises to patients.
+    """
     first = repetitions[0]
-    main = config.run.main
+    main = asked.main
     runs = list(first.runs.values())
+    controls = controls_among(asked, first.rounds)
     outcome = outcome_of(first.data[0].train)
     return Outcome(
         result=RunResult(
             format=RESULT_FORMAT,
-            name=config.run.name,
-            seeds=list(config.run.seeds),
+            name=asked.name,
+            seeds=list(asked.seeds),
             algorithm=main,
             participants=_participant_results(main, repetitions),
             algorithms=_with_scores(
-                {
-                    name: _algorithm_result(name, repetitions, controls_among(config, first.rounds))
-                    for name in first.rounds
-                },
-                config,
+                {name: _algorithm_result(name, repetitions, controls) for name in first.rounds},
+                controls,
+                asked,
                 repetitions,
             ),
             encryption=_encryption_result(main, repetitions),
-            privacy=_privacy_result(config, repetitions),
+            privacy=_privacy_result(repetitions, caveats),
             class_counts=class_counts(first.data),
-            metric=config.run.metric,
-            controls=controls_among(config, first.rounds),
+            metric=asked.metric,
+            controls=controls,
             outcome=outcome.name,
             headline=outcome.headline,
+            problems=_problems(asked, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
         ledger=[row for run in runs for row in run.ledger],
         traffic=[row for run in runs for row in run.traffic],
-        problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
         interrupted=sum(rep.interrupted for rep in repetitions),
         repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
         heads=first.heads.get(main, {}),
     )
 
 
-def controls_among(config: RunConfig, algorithms: Iterable[str]) -> list[str]:
+def controls_among(asked: RunSection, algorithms: Iterable[str]) -> list[str]:
     """Those in which nobody learns from anybody: neither a kind of collaboration nor a ceiling."""
-    return [name for name in algorithms if name not in (*config.run.collaborative, CEILING)]
+    return [name for name in algorithms if name not in (*asked.collaborative, CEILING)]
 
 
 def _algorithm_result(
@@ -164,24 +177,64 @@ def _gain_result(gain: NDArray[np.float64]) -> GainResult:
 
 
 def _with_scores(
-    results: dict[str, AlgorithmResult], config: RunConfig, repetitions: Sequence[Repetition]
+    results: dict[str, AlgorithmResult],
+    controls: Sequence[str],
+    asked: RunSection,
+    repetitions: Sequence[Repetition],
 ) -> dict[str, AlgorithmResult]:
     """The same with what predictions on test patients say."""
     scores = scores_of(
         [(rep.data, rep.models) for rep in repetitions],
-        controls_among(config, results),
-        config.run.metric,
+        controls,
+        asked.metric,
     )
     first = repetitions[0].runs
     scored = {
         name: msgspec.structs.replace(results[name], **found) for name, found in scores.items()
     }
+    trust = {name: first[name].trust if name in first else {} for name in results}
     return {
         name: msgspec.structs.replace(
-            scored.get(name, result), trust=first[name].trust if name in first else {}
+            scored.get(name, result),
+            trust=trust[name],
+            families=_mean_families(trust[name]),
+            stand_ins=first[name].stand_ins if name in first else {},
+            sums=first[name].sums if name in first else None,
+            left_out=_left_out(name, asked, repetitions),
         )
         for name, result in results.items()
     }
+
+
+def _mean_families(trust: Mapping[str, TrustResult]) -> dict[str, float]:
+    """Mean over participants of the weights of their families of fits."""
+    names = dict.fromkeys(name for one in trust.values() for name in one.families)
+    return {
+        name: float(np.mean([one.families.get(name, 0.0) for one in trust.values()]))
+        for name in names
+    }
+
+
+def _left_out(
+    algorithm: str, asked: RunSection, repetitions: Sequence[Repetition]
+) -> dict[str, dict[str, list[str]]]:
+    """Whose answers were no function of the features, by seed and student; often empty."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for seed, rep in zip(asked.seeds, repetitions, strict=True):
+        trust = rep.runs[algorithm].trust if algorithm in rep.runs else {}
+        out = {student: one.left_out for student, one in trust.items() if one.left_out}
+        if out:
+            found[str(seed)] = out
+    return found
+
+
+def _problems(asked: RunSection, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
+    """What participants blamed each other for, left out, or what failed, by seed; often empty."""
+    found = {
+        str(seed): [problem for run in rep.runs.values() for problem in run.problems]
+        for seed, rep in zip(asked.seeds, repetitions, strict=True)
+    }
+    return {seed: problems for seed, problems in found.items() if problems}
 
 
 def _gains_over(
@@ -269,13 +322,13 @@ def _encryption_result(
 
 
 def _privacy_result(
-    config: RunConfig, repetitions: Sequence[Repetition]
+    repetitions: Sequence[Repetition], caveats: Sequence[str]
 ) -> dict[str, PrivacyResult] | None:
     """By hospital, the most that any repetition spent; what one algorithm leaves open, all do."""
     found = [run.privacy for rep in repetitions for run in rep.runs.values() if run.privacy]
     if not found:
         return None
-    return {name: joined([one[name] for one in found], config) for name in found[0]}
+    return {name: joined([one[name] for one in found], caveats) for name in found[0]}
 
 
 def _averaging_result(each: Sequence[AveragingResult | None]) -> AveragingResult | None:

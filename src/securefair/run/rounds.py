@@ -7,10 +7,10 @@ experiments of the papers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from securefair.model.stored import to_bytes
+from securefair.model.stored import Function, is_stored, to_bytes
 from securefair.records import RoundRecord
 from securefair.run.entry import Entry, RunState
 from securefair.run.resumable import ResumableRun
@@ -60,9 +60,7 @@ def run_rounds(
             finished=finished,
             facts=run.facts() if finished else None,
             interrupted=earlier.interrupted + 1 if earlier else 0,
-            models=(
-                {n: to_bytes(m) for n, m in run.models().items()} if finished and keeps else {}
-            ),
+            models=_stored(run.models()) if finished and keeps else {},
         )
 
     run = begun(begin, entry)
@@ -73,6 +71,13 @@ def run_rounds(
         heard(record)
     entry.save(state(run, finished=True))
     return run
+
+
+def _stored(models: Mapping[str, Function]) -> dict[str, bytes]:
+    """Everyone's model as bytes; none where some only predict: whoever wants them begins again."""
+    if not all(map(is_stored, models.values())):
+        return {}
+    return {name: to_bytes(model) for name, model in models.items()}
 
 
 def begun(begin: BeginRun, entry: Entry) -> ResumableRun:

@@ -103,6 +103,7 @@ def explained(error: Exception, folder: Path) -> StorageError:
             where=str(folder),
             found=text,
             hint="Free some space; nothing was changed",
+            passing=True,
         )
     hints = {
         "readonly": "The folder, or its disk, does not permit writing",

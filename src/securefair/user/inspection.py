@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from securefair.config import ParticipantSection, RunConfig
+from securefair.config.columns import ColumnRule
 from securefair.data.between import findings_between, site_columns
 from securefair.data.cells import Table, column_of
+from securefair.data.findings import Finding, by_weight
+from securefair.data.fitting import class_findings, range_findings
 from securefair.data.images.findings import image_findings
-from securefair.data.quality import Finding, site_findings
+from securefair.data.quality import site_findings
 from securefair.data.shape import shapes_of
+from securefair.data.shared_rows import shared_rows
 from securefair.errors import DataError
 from securefair.user.tables import ReadTables, about
 
@@ -63,13 +67,16 @@ def _inspected(
         if column.kind != "ignored"
     }
     own, between = look_at(
-        tables, label=label, missing=section.missing, joined=joined, handled=handled
+        tables,
+        label=label,
+        missing=section.missing,
+        joined=joined,
+        handled=handled,
+        rules=[column for column in section.columns if column.kind != "ignored"],
+        classes=section.classes,
     )
-    return [
-        *found,
-        *own,
-        *(one for one in between if not (section.classes and _settled(one, label))),
-    ]
+    between = [one for one in between if not (section.classes and _settled(one, label))]
+    return by_weight([*found, *own, *between])
 
 
 def look_at(
@@ -79,6 +86,8 @@ def look_at(
     missing: Sequence[str],
     joined: bool,
     handled: Mapping[str, Collection[str]] | None = None,
+    rules: Sequence[ColumnRule] = (),
+    classes: Sequence[Sequence[str]] = (),
 ) -> tuple[list[Finding], list[Finding]]:
     """Findings of single tables, and between them.
 
@@ -89,6 +98,8 @@ def look_at(
         joined: whether spellings that differ in case only are one level.
         handled: columns that rules describe, with their own codes of a missing value: others are
             not looked at. None or empty: there are no rules yet.
+        rules: of columns, that are given.
+        classes: that are given, the codes of each.
 
     Raises:
         DataError: a table lacks the label; names the site.
@@ -113,7 +124,12 @@ def look_at(
             site: {name: column for name, column in columns.items() if name in used}
             for site, columns in sites.items()
         }
-    return found, list(findings_between(sites, label=label, joined=joined))
+    for site, table in tables.items():
+        found += range_findings(site, table, rules, missing)
+    between = list(findings_between(sites, label=label, joined=joined))
+    between += shared_rows(tables)
+    between += class_findings(tables, label, classes, joined=joined)
+    return found, between
 
 
 def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[str]]) -> bool:

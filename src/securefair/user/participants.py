@@ -8,6 +8,7 @@ from securefair.config import RunConfig
 from securefair.config.extensions import data_set_of
 from securefair.data import ParticipantData, load_heart
 from securefair.data.split import keep_training
+from securefair.model.teachers import teacher_of
 from securefair.user.own import OWN
 from securefair.user.tables import ReadTables
 
@@ -40,6 +41,11 @@ def load_participants(
         everyone = data_set_of(data.source)(
             data.partition, test_fraction=data.test_fraction, seed=seed
         )
+    brought = {
+        one.name: teacher_of(one.teacher, where=f"participants, {one.name}, teacher")
+        for one in config.participants
+        if one.teacher is not None
+    }
     most, balanced = data.most_training, config.training.class_weight == "balanced"
 
     def trained(own: ParticipantData) -> ParticipantData:
@@ -49,6 +55,12 @@ def load_participants(
         return replace(own, train=own.train.balanced()) if balanced else own
 
     return [
-        replace(trained(own), earlier=tuple(trained(before) for before in own.earlier))
+        replace(
+            trained(own),
+            earlier=tuple(
+                replace(trained(before), teacher=brought.get(own.name)) for before in own.earlier
+            ),
+            teacher=brought.get(own.name),
+        )
         for own in everyone
     ]

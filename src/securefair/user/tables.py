@@ -133,7 +133,7 @@ def table_spec(table: TableSection) -> TableSpec:
         columns=tuple(
             _rule(column) for column in table.columns if not isinstance(column, IgnoredColumn)
         ),
-        target=Target(name=table.label, groups=table.groups),
+        target=Target(name=table.label, groups=table.groups, names=table.names),
         missing=table.missing,
         spellings=table.spellings,
     )
@@ -176,6 +176,7 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
     return {
         "label": spec.target.name,
         "classes": [list(codes) for codes in spec.target.groups],
+        **({"class_names": list(spec.target.names)} if spec.target.names else {}),
         "missing": list(spec.missing),
         "spellings": spec.spellings,
         "columns": [

@@ -26,8 +26,8 @@ from securefair.config import (
 from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS
 from securefair.data.databases import DatabaseQuery, is_query
+from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
-from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
@@ -60,6 +60,10 @@ general knowledge (an adult's age is 20 to 90), not from your patients.
 The tables here are the heart disease data of four hospitals (UCI, CC BY 4.0): see
 `data/LICENSE.md`.
 """
+
+
+_WHY_UNUSED = ("not_a_number", "ambiguous_number")
+"""Findings of a column that is no feature because of them."""
 
 
 class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
@@ -264,7 +268,7 @@ def _own_files(
         if one.kind == "sentinel" and one.column in written
         else one
         for one in found
-        if one.column not in resolved.unused
+        if one.column not in resolved.unused or one.kind in _WHY_UNUSED
     ]
     return {"config.toml": text}, dict(resolved.unused), used
 

@@ -1,7 +1,8 @@
 """What hospitals reach without anyone: the controls that a transfer is measured against.
 
-Most come of a hospital's own regularised fits, tuned by cross-validation on its own patients. They
-do not change from round to round. The ceiling, one fit on everybody's patients, is no control.
+Most come of a hospital's own regularised fits, tuned by cross-validation on its own patients; some
+are what a hospital with a statistician has. They do not change from round to round. The ceiling,
+one fit on everybody's patients, is no control.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import outcome_of
 from securefair.model.seeds import derived_seed
-from securefair.model.transfer import Degree, OwnFit, Polynomial, own_fit
+from securefair.model.stored import Function, logits_of
+from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
+from securefair.model.usual import Estimated, averaged, usual_model
 from securefair.records import RoundRecord
 from securefair.worth.learners import lonely_record
 
-Models = Mapping[str, Polynomial]
+Models = Mapping[str, Function]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +33,24 @@ class TunedPopulation:
     participants: tuple[ParticipantData, ...]
     degree: Degree = 1
     _fits: dict[int, Mapping[str, OwnFit]] = field(default_factory=dict, init=False, repr=False)
+    _usual: dict[tuple[str, int], Mapping[str, Estimated]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def fits(self, seed: int) -> Mapping[str, OwnFit]:
         """Everybody's, by name; those of a seed are computed once."""
         if seed not in self._fits:
             self._fits[seed] = own_fits(self.participants, self.degree, seed)
         return self._fits[seed]
+
+    def usual(self, name: str, seed: int) -> Mapping[str, Estimated]:
+        """Everybody's usual model of that name; those of a seed are fitted once."""
+        if (name, seed) not in self._usual:
+            self._usual[name, seed] = {
+                one.name: usual_model(name, one.train, derived_seed(seed, name, one.name) % 2**32)
+                for one in self.participants
+            }
+        return self._usual[name, seed]
 
     def models(self, train_states: Models) -> Models:
         """Everybody's model, to be kept."""
@@ -63,20 +79,26 @@ def own_fits(
     }
 
 
-def headline(model: Polynomial, own: ParticipantData) -> float:
+def headline(model: Function, own: ParticipantData) -> float:
     """The outcome's headline score on a hospital's test samples, such as accuracy; 0 if undefined.
 
     Its own part of predictions is made of its training samples.
     """
+    said = said_of(model, own)
     outcome = outcome_of(own.test)
-    part = outcome.own_part(model.logits(own.train.features), own.train)
-    said = outcome.said(model.logits(own.test.features), part)
     return outcome.point_scores(said, own.test)[outcome.headline] or 0.0
 
 
-def mean_loss(model: Polynomial, samples: Samples) -> float:
+def said_of(model: Function, own: ParticipantData) -> NDArray[np.float64]:
+    """What a model says of a hospital's test samples, (B, K), with its own part of predictions."""
+    outcome = outcome_of(own.test)
+    part = outcome.own_part(logits_of(model, own.train.features), own.train)
+    return outcome.said(logits_of(model, own.test.features), part)
+
+
+def mean_loss(model: Function, samples: Samples) -> float:
     """The outcome's loss on samples, nats each."""
-    losses = outcome_of(samples).losses(model.logits(samples.features), samples)
+    losses = outcome_of(samples).losses(logits_of(model, samples.features), samples)
     return float(losses.sum() / len(samples))
 
 
@@ -126,6 +148,24 @@ def _common(population: TunedPopulation, seed: int) -> Models:
     return {own.name: most_common(own.train) for own in population.participants}
 
 
+def _forest(population: TunedPopulation, seed: int) -> Models:
+    return population.usual("forest", seed)
+
+
+def _ensemble(population: TunedPopulation, seed: int) -> Models:
+    usual = [population.usual(name, seed) for name in ENSEMBLE]
+    return {
+        own.name: averaged(
+            [
+                population.fits(seed)[own.name].averaged.predict_proba,
+                *(models[own.name].probabilities for models in usual),
+            ],
+            own.train,
+        )
+        for own in population.participants
+    }
+
+
 def _pooled(population: TunedPopulation, seed: int) -> Models:
     everyone = together([own.train for own in population.participants])
     rng = np.random.default_rng(derived_seed(seed, "folds", ""))
@@ -138,6 +178,16 @@ TUNED_ALONE = Tuned("standalone", _alone)
 
 AVERAGED_ALONE = Tuned("averaged_alone", _averaged)
 """The same averaging as in a transfer, without peers."""
+
+ENSEMBLE = ("forest", "gaussian process")
+"""Usual models in the ensemble, beside the averaged fits."""
+
+FOREST_ALONE = Tuned("alone-forest", _forest)
+"""A random forest of own patients."""
+
+ENSEMBLE_ALONE = Tuned("alone-ensemble", _ensemble)
+"""The mean probability of averaged fits, a forest and a Gaussian process: what a competent hospital
+has without anyone."""
 
 MOST_COMMON = Tuned("most_common", _common)
 """The same answer for every patient."""

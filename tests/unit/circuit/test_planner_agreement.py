@@ -154,8 +154,26 @@ def test_schedules_of_a_strangers_making_are_refused():
             verified_plan(plan.spec, schedule)
 
 
+def test_a_plan_is_certified_once_and_a_refusal_each_time(monkeypatch):
+    evaluated = []
+    monkeypatch.setattr(
+        planner, "evaluate", lambda *given: evaluated.append(given) or evaluate(*given)
+    )
+    plan = plan_exchange(ExchangeSpec(features=6, classes=2, samples=208))
+    evaluated.clear()
+    assert verified_plan(plan.spec, plan.schedule).digest == plan.digest
+    first = len(evaluated)
+    assert verified_plan(plan.spec, plan.schedule).digest == plan.digest
+    assert len(evaluated) == first > 0
+    more = changed(plan.schedule, flooding_bits=plan.schedule.flooding_bits + 20)
+    for _ in range(2):
+        with pytest.raises(PlanError, match="does not grant"):
+            verified_plan(plan.spec, more)
+    assert len(evaluated) == first + 2
+
+
 def test_primes_that_kernels_are_not_exact_for_are_refused(monkeypatch):
-    plan = plan_exchange(ExchangeSpec(features=6, classes=2, samples=200))
+    plan = plan_exchange(ExchangeSpec(features=6, classes=2, samples=207))  # not granted before
     assert plan.params.transform_exactly
     monkeypatch.setattr(CkksParameters, "transform_exactly", property(lambda _: False))
     with pytest.raises(PlanError, match="does not grant"):

@@ -31,6 +31,14 @@ def test_a_signed_project_is_not_replaced_unasked(invoke, settings, tmp_path):
     assert "what its name says" in invoke(*words, "--out", "north.card", "--force").stderr
 
 
+def test_what_one_answer_tells_is_said_before_anybody_signs(invoke, settings):
+    words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
+    for said in (invoke(*words, "--out", "a.toml"), invoke("project", "check", "a.toml")):
+        assert said.exit_code == 0, said.output
+        assert "Before you sign: One answer determines a teacher's fit." in said.stdout
+        assert "each teacher's fit, as if it had been sent" in said.stdout
+
+
 def test_proposals_and_rules_replace_no_file_unasked(invoke, settings, tmp_path):
     words = ("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
     assert invoke(*words).exit_code == 0

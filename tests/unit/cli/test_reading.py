@@ -44,6 +44,16 @@ class TestReport:
         assert result.stdout.rstrip().endswith("Report: a/report.html")
         assert (runs / "a" / "report.html").read_bytes() == page
 
+    def test_another_language_stands_beside_it(self, invoke, runs):
+        page = (runs / "a" / "report.html").read_bytes()
+        result = invoke("report", "a", "--language", "de")
+        assert result.exit_code == 0, result.output
+        assert 'lang="de"' in (runs / "a" / "report.de.html").read_text("utf-8")
+        assert (runs / "a" / "report.html").read_bytes() == page
+        refused = invoke("report", "a", "--language", "xx")
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert "en, de, fr" in refused.stderr
+
     def test_it_may_go_elsewhere(self, invoke, runs):
         assert invoke("report", "a", "--out", "pages", "--json").exit_code == 0
         assert (runs / "pages" / "report.html").exists()

@@ -136,7 +136,7 @@ class TestResults:
 
         def troubled(resolved, progress, **others):
             outcome = run(resolved, progress, **others)
-            outcome.problems.append("Cleveland blames Hungary: peer Hungary: [odd] bytes")
+            outcome.result.problems["0"] = ["Cleveland blames Hungary: peer Hungary: [odd] bytes"]
             return outcome
 
         monkeypatch.setattr(experiment, "run_resolved", troubled)
@@ -261,7 +261,7 @@ class TestRefusals:
 
         def full(path, data, **options):
             written.append(path)
-            if len(written) > 4 * 2 + 3:  # after four controls, in the fourth round
+            if len(written) > 6 * 2 + 3:  # after six controls, in the fourth round
                 raise OSError(28, "No space left on device")
             return write_bytes(path, data, **options)
 

@@ -314,6 +314,10 @@ class TestFindings:
         (line,) = [one for one in said if one.startswith("south, line 1: ")]
         assert line.endswith("Nothing to do if the columns are right.")
         text = " ".join(" ".join(said).split())
+        assert "Everything is in order; nothing was run" in text  # a note is nothing to do
+        south = (tmp_path / "south.csv").read_text().splitlines()
+        (tmp_path / "south.csv").write_text("".join(f"{one};é\n" for one in south), "latin-1")
+        text = " ".join(invoke("check", "p/config.toml").stdout.split())
         assert "It can be run; nothing was run. 1 point to look at in the tables" in text
         assert "Everything is in order" not in text
         run = ("run", "p/config.toml", "--backend", "clear", "--out")

@@ -59,12 +59,10 @@ def test_what_is_written_reads_back_equal(comments):
 
 
 def test_comments_explain_each_kind_of_column_once():
+    others = FILES[FILES.index("[[part") :].replace('"north"', '"n"').replace('"south"', '"s"')
+    others = others.replace("data/", "more/")
     lines = to_toml(
-        parse_config(
-            FILES
-            + FILES[FILES.index("[[part") :].replace('"north"', '"n"').replace('"south"', '"s"'),
-            source="t",
-        ),
+        parse_config(FILES + others, source="t"),
         comments=True,
     ).splitlines()
     assert lines.count("# Where its samples are") <= 1
@@ -73,8 +71,12 @@ def test_comments_explain_each_kind_of_column_once():
 
 
 def test_paths_are_relative_to_the_file(tmp_path):
-    (tmp_path / "c.toml").write_text(FILES)
+    text = FILES.replace('name = "south"', 'name = "south"\nteacher = "vendor.onnx"')
+    (tmp_path / "c.toml").write_text(
+        text.replace('name = "north"', 'name = "north"\nteacher = "forest"')
+    )
     north, south = load_config(tmp_path / "c.toml").participants
+    assert (north.teacher, south.teacher) == ("forest", str(tmp_path / "vendor.onnx"))
     assert north.file == tmp_path / "data" / "north.csv"
     assert str(south.file) == "/data/south.parquet"
     assert south.test_file == tmp_path / "later.csv"
@@ -156,3 +158,8 @@ def test_a_mistaken_entry_is_named(old, new, words):
     with pytest.raises(ConfigError) as caught:
         parse_config(CODE.replace(old, new), source="t")
     assert words in str(caught.value)
+
+
+def test_one_table_for_two_participants_is_refused():
+    with pytest.raises(ConfigError, match=r"participants\[1\]: two participants bring the same"):
+        parse_config(FILES.replace("/data/south.parquet", "data/./north.csv"), source="t")

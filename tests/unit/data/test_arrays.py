@@ -142,3 +142,12 @@ def test_npz_files_that_cannot_be_used(tmp_path, write, words):
         read_npz(path)
     for word in ("a.npz", *words):
         assert word in str(caught.value)
+
+
+def test_a_range_far_from_a_feature_is_refused():
+    features = np.column_stack([np.linspace(0, 1, 20), np.linspace(20, 90, 20)])
+    labels = np.arange(20) % 2
+    with pytest.raises(DataError, match="clips every value of a feature") as refused:
+        samples_of((features, labels), where="north", feature_range=(0, 1))
+    assert "north, feature 1" in str(refused.value)
+    samples_of((features, labels), where="north", feature_range=(0, 50))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from securefair.config.writing import plain_toml
 from securefair.data import Proposal, Row, propose
 from securefair.data.proposal import ColumnProposal, rounded_outwards
+from securefair.data.rows import parse_rows
 from securefair.errors import ConfigError, DataError
 
 
@@ -146,3 +147,12 @@ def test_a_rounded_range_covers_the_range(low, span):
     below, above = rounded_outwards(low, low + span)
     assert below <= low
     assert above >= low + span
+
+
+def test_codes_that_belong_to_no_agreed_class_are_refused():
+    table = parse_rows(
+        ["age,ill\n", *(f"{n},{'yes' if n % 2 else 'no'}\n" for n in range(20))], "t"
+    )
+    with pytest.raises(DataError, match="codes of the label belong to no class") as refused:
+        propose(table, label="ill", classes=[["no"], ["maybe"]])
+    assert "found 'yes'" in str(refused.value)

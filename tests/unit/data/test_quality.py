@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from securefair.config.defaults import MISSING
 from securefair.data.between import findings_between, site_columns
+from securefair.data.findings import Finding, by_weight, of_weight
 from securefair.data.quality import site_findings
 from securefair.data.rows import parse_rows
 from securefair.data.shape import shapes_of
-
-MISSING = ("", "NA")
 
 
 def table(columns):
@@ -56,6 +56,14 @@ def test_an_ordinary_table_has_nothing_to_look_at():
         (changed("chol", {3: "21000.5"}), "outlier", "chol", 5),
         (changed("chol", {4: "<5"}), "censored", "chol", 6),
         (changed("chol", {6: "haemolytic"}), "not_a_number", "chol", 8),
+        (changed("age", {4: "-1", 9: "-1"}), "sentinel", "age", 6),
+        (changed("chol", {3: "0"}), "sentinel", "chol", 5),
+        (changed("chol", {6: "inf"}), "not_a_number", "chol", 8),
+        (changed("ward", {6: "unbekannt"}), "missing_word", "ward", 8),
+        (clean(seen=[f"2023{1 + n % 12:02}05" for n in range(80)]), "date", "seen", None),
+        (clean(seen=[f"2023-{1 + n % 12:02}" for n in range(80)]), "date", "seen", None),
+        (clean(seen=[f"{1 + n % 12:02}.2020" for n in range(80)]), "date", "seen", None),
+        (clean(seen=[f"{1 + n % 28}. Jan. 2020" for n in range(80)]), "date", "seen", None),
         (clean(sex=["f"] * 80), "constant_column", "sex", None),
         (clean(patient_id=range(80)), "identifier", "patient_id", None),
         (clean(seen=[f"2024-01-{1 + n % 28:02}" for n in range(80)]), "date", "seen", None),
@@ -69,6 +77,21 @@ def test_one_finding_of_its_kind(columns, kind, column, line):
     assert one.remedy
     assert all(f'"{value}"' in one.message for value in one.values)
     assert bool(one.values) == ('"' in one.message and column != "ill")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [n % 6 for n in range(80)],  # a score
+        [n % 2 for n in range(80)],
+        [5 * (n % 12) for n in range(80)],
+        [n / 10 for n in range(80)],
+        [n % 12 - 1 for n in range(79)] + [-2],  # a change
+        [round(np.sin(n) * 4, 1) for n in range(80)],  # a base excess
+    ],
+)
+def test_0_and_minus_1_among_values_like_them_are_values(values):
+    assert [one.kind for one in found(clean(value=values)) if one.kind == "sentinel"] == []
 
 
 def test_a_column_that_gives_the_outcome_away():
@@ -115,11 +138,16 @@ def test_hospitals_that_code_alike_have_nothing_to_look_at():
 @pytest.mark.parametrize(
     ("south", "kind", "column", "severity"),
     [
-        (clean(1, chol=np.random.default_rng(1).normal(5.2, 0.8, 80)), "units", "chol", "warning"),
+        (clean(1, chol=np.random.default_rng(1).normal(5.2, 0.8, 80)), "units", "chol", "grave"),
         (clean(1, sex=["F", "M"] * 40), "spelling", "sex", "warning"),
         (clean(1, ill=["NO", "YES"] * 40), "spelling", "ill", "refusal"),
         (clean(1, ward=["A", "B", "C", "D"] * 20), "level_of_one_site", "ward", "warning"),
-        (clean(1, ill=["no", "yes", "?"] * 26 + ["no"] * 2), "class_of_one_site", "ill", "warning"),
+        (
+            clean(1, ill=["no", "yes", "so"] * 26 + ["no"] * 2),
+            "class_of_one_site",
+            "ill",
+            "grave",
+        ),
         (clean(1, extra=range(80)), "column_of_some_sites", "extra", "warning"),
         (clean(1, ill=["yes"] * 75 + ["no"] * 5), "prevalence", "ill", "warning"),
     ],
@@ -142,3 +170,49 @@ def test_another_unit_is_told_with_its_direction():
 
 def test_spellings_that_are_joined_are_one_level():
     assert between(clean(0), clean(1, ill=["NO", "YES"] * 40), joined=True) == []
+
+
+def test_numbers_that_no_two_hospitals_share_tell_whose_patient_it_is():
+    files = [[100_000 + 7 * n % 50 for n in range(80)], [200_000 + 7 * n % 50 for n in range(80)]]
+    (one,) = between(clean(0, case=files[0]), clean(1, case=files[1]))
+    assert (one.kind, one.column, one.severity) == ("tells_sites", "case", "grave")
+
+
+def test_half_the_values_beside_each_other_are_told_whatever_their_ratio():
+    bmi = np.random.default_rng(2).normal(26, 2, 80).round(1)
+    (one,) = between(clean(0, bmi=bmi), clean(1, bmi=(bmi * 1.6).round(1)))
+    assert (one.kind, one.column, one.severity) == ("units", "bmi", "warning")
+    assert "or the patients, may differ" in one.message
+
+
+def test_many_levels_of_one_hospital_are_one_finding():
+    north = clean(0, doctor=[f"{'ABC'[n % 3]}nna" for n in range(80)])
+    south = clean(1, doctor=[f"{'DEF'[n % 3]}mil" for n in range(80)])
+    said = between(north, south)
+    assert [one.site for one in said] == ["north", "south"]
+    assert all("names, or codes of its own, tell whose patient" in one.message for one in said)
+    assert {one.severity for one in said} == {"grave"}
+
+
+def test_a_grade_of_the_ill_alone_gives_the_outcome_away_by_missing():
+    ill = ["yes" if n % 3 else "no" for n in range(60)]
+    grade = [1 + n % 9 if one == "yes" else "" for n, one in enumerate(ill)]
+    (one,) = found(clean(n=60, ill=ill, grade=grade))
+    assert (one.column, one.kind, one.severity) == ("grade", "leakage", "grave")
+    assert "by whether it is filled in" in one.message
+
+
+def test_a_minus_beside_plus_is_asked_about():
+    said = found(clean(marker=["-", "+"] * 40))
+    assert ("sign_as_missing", "grave", 2) in [(one.kind, one.severity, one.line) for one in said]
+
+
+def test_findings_come_by_weight():
+    made = [
+        Finding(site="a", column=None, line=None, kind=one, message="", remedy="", severity=one)
+        for one in ("note", "warning", "grave", "refusal", "grave")
+    ]
+    assert [one.severity for one in by_weight(made)] == [
+        "refusal", "grave", "grave", "warning", "note",
+    ]  # fmt: skip
+    assert [one.kind for one in of_weight(made)] == ["refusal", "grave", "grave"]

@@ -1,6 +1,7 @@
 import pytest
 
 from securefair.data import read_rows
+from securefair.data.rows import parse_rows
 from securefair.errors import DataError
 
 
@@ -108,3 +109,42 @@ def test_a_compressed_table_and_a_workbook_read_alike(tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(DataError, match=r"absent\.csv: cannot read the table"):
         read_rows(tmp_path / "absent.csv")
+
+
+ROWS = "age,ill\n31,no\n45,yes\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "kind"),
+    [
+        (ROWS.replace("\n", "\r"), 2, "line ends"),
+        ("sep=,\n" + ROWS, 3, None),
+        ("sep=;\r\n" + ROWS.replace(",", ";").replace("\n", "\r\n"), 3, "separator"),
+        ('"sep=;"\n' + ROWS.replace(",", ";"), 3, "separator"),
+        ("# ward 7, March\n# by hand\n" + ROWS, 4, "comments"),
+        ("#age,ill\n31,no\n45,yes\n", 2, None),
+        ('# a "title"\n' + ROWS.replace("45", '"45"'), 3, "comments"),
+    ],
+)
+def test_what_stands_above_and_between_rows(text, line, kind):
+    table = parse_rows([text], "t.csv")
+    assert [one.lstrip("#") for one in table.columns] == ["age", "ill"]
+    assert [row.fields["ill"] for row in table] == ["no", "yes"]
+    assert (table.line_of(0), table[1].line) == (line, line + 1)
+    assert kind in [None, *(one.kind for one in table.notes)]
+    assert bool(table.notes) == (kind is not None)
+
+
+def test_a_title_above_the_column_names_is_told():
+    with pytest.raises(DataError, match=r'must name the columns; here it is "Export of 2023"'):
+        parse_rows(["Export of 2023\n" + ROWS], "t.csv")
+
+
+@pytest.mark.parametrize("code", ["k.A.", "#NV", "n/a", "-", "fehlt"])
+def test_decimal_commas_beside_a_code_of_a_missing_value(code):
+    cells = [f"{n},{n % 7}" for n in range(30)]
+    table = parse_rows(["crp\n" + "".join(f'"{one}"\n' for one in [*cells, code])], "t.csv")
+    assert [row.fields["crp"] for row in table] == [
+        *(one.replace(",", ".") for one in cells),
+        code,
+    ]

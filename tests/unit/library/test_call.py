@@ -11,8 +11,8 @@ from torch import nn
 import securefair as sf
 from securefair.library.settings import ENTRY, settings
 from securefair.report.progress import PlainProgress
-from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
+from support.experiments import run_experiment
 from support.own_modules import QUICK, Classifier, own_modules
 
 

@@ -35,6 +35,15 @@ def test_alone_it_is_the_tuned_control(patients):
     assert found.trust_.in_peers == 0
 
 
+def test_a_linear_model_has_coefficients_and_another_has_none(patients):
+    X, y = patients[:2]
+    linear = TransferClassifier(calibrate=True).fit(X, y)
+    if hasattr(linear, "coef_"):
+        found = X @ linear.coef_[0] + linear.intercept_[0]
+        np.testing.assert_allclose(found, linear.decision_function(X))
+    assert not hasattr(TransferClassifier(degree=2).fit(X, y), "coef_")
+
+
 def test_good_peers_help_and_random_ones_are_left_out(patients):
     x, y = patients
     few, rest = (x[:30], y[:30]), (x[60:], y[60:])

@@ -186,16 +186,31 @@ def test_evaluation_counts_what_was_right(tmp_path, model):
 def test_a_changed_file_is_refused(tmp_path, model, card):
     save_model(model, tmp_path, card=card)
     weights = tmp_path / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    stored = weights.read_bytes()
+    weights.write_bytes(stored[:-1] + b"\x01")
     with pytest.raises(DataError, match="not those that the model was stored with"):
         load_model(tmp_path)
+    weights.write_bytes(stored)
     record = json.loads((tmp_path / "model.json").read_text())
     (tmp_path / "model.json").write_text(json.dumps(record | {"format": 9}))
     with pytest.raises(DataError, match="another version"):
         load_model(tmp_path)
-    (tmp_path / "model.json").write_text(json.dumps(record | {"low": [0.0]}))
-    with pytest.raises(DataError):
-        load_model(tmp_path)
+    for change in ({"low": [0.0]}, {"classes": record["classes"][::-1]}, {"digest": ""}):
+        (tmp_path / "model.json").write_text(json.dumps(record | change))
+        with pytest.raises(DataError, match="record of the model was changed"):
+            load_model(tmp_path)
+    (tmp_path / "model.json").write_text(json.dumps(record))  # in other spaces
+    assert load_model(tmp_path).record.classes == record["classes"]
+
+
+def test_a_record_from_before_digests_is_read(tmp_path, model, card):
+    save_model(model, tmp_path, card=card)
+    record = json.loads((tmp_path / "model.json").read_text())
+    del record["digest"]
+    (tmp_path / "model.json").write_text(json.dumps(record | {"format": 2}))
+    assert load_model(tmp_path).record.format == 3
+    with pytest.raises(DataError, match="its folder is"):
+        load_model(tmp_path / "model.json")
 
 
 def test_a_wrong_folder_is_told_what_it_is(tmp_path):

@@ -16,7 +16,8 @@ from securefair.model.networks.builder import he_network
 from securefair.model.networks.fold import fold
 from securefair.model.quadratic import Quadratic
 from securefair.model.stored import NamedNetwork, function_of, inputs_of
-from securefair.model.transfer import Polynomial
+from securefair.model.transfer import Leafed, Polynomial
+from securefair.model.transfer.public_trees import public_trees
 from securefair.prediction import Calibration, HospitalModel, ModelRecord, onnx_file, training_facts
 
 onnx = pytest.importorskip("onnx")
@@ -54,6 +55,12 @@ def polynomial(outputs, features, *, quadratic):
     )
 
 
+def leafed(outputs, features):
+    trees = public_trees(features)
+    leaves = RNG.normal(size=(outputs, trees.leaves))
+    return Leafed(polynomial(outputs, features, quadratic=False), trees, leaves)
+
+
 def network():
     torch.manual_seed(0)
     layers = nn.Sequential(
@@ -80,8 +87,19 @@ def named():
         kept(polynomial(1, 2, quadratic=False), 2, table=SPEC, classes=["no", "yes"]),
         kept(function_of(build_head("quadratic", 4, 6, 3, seed=0)), 3),
         kept(network(), 3),
+        kept(leafed(1, 4), 2),
+        kept(leafed(3, 2), 3),
     ],
-    ids=["linear", "quadratic", "three classes of pixels", "table", "head", "network"],
+    ids=[
+        "linear",
+        "quadratic",
+        "three classes of pixels",
+        "table",
+        "head",
+        "network",
+        "trees",
+        "trees of three classes",
+    ],
 )
 def test_onnxruntime_gives_the_same_probabilities(model):
     pytest.importorskip("onnxruntime")

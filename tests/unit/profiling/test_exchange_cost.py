@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
+from torch import nn
 
 from securefair.circuit.planner import plan_exchange
 from securefair.errors import ModelError
 from securefair.model.heads import build_head
+from securefair.model.networks import he_network
+from securefair.model.quadratic import Quadratic
 from securefair.profiling.dry_exchange import synthetic
-from securefair.profiling.exchange_cost import PreparedExchange, spec_for
+from securefair.profiling.exchange_cost import PreparedExchange, measurable, spec_for
 
 pytestmark = pytest.mark.slow
 
@@ -68,3 +71,21 @@ def test_a_head_of_another_size_is_refused():
     )
     with pytest.raises(ModelError, match="shape differs from the plan"):
         exchange.serve()
+
+
+def test_a_network_of_ones_own_is_measured():
+    layers = nn.Sequential(
+        nn.Conv2d(1, 2, 3, padding=1), nn.AvgPool2d(2), Quadratic(2), nn.Flatten(), nn.Linear(8, 2)
+    )
+    network = measurable(he_network(layers, (1, 4, 4)))
+    spec = spec_for(network, 16, "logits")
+    assert len(spec.network) == 2
+    cost = PreparedExchange(spec, network, backend="clear").cost(repeats=1)
+    assert cost.slots_used == 16
+    assert cost.error == 0
+
+
+def test_a_module_with_convolutions_alone_says_what_to_do():
+    with pytest.raises(ModelError) as refused:
+        measurable(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 2)))
+    assert "he_network" in str(refused.value)

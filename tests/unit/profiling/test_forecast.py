@@ -8,12 +8,12 @@ from typer.testing import CliRunner
 
 from securefair.averaging.shares import KEY_BYTES
 from securefair.cli import app
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import demo_config, override
 from securefair.errors import ConfigError, DataError, PlanError
 from securefair.profiling.forecast import check_config
 from securefair.report import show_progress
-from securefair.run.execute import run_experiment
-from securefair.run.resolved import ResolvedRun
+from support.experiments import run_experiment
 
 
 def checked_of(config, **options):

@@ -7,6 +7,7 @@ from securefair.records import AveragingResult, EncryptionResult, LedgerRow, Rou
 from securefair.report import averages, sentences
 from securefair.report.facts import SenderDisclosure, sender_disclosures
 from securefair.report.wording import HOSPITALS
+from support.concluded import concluded
 
 AVERAGING = AveragingResult(
     averaging="masked",
@@ -52,18 +53,22 @@ def changed(**changes):
     return msgspec.structs.replace(AVERAGING, **changes)
 
 
+def told(averaging, asked=None):
+    encryption = msgspec.structs.replace(RESULT, averaging=averaging)
+    result = concluded("cycle-gossip", ["Cleveland", "Hungary"], encryption)
+    return telling.tell(asked or config(), result, HOSPITALS)
+
+
 def test_steps_say_what_was_sent_of_a_gradient():
-    long = " ".join(telling.steps(config(), AVERAGING, HOSPITALS))
+    long = " ".join(told(AVERAGING, config()).steps)
     assert "random projection" in long
     for short in (
-        telling.steps(config(), changed(parameters=500), HOSPITALS),
-        telling.steps(config("sketch = 0"), AVERAGING, HOSPITALS),
+        told(changed(parameters=500), config()).steps,
+        told(AVERAGING, config("sketch = 0")).steps,
     ):
         assert "random projection" not in " ".join(short)
     edges = 'edges = [["Cleveland", "Hungary"], ["Hungary", "Switzerland"]]'
-    assert "edges in the configuration" in " ".join(
-        telling.steps(config(edges), AVERAGING, HOSPITALS)
-    )
+    assert "edges in the configuration" in " ".join(told(AVERAGING, config(edges)).steps)
 
 
 @pytest.mark.parametrize(
@@ -127,29 +132,26 @@ def test_the_bound_of_a_sum_is_not_read_as_that_of_an_average():
 
 def test_how_many_must_side_with_a_receiver_follows_the_configuration():
     for least in (2, 4):
-        limits = dict(telling.not_protected(changed(min_senders=least), HOSPITALS))
+        limits = dict(told(changed(min_senders=least)).limits)
         assert f"{least - 1} of the senders" in limits["Receivers with a sender on their side"]
     assert "without breaking any rule" in limits["What sums imply"]
     assert "nearly that sender's model" in limits["What sums imply"]
     assert "two models" not in limits["Dishonest receivers"]
-    hidden = dict(telling.not_protected(changed(hides_weights=True), HOSPITALS))
+    hidden = dict(told(changed(hides_weights=True)).limits)
     assert "two models apart in one sum" in hidden["Dishonest receivers"]
 
 
 def test_a_largest_share_is_told_with_what_it_costs_and_who_checks_it():
     result = msgspec.structs.replace(RESULT, averaging=changed(max_share=0.6))
     assert "all senders of a sum knew its weights" in averages.protection(result, result.averaging)
-    limits = dict(telling.not_protected(changed(max_share=0.6), HOSPITALS))
+    limits = dict(told(changed(max_share=0.6)).limits)
     assert "No sender had more than 60% of the weight" in limits["What sums imply"]
     assert "up to the largest share" in limits["Dishonest receivers"]
     for share, helpers in ((0.6, "1 sender"), (1 / 3, "2 senders"), (0.3, "3 senders")):
-        limits = dict(telling.not_protected(changed(max_share=share), HOSPITALS))
+        limits = dict(told(changed(max_share=share)).limits)
         assert f"with {helpers} on its side" in limits["Dishonest receivers"]
     unchecked = changed(max_share=0.6, averaging="clear", hides_parameters=False)
-    assert (
-        "all of the weight"
-        in dict(telling.not_protected(unchecked, HOSPITALS))["Dishonest receivers"]
-    )
+    assert "all of the weight" in dict(told(unchecked).limits)["Dishonest receivers"]
 
 
 def test_weights_name_the_preferred_neighbour():

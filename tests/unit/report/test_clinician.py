@@ -3,12 +3,13 @@
 import pytest
 from msgspec import structs
 
-from securefair.records import MetricResult, Reliability
-from securefair.report.clinician import UNCLEAR, WORSE, YES, first_page
-from securefair.report.wording import nouns
+from securefair.collaboration.verdict import with_verdicts
+from securefair.records import MetricResult, Reliability, ThresholdResult
+from securefair.report.clinician import first_page
+from securefair.words import languages, words_of
 from securefair.worth.interval import wilson
 
-NOUNS = nouns("files")
+NOUNS = words_of().about("hospitals")
 
 
 def metric(values, error=0.01):
@@ -37,17 +38,17 @@ def result(make_run):
         reliability=[Reliability(predicted=0.2, observed=0.25, samples=16)],
         nearly_constant=[names[2]],
     )
-    return structs.replace(
-        found, algorithms=found.algorithms | {found.algorithm: figure}, classes=["no", "yes"]
+    return with_verdicts(
+        structs.replace(
+            found, algorithms=found.algorithms | {found.algorithm: figure}, classes=["no", "yes"]
+        )
     )
 
 
 def test_only_what_is_more_than_chance_is_called_help(result):
     page = first_page(result, NOUNS, "ill")
-    assert [row.helped for row in page.rows] == [YES, UNCLEAR, WORSE, UNCLEAR]
-    names = [one.name for one in result.participants]
-    assert f"It helped {names[0]}." in page.helped
-    assert f"It made predictions worse at {names[2]}." in page.helped
+    told = ("better", "unclear", "worse", "unclear")
+    assert [row.helped for row in page.rows] == [NOUNS(f"helped.{one}") for one in told]
     assert page.rows[0].sensitivity == "80\u00a0% (68\u2013100)"
 
 
@@ -65,17 +66,53 @@ def test_the_plot_has_the_place_of_what_came_true(result):
     assert (dot.x, dot.y) == (pytest.approx(20), pytest.approx(75))
     low, high = wilson(0.25, 16 // len(result.seeds))
     assert (dot.low, dot.high) == (pytest.approx(100 * (1 - low)), pytest.approx(100 * (1 - high)))
-    assert "came true for 25 %" in dot.label
+    assert "came true for 25\u00a0%" in dot.label
 
 
-def test_what_it_cannot_say_names_models_that_tell_nothing(result):
+def test_what_it_cannot_say_names_models_of_one_class(result):
     page = first_page(result, NOUNS, None)
-    assert any(result.participants[2].name in one and "tells nothing" in one for one in page.cannot)
+    assert any(
+        result.participants[2].name in one and "only its probabilities" in one
+        for one in page.cannot
+    )
     no, yes = (
         f"\N{LEFT DOUBLE QUOTATION MARK}{one}\N{RIGHT DOUBLE QUOTATION MARK}"
         for one in ("no", "yes")
     )
-    assert f"which class a patient is of: {no} and {yes}." in page.asked[0]
+    assert f"Which class is a patient of: {no} and {yes}?" in page.asked[0]
+
+
+def test_another_threshold_is_told_of_two_classes(result):
+    figure = structs.replace(
+        result.algorithms[result.algorithm],
+        thresholds=[
+            ThresholdResult(threshold=0.2, said=0.6, sensitivity=0.9, specificity=0.5, right=None)
+        ],
+    )
+    found = structs.replace(result, algorithms=result.algorithms | {result.algorithm: figure})
+    (row,) = first_page(found, NOUNS, "ill").thresholds
+    assert [one.replace("\u00a0", " ") for one in row] == ["20 %", "90 %", "50 %", "60 %", ""]
+
+
+def test_how_common_the_second_class_is_stands_first(result):
+    names = [one.name for one in result.participants]
+    counts = dict(zip(names, ([6, 4], [9, 1], [5, 5], [8, 2]), strict=True))
+    page = first_page(structs.replace(result, class_counts=counts), NOUNS, "ill")
+    assert [row.common for row in page.rows] == [f"{share}\u00a0%" for share in (40, 10, 50, 20)]
+    said = page.asked[-1].replace("\u00a0", " ")
+    assert said == (
+        f"Yes is found in 30 % of all patients, from 10 % at {names[1]} to 50 % at {names[2]}."
+    )
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_page_can_be_had_in_every_language(result, language):
+    words = words_of(language).about("hospitals")
+    page = first_page(result, words, "ill")
+    english = first_page(result, NOUNS, "ill")
+    assert len(page.glossary) == len(english.glossary)
+    assert all(meaning for _, meaning in page.glossary)
+    assert (page.cannot == english.cannot) == (language == "en")
 
 
 def test_runs_without_predictions_have_no_such_page(make_run):

@@ -199,7 +199,6 @@ def test_what_can_be_seen_can_also_be_read(run):
 def test_figures_and_sentences_carry_the_numbers(run):
     text = page_of(run)
     for part in (
-        "2 of 4 hospitals gained accuracy with CYCle",
         "83.2\u00a0%",  # Cleveland together
         "546 parameters",
         "What is not protected",

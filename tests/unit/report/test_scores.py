@@ -3,20 +3,25 @@
 import msgspec
 import pytest
 
+from securefair.collaboration.verdict import with_verdicts
 from securefair.records import MetricResult
-from securefair.report import scores, wording
+from securefair.report import scores
+from securefair.words import words_of
+
+HOSPITALS = words_of().about("hospitals")
 
 
 def with_gains(result, **gains):
     """The result with log-loss gained over the best control, as (mean, se) by algorithm."""
     figures = dict(result.algorithms)
     for name, (mean, se) in gains.items():
-        each = {"Cleveland": mean}
-        gain = MetricResult(mean=mean, se=se, by_hospital=each, se_by_hospital={}, by_seed={})
+        gain = MetricResult(
+            mean=mean, se=se, by_hospital={"Cleveland": mean}, se_by_hospital={"Cleveland": se}
+        )
         figures[name] = msgspec.structs.replace(
             figures[name], gain_over_best_control={"log_loss": gain}, best_control="standalone"
         )
-    return msgspec.structs.replace(result, algorithms=figures)
+    return with_verdicts(msgspec.structs.replace(result, algorithms=figures))
 
 
 @pytest.fixture
@@ -24,26 +29,24 @@ def told(make_run):
     run = make_run(algorithms=("standalone", "vpdl", "cycle"))
 
     def tell(**gains):
-        return scores.worth(with_gains(run.result, **gains), wording.HOSPITALS)
+        return scores.worth(with_gains(run.result, **gains), HOSPITALS)
 
     return tell
 
 
-def test_a_collaboration_beside_the_last_one_is_told_of_as_well(told):
+def test_the_verdict_comes_first_then_those_of_the_other_collaborations(told):
     first, second = told(cycle=(0.05, 0.01), vpdl=(-0.081, 0.024))
-    assert first.startswith("Log-loss: CYCle is better than the best control (Alone) by 0.050")
-    assert second == "Beside it: VPDL is worse than Alone by 0.081 \u00b1 0.024."
+    assert first.startswith("Better predictions at Cleveland: with CYCle, log-loss is lower")
+    assert second.startswith("Worse predictions at Cleveland: with VPDL, log-loss is higher")
 
 
-def test_chance_is_called_chance(told):
-    first, second = told(cycle=(0.01, 0.01), vpdl=(-0.010, 0.010))
-    assert first.endswith("that is within chance.")
-    assert second.endswith("by 0.010 \u00b1 0.010, within chance.")
-
-
-def test_equal_predictions_are_neither_better_nor_worse(told):
-    (first,) = told(cycle=(0.0, 0.0))
-    assert "CYCle is as good as the best control (Alone), better at 0 of 1" in first
+def test_a_model_of_one_class_is_told_of_without_a_claim_that_it_tells_nothing(told, make_run):
+    result = with_gains(make_run().result, cycle=(0.05, 0.01))
+    figure = msgspec.structs.replace(result.algorithms["cycle"], nearly_constant=["Hungary"])
+    named = msgspec.structs.replace(result, algorithms=result.algorithms | {"cycle": figure})
+    *_, last = scores.worth(named, HOSPITALS)
+    assert "of Hungary, the model says the same class" in last
+    assert "only its probabilities may" in last
 
 
 def test_no_score_is_certain_because_all_of_few_are_right():
@@ -56,7 +59,3 @@ def test_no_score_is_certain_because_all_of_few_are_right():
     usual = msgspec.structs.replace(sure, mean=0.9, se=0.05)
     assert scores.cell(usual) == "0.900 \u00b1 0.050"
     assert scores.certain_note([scores.ScoreRow("a", (scores.cell(usual),))]) == ""
-
-
-def test_controls_are_no_collaborations(told):
-    assert len(told(cycle=(0.05, 0.01), standalone=(0.2, 0.1))) == 1

@@ -40,13 +40,10 @@ def text_of(**changes):
 
 def test_it_says_what_the_own_model_is_worth_against_training_alone():
     text = text_of()
+    assert "Too uncertain to tell at north: with CYCle, log-loss is lower by 0.050" in text
     assert (
-        "The own model is right for 80.0 % of 40 own test patients (95 % interval 65.2 % to 89.5 %)"
-        in text
+        "than with Alone, the best model alone. That is measured on 40 own test patients." in text
     )
-    assert "The best model without the others (Alone) is right for 75.0 %." in text
-    assert "Two standard errors of the difference of +5.0 points are 19.8 points" in text
-    assert "so it may be chance" in text
     for word in ("Alone", "Most common answer", "Own model", "undefined", "taken for ill"):
         assert word in text
 

@@ -9,9 +9,10 @@ import pytest
 from securefair.config import demo_config, override, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.run.checkpoint import FOLDER, unfinished_config
-from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
 from support.alike import SCORES, assert_runs_alike
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -78,24 +79,28 @@ def whole_of_two(tmp_path_factory):
     return out
 
 
+CONTROLS = 6
+"""Rounds before those of collaborations: one for each control."""
+
+
 def files(out):
     return {name: (out / name).read_bytes() for name in REPEATED}
 
 
-# Of 12 rounds: after a control, before VPDL, in VPDL, before a forced round of CYCle.
-@pytest.mark.parametrize("after", [1, 4, 6, 10])
+# Of 14 rounds: after a control, before VPDL, in VPDL, before a forced round of CYCle.
+@pytest.mark.parametrize("after", [1, CONTROLS, 8, 12])
 def test_a_clear_run_goes_on_byte_for_byte(whole, tmp_path, after):
     interrupt(small(), tmp_path, after)
     assert [path.name for path in tmp_path.iterdir()] == [FOLDER]
     listener = finish(unfinished_config(tmp_path), tmp_path, resume=True)
-    assert listener.heard == 12 - after  # no finished round is computed again
+    assert listener.heard == CONTROLS + 8 - after  # no finished round is computed again
     assert files(tmp_path) == files(whole)
     assert not (tmp_path / FOLDER).exists()
 
 
 def test_a_later_seed_goes_on_too(whole_of_two, tmp_path):
     config = small(**{"run.seeds": [0, 1]})
-    interrupt(config, tmp_path, 12 + 11)
+    interrupt(config, tmp_path, 2 * (CONTROLS + 8) - 1)
     assert finish(config, tmp_path, resume=True).heard == 1
     assert files(tmp_path) == files(whole_of_two)
 
@@ -111,7 +116,7 @@ def test_a_checkpoint_that_holds_all_keys_goes_on_too(whole, tmp_path):
 
 
 def test_twice_interrupted_is_as_good(whole, tmp_path):
-    interrupt(small(), tmp_path, 6)
+    interrupt(small(), tmp_path, CONTROLS + 2)
     interrupt(small(), tmp_path, 1, resume=True)
     finish(small(), tmp_path, resume=True)
     assert files(tmp_path) == files(whole)
@@ -130,8 +135,7 @@ def test_an_encrypted_run_goes_on_with_its_keys(tmp_path, backend, rounds):
     fine = {"encryption.precision": 2.0**-18}  # so that no noise decides who answers
     config = small(backend, **changes | fine)
     finish(config, tmp_path / "whole", resume=False)
-    controls = 4
-    interrupt(config, tmp_path / "broken", controls + 1)
+    interrupt(config, tmp_path / "broken", CONTROLS + 1)
     assert finish(config, tmp_path / "broken", resume=True).heard == rounds - 1
     whole, broken = (read_run(tmp_path / name) for name in ("whole", "broken"))
     assert_runs_alike(
@@ -166,13 +170,13 @@ def whole_of_averages(tmp_path_factory):
     return read_run(out).outcome
 
 
-@pytest.mark.parametrize("after", [5, 6, 7])
+@pytest.mark.parametrize("after", [CONTROLS + 1, CONTROLS + 2, CONTROLS + 3])
 def test_averages_go_on(whole_of_averages, tmp_path, after):
     """Interrupted after the first, second or third round of cycle-gossip: two do not align."""
     config = small(**AVERAGING)
     interrupt(config, tmp_path, after)
     listener = finish(config, tmp_path, resume=True)
-    assert listener.started[-1] == ("cycle-gossip", None, after - 4)
+    assert listener.started[-1] == ("cycle-gossip", None, after - CONTROLS)
     whole, again = whole_of_averages, read_run(tmp_path).outcome
     assert again.rounds == whole.rounds
     assert again.ledger == whole.ledger
@@ -182,7 +186,7 @@ def test_averages_go_on(whole_of_averages, tmp_path, after):
 
 def test_what_participants_keep_is_for_its_owner_only_and_goes_with_the_run(whole, tmp_path):
     """Their stores hold models and secret keys."""
-    interrupt(small(), tmp_path, 6)
+    interrupt(small(), tmp_path, CONTROLS + 2)
     stores = tmp_path / FOLDER / "seed-0.vpdl.sites"
     assert len(list(stores.glob("*/store.sqlite"))) == 4
     for path in stores.glob("*"):
@@ -194,13 +198,13 @@ def test_what_participants_keep_is_for_its_owner_only_and_goes_with_the_run(whol
 
 
 def test_stores_of_an_algorithm_that_is_over_are_gone(tmp_path):
-    interrupt(small(), tmp_path, 10)  # in CYCle
+    interrupt(small(), tmp_path, CONTROLS + 6)  # in CYCle
     assert [path.name for path in tmp_path.rglob("*.sites")] == ["seed-0.cycle.sites"]
 
 
 def test_lines_that_no_state_counts_are_dropped(whole, tmp_path):
     """A crash between the lines of a round and its state."""
-    interrupt(small(), tmp_path, 6)
+    interrupt(small(), tmp_path, CONTROLS + 2)
     for path in (tmp_path / FOLDER).glob("seed-0.vpdl.*.jsonl"):
         line = path.read_bytes().splitlines(keepends=True)[0]
         path.write_bytes(path.read_bytes() + line + line[: len(line) // 2])
@@ -210,10 +214,13 @@ def test_lines_that_no_state_counts_are_dropped(whole, tmp_path):
 
 def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
     """A crash after its first lines."""
-    interrupt(small(), tmp_path, 5)
+    interrupt(small(), tmp_path, CONTROLS + 1)
     (tmp_path / FOLDER / "seed-0.vpdl.state").unlink()
     listener = finish(small(), tmp_path, resume=True)
-    assert listener.started[3:5] == [("most_common", None, 1), ("vpdl", None, 0)]
+    assert listener.started[CONTROLS - 1 : CONTROLS + 1] == [
+        ("most_common", None, 1),
+        ("vpdl", None, 0),
+    ]
     assert files(tmp_path) == files(whole)
 
 
@@ -236,7 +243,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("name", ["seed-0.vpdl.state", "seed-0.vpdl.rounds.jsonl"])
     def test_a_damaged_file_is_named(self, tmp_path, name):
-        interrupt(small(), tmp_path, 6)
+        interrupt(small(), tmp_path, CONTROLS + 2)
         path = tmp_path / FOLDER / name
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         with pytest.raises(DataError, match="damaged") as caught:

@@ -9,7 +9,8 @@ from securefair.config import demo_config, override
 from securefair.errors import ConfigError, DataError
 from securefair.report import show_progress
 from securefair.run.compare import compare_runs, comparison_rows, write_comparison
-from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.execute import write_outcome
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
 

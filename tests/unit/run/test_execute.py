@@ -6,8 +6,9 @@ from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.prediction.versions import versions
 from securefair.records import RoundRecord
 from securefair.report import read_json_lines
-from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.execute import write_outcome
 from securefair.run.folder import read_result
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
 
@@ -57,13 +58,14 @@ class TestRun:
     def test_progress_hears_of_every_round_of_every_algorithm(self, outcome, listener):
         starts = [told for told in listener.told if isinstance(told, tuple)]
         records = [told for told in listener.told if isinstance(told, RoundRecord)]
-        controls = ("standalone", "early_stopping", "averaged_alone", "most_common")
+        controls = ("standalone", "early_stopping", "averaged_alone", "alone-forest",
+                    "alone-ensemble", "most_common")  # fmt: skip
         assert starts == [
             *((name, 1, None) for name in controls),
             *((name, 2, None) for name in ("vpdl", "cycle")),
         ]
         assert records == outcome.rounds
-        assert listener.told.count("done") == 6
+        assert listener.told.count("done") == 8
 
     def test_several_seeds_are_told_apart(self):
         listener = Listener()

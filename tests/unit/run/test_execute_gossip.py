@@ -5,14 +5,15 @@ import pytest
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.gossip.kind import CYCLE_GOSSIP
 from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.profiling.forecast import check_config
 from securefair.report.facts import sender_disclosures
-from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
-from securefair.run.resolved import ResolvedRun
 from securefair.user.participants import load_participants
+from support.experiments import run_experiment
 
 
 def checked_of(config, **options):

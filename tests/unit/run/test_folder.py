@@ -7,8 +7,8 @@ from rich.console import Console
 from securefair.config import demo_config, override
 from securefair.errors import DataError
 from securefair.report import show_progress
-from securefair.run.execute import run_experiment
 from securefair.run.folder import MEASURED, read_run, write_page, write_run
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
 

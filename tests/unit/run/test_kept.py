@@ -6,7 +6,8 @@ import pytest
 from securefair import load_model
 from securefair.config import demo_config, override
 from securefair.data import load_heart
-from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.execute import write_outcome
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from securefair.config import demo_config, override
 from securefair.report import show_progress
+from securefair.report.scores import left_out
 from securefair.run import execute as experiment
-from securefair.run.execute import run_experiment
 from securefair.run.results import conclude
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,23 @@ def of_one_seed(seed):
     return outcome_of(**{"run.seeds": [seed]})
 
 
-CONTROLS = ["standalone", "early_stopping", "averaged_alone", "most_common"]
+def test_what_was_left_out_stands_in_the_results_by_seed(monkeypatch):
+    calls = iter([True] * 4 + [False] + [True] * 3)
+    monkeypatch.setattr("securefair.model.transfer.transferred.is_function", lambda *_: next(calls))
+    outcome = outcome_of(**{"run.algorithms": ["standalone", "transfer"], "run.seeds": [0, 1]})
+    transfer = outcome.result.algorithms["transfer"]
+    ((seed, students),) = transfer.left_out.items()
+    ((student, teachers),) = students.items()
+    assert (seed, teachers) == ("1", ["all"])
+    assert student in transfer.trust
+    assert transfer.trust[student].left_out == []  # of the first seed: it does not hide the other
+    (problem,) = outcome.problems
+    assert problem.startswith(f"Seed 1: {student} leaves out the mean")
+    assert left_out(transfer) == {student: "their mean (seed 1)"}
+
+
+CONTROLS = ["standalone", "early_stopping", "averaged_alone", "alone-forest", "alone-ensemble",
+            "most_common"]  # fmt: skip
 
 
 def test_all_controls_stand_beside_the_algorithms(outcome):
@@ -129,20 +146,20 @@ def test_spreads_are_standard_deviations_of_a_sample_of_seeds(outcome):
 def test_the_largest_error_is_that_of_the_worst_seed(monkeypatch):
     kept = []
 
-    def listening(config, runs):
-        kept.append((config, runs))
-        return conclude(config, runs)
+    def listening(asked, runs, **more):
+        kept.append((asked, runs))
+        return conclude(asked, runs, **more)
 
     monkeypatch.setattr(experiment, "conclude", listening)
     outcome_of(**{"run.seeds": [0, 1], "training.rounds": 1})
-    ((config, repetitions),) = kept
+    ((asked, repetitions),) = kept
     for repetition, error in zip(repetitions, (3e-5, 1e-5), strict=True):
         run = repetition.runs["cycle"]
         encryption = msgspec.structs.replace(
             run.encryption, max_abs_error=error, error_over_range=error / 2
         )
         repetition.runs["cycle"] = msgspec.structs.replace(run, encryption=encryption)
-    facts = conclude(config, repetitions).result.encryption
+    facts = conclude(asked, repetitions).result.encryption
     assert (facts.max_abs_error, facts.error_over_range) == (3e-5, 1.5e-5)
 
 

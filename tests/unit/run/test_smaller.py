@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pytest
 
+from securefair.collaboration.resolved import smaller_config
 from securefair.config import demo_config, override
 from securefair.data.split import keep_training
 from securefair.errors import PlanError
-from securefair.run.execute import run_experiment, smaller_config, write_outcome
+from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
 from securefair.user.participants import load_participants
+from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
 

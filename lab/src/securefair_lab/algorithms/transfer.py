@@ -20,9 +20,9 @@ from securefair.model import balanced_by_weights, quantize_at
 from securefair.model.transfer import (
     FEWEST_SUMMED,
     Degree,
+    Fitted,
     Opened,
     OwnFit,
-    Polynomial,
     Transferred,
     asked_about,
     asked_peers,
@@ -89,7 +89,7 @@ class TransferResult:
     transferred: Mapping[str, Transferred]
 
     @property
-    def models(self) -> dict[str, Polynomial]:
+    def models(self) -> dict[str, Fitted]:
         """The deployed ones."""
         return {name: result.model for name, result in self.transferred.items()}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from securefair.errors import ConfigError
+from securefair_lab.papers.capride_batches import CAPRIDE_BATCHES
 from securefair_lab.papers.capride_code import CAPRIDE_CODE
 from securefair_lab.papers.cffl_tables import CFFL_TABLES
 from securefair_lab.papers.controls import CONTROLS
@@ -46,6 +47,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
                 CYCLE_BASELINES,
                 CYCLE_RATES,
                 CAPRIDE_CODE,
+                CAPRIDE_BATCHES,
                 *MEAN_ESTIMATION,
                 *DPFL_TABLES,
                 *DPFL_FIGURES,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data import ParticipantData, Samples
-from securefair.model.transfer import Polynomial
+from securefair.model.transfer import Fitted
 from securefair.worth import cgs, mcc, mcg, mva
 from securefair.worth.tuned import headline
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
@@ -32,7 +32,7 @@ from securefair_lab.papers.measures import every
 TUNED, AVERAGED, TRANSFER = "tuned alone", "averaged alone", "transfer"
 METHODS = (TUNED, AVERAGED, TRANSFER)
 FOLDS = 5
-Models = Mapping[str, Polynomial]
+Models = Mapping[str, Fitted]
 
 
 def fitted(participants: Sequence[ParticipantData], seed: int) -> dict[str, Models]:
@@ -89,7 +89,7 @@ def on_tables(size: Size, data: Path | None, seed: int) -> list[Measured]:
     return result
 
 
-def _mcc(model: Polynomial, samples: Samples) -> float:
+def _mcc(model: Fitted, samples: Samples) -> float:
     return mcc(model.predict_proba(samples.features).argmax(axis=1), samples.labels)
 
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from securefair.ckks.keys import Backend
+from securefair.config.registers import BACKENDS
 from securefair.errors import BackendUnavailableError
-
-BACKENDS = {
-    "clear": "securefair.ckks.backends.clear:ClearBackend",
-    "openfhe": "securefair.ckks.backends.openfhe:OpenfheBackend",
-    "rns": "securefair.ckks.backends.rns:RnsBackend",
-    "seal": "securefair.ckks.backends.seal:SealBackend",
-}
 
 CLEAR = "clear"
 """The one backend that keeps nothing secret."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.telling import Limit
+from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
@@ -55,20 +55,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
             return common | keys_of("privacy", without=("asked_epsilon",))
         return common | keys_of("fairness", "privacy")
 
-    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
         """See `Kind`."""
-        return telling.steps(config, result, nouns, reputations=not self.always_share)
-
-    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-        """See `Kind`."""
-        del config
-        return telling.counted(result, nouns)
-
-    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-        """See `Kind`."""
-        return telling.not_protected(
-            config, result.privacy, nouns, reputations=not self.always_share
-        )
+        return telling.tell(config, result, nouns, reputations=not self.always_share)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -128,7 +117,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
             fairness=FairnessSection(),  # nobody forms a reputation
         )
 
-    def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
+    def agree_all(
+        self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int
+    ) -> DistillationAgreement:
         """See `Kind`: those with the fewest samples first."""
         facts = PublicFacts.of(data)
         for own in sorted(data, key=lambda own: len(own.train)):
@@ -136,6 +127,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
                 self.agree(config, replace(facts, samples=len(own.train)), seed=seed)
             except PlanError as error:
                 raise error.about(own.name) from error
+        return self.agree(config, facts, seed=seed)
 
     def host(
         self,

@@ -6,20 +6,29 @@ from collections.abc import Mapping
 
 from securefair.collaboration.telling import (
     Limit,
+    Told,
     behind_the_models,
     chosen_questions,
     ledger_note,
     sizes_and_times,
 )
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
-from securefair.config import RunConfig
+from securefair.config import DistillationSection, RunConfig
 from securefair.model.aimed import REFUSED
 from securefair.records import PrivacyResult, RunResult
 from securefair.releases import release_of
 
 
-def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bool) -> list[str]:
-    """See `Kind.steps`; `reputations` says whether anybody forms any."""
+def tell(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bool) -> Told:
+    """See `Kind.tell`; `reputations` says whether anybody forms any."""
+    return Told(
+        steps=_steps(config, result, nouns, reputations=reputations),
+        counted=_counted(result, nouns),
+        limits=_limits(config.distillation, result.privacy, nouns, reputations=reputations),
+    )
+
+
+def _steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bool) -> list[str]:
     training = config.training
     people = plural(len(result.participants), nouns.participant, nouns.participants)
     apart = config.distillation.roles == "apart"
@@ -40,7 +49,7 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bo
         alone += (
             f" {listing(config.distillation.teachers)} only taught, and all others only learned."
         )
-    came_back = f"What came back was {released(config, nouns)}."
+    came_back = f"What came back was {released(config.distillation, nouns)}."
     if encrypts(result.encryption):
         texts = [
             f"{alone} Then and later, no readable record of a {nouns.sample} and no model passed "
@@ -72,8 +81,7 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bo
     return texts
 
 
-def counted(result: RunResult, nouns: Nouns) -> str:
-    """See `Kind.counted`."""
+def _counted(result: RunResult, nouns: Nouns) -> str:
     model, lasts = (
         ("private model", "It was fitted once, so answers of all rounds add up.")
         if result.privacy
@@ -87,31 +95,29 @@ def counted(result: RunResult, nouns: Nouns) -> str:
     return ledger_note(model, nouns, tells=tells, lasts=lasts)
 
 
-def released(config: RunConfig, nouns: Nouns) -> str:
+def released(settings: DistillationSection, nouns: Nouns) -> str:
     """What a teacher lets out, as part of a sentence."""
-    settings = config.distillation
     nouned = {"samples": nouns.samples, "sample": nouns.sample}
     return release_of(settings.release).told(settings.q, settings.basis, **nouned)
 
 
-def not_protected(
-    config: RunConfig,
+def _limits(
+    settings: DistillationSection,
     privacy: Mapping[str, PrivacyResult] | None,
     nouns: Nouns,
     *,
     reputations: bool,
 ) -> list[Limit]:
-    """See `Kind.not_protected`; `reputations` says whether anybody forms any."""
     implied = (
         f"Each answer says something about the teacher's {'private ' if privacy else ''}model, and "
         "enough numbers reveal any model. The ledger above counts them."
     )
     more, handled = "It gets no more of them.", "checked and rounded"
-    if release_of(config.distillation.release).whole:
+    if release_of(settings.release).whole:
         implied += " Releasing logits discloses as much as a public prediction service."
         more = "It can also get more of them than its samples need; the ledger counts them all."
         handled = "rounded"
-    if config.distillation.roles == "apart":
+    if settings.roles == "apart":
         carried = "Whoever learns here answers nobody, so nothing of that comes back in an answer."
     elif privacy:
         carried = "Nobody answers from what it opened, so nothing of that comes back in an answer."

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.telling import Limit
+from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.records import AveragingResult, RunResult
+from securefair.records import RunResult
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -47,21 +47,9 @@ class GossipKind(Kind["GossipAgreement"]):
             "encryption.key_openings",
         }
 
-    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
         """See `Kind`."""
-        averaging = _averaging(result)
-        return [] if averaging is None else telling.steps(config, averaging, nouns)
-
-    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-        """See `Kind`."""
-        del config, result
-        return telling.counted(nouns)
-
-    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-        """See `Kind`."""
-        del config
-        averaging = _averaging(result)
-        return [] if averaging is None else telling.not_protected(averaging, nouns)
+        return telling.tell(config, result, nouns)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -210,11 +198,6 @@ class GossipKind(Kind["GossipAgreement"]):
                 where="algorithm",
                 found=self.name,
             )
-
-
-def _averaging(result: RunResult) -> AveragingResult | None:
-    """How models were averaged; None where a report is of a run in which none were."""
-    return None if result.encryption is None else result.encryption.averaging
 
 
 CYCLE_GOSSIP = GossipKind(

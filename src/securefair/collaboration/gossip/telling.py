@@ -6,14 +6,26 @@ import math
 
 from securefair.averaging import averaging_kind
 from securefair.ckks.backends import encrypts
-from securefair.collaboration.telling import Limit
+from securefair.collaboration.telling import Limit, Told
 from securefair.collaboration.wording import Nouns, plural
 from securefair.config import RunConfig
-from securefair.records import AveragingResult
+from securefair.records import AveragingResult, RunResult
 
 
-def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[str]:
-    """See `Kind.steps`."""
+def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    """See `Kind.tell`; of a run that averaged nothing only how to read its ledger."""
+    averaging = None if result.encryption is None else result.encryption.averaging
+    return Told(
+        steps=[] if averaging is None else _steps(config, averaging, nouns),
+        counted=f"A cosine is one number about a {nouns.participant}'s gradient. A sum has as many "
+        "numbers as a model, but they tell of several models together; how far they give away a "
+        "single one depends on what else the receiver knows (see below). The count is not a formal "
+        "guarantee.",
+        limits=[] if averaging is None else _limits(averaging, nouns),
+    )
+
+
+def _steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[str]:
     training, gossip = config.training, config.gossip
     every = config.fairness.forced_every
     compared = "every round" if every == 1 else f"once in {every} rounds"
@@ -43,17 +55,7 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
     ]
 
 
-def counted(nouns: Nouns) -> str:
-    """See `Kind.counted`."""
-    return (
-        f"A cosine is one number about a {nouns.participant}'s gradient. A sum has as many numbers "
-        "as a model, but they tell of several models together; how far they give away a single one "
-        "depends on what else the receiver knows (see below). The count is not a formal guarantee."
-    )
-
-
-def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[Limit]:
-    """See `Kind.not_protected`."""
+def _limits(averaging: AveragingResult, nouns: Nouns) -> list[Limit]:
     least = averaging.min_senders
     told = "Weights are hidden."
     if not averaging.hides_weights:

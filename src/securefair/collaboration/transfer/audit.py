@@ -10,13 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.participant import MEAN, TransferParticipant
-from securefair.exchange import steps
-from securefair.model.projection import public_rows
-from securefair.model.transfer.answers import asked_about
 
 Array = NDArray[np.float64]
 
@@ -26,26 +22,16 @@ class TransferAudit(Audit):
 
     def __init__(self, agreement: TransferAgreement) -> None:
         super().__init__()
-        self._agreement = agreement
+        self._question = agreement.question
 
     def check(
         self, student: TransferParticipant, everyone: Mapping[str, TransferParticipant]
     ) -> None:
         """Compare all that a student opened with the same from cleartext fits."""
-        agreement = self._agreement
-        plan = plan_exchange(agreement.spec_for(len(student.data.train)))
-        basis = steps.public_basis(plan, agreement.basis_seed)
-        rows = public_rows(
-            plan.ring_degree,
-            basis.coefficients,
-            plan.spec.samples,
-            basis.signs.astype(np.float64),
-        )
-        patients = asked_about(student.data.train).features
 
         def numbers(teacher: str) -> Array:
-            compiled = steps.compile_model(plan, everyone[teacher].answering)
-            return rows @ compiled.logits(patients)
+            one = everyone[teacher]
+            return self._question.clear(student.data.train, one.own, one.answering)
 
         for name, opened in student.notes.released.items():
             senders = student.notes.senders if name == MEAN else (name,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -18,7 +18,6 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import Samples
 from securefair.errors import RemoteProtocolError
 from securefair.exchange import steps
@@ -32,6 +31,9 @@ from securefair.model.transfer.answers import (
     rows_by_patient,
 )
 from securefair.storage import Secret
+
+if TYPE_CHECKING:
+    from securefair.collaboration.transfer.terms import TransferTerms
 
 Array = NDArray[np.float64]
 
@@ -61,13 +63,14 @@ class TransferStudent:
 
     def __init__(
         self,
-        agreement: TransferAgreement,
+        agreement: TransferTerms,
         patients: Samples,
         *,
         backend: str,
         keys: tuple[PublicKeys, Secret] | None = None,
     ) -> None:
         self.plan = plan_exchange(agreement.spec_for(len(patients)))
+        patients = agreement.asked(patients)
         self._agreement, self._patients = agreement, patients
         self._backend = get_backend(backend)
         self._basis = steps.public_basis(self.plan, agreement.basis_seed)
@@ -147,7 +150,7 @@ def read_request(data: bytes, student: str) -> TransferRequest:
 
 
 def answer(
-    agreement: TransferAgreement, model: Foldable, request: TransferRequest, *, backend: str
+    agreement: TransferTerms, model: Foldable, request: TransferRequest, *, backend: str
 ) -> tuple[ExchangePlan, bytes]:
     """A teacher's whole answer, unmasked, and the plan it was made under.
 

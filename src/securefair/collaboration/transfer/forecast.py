@@ -8,12 +8,14 @@ import numpy as np
 
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
-from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
+from securefair.collaboration.transfer.telling import told_of_stand_in
+from securefair.collaboration.wording import HOSPITALS
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.model.transfer.answers import determines_logits, determines_model
+from securefair.model.transfer.answers import query_size
 
 
 def forecast_of(
@@ -24,7 +26,7 @@ def forecast_of(
     return Forecast(
         traffic=_traffic(name, agreed, data, disclosure),
         numbers=max(row.numbers_in_run for row in disclosure),
-        plan=agreed.plan,
+        plan=agreed.plan if agreed.question.encrypts else None,
         disclosure=disclosure,
         warnings=_warnings(agreed, data, disclosure),
     )
@@ -43,10 +45,10 @@ def _traffic(
     for own, row in zip(data, disclosure, strict=True):
         teachers = len(agreed.teachers_of(own.name))
         for at, asking in enumerate((*own.earlier, own)):
-            plan = plan_exchange(agreed.spec_for(len(asking.train)))
-            request = teachers * (plan.key_bytes + plan.feature_bytes)
+            up, down = agreed.question.bytes_of(len(asking.train))
+            request = teachers * up
             key = KEY_BYTES if agreed.sums else 0
-            answered = teachers, request + teachers * (plan.answer_bytes + key)
+            answered = teachers, request + teachers * (down + key)
             # Who asks anew may be refused: by reputation, or since the first answer was enough.
             most = _plus(most, answered if row.permitted else (0, request))
             least = _plus(least, answered if row.permitted and at == 0 else (0, request))
@@ -70,11 +72,12 @@ def _disclosure(
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:
-        specs = [agreed.spec_for(len(one.train)) for one in (*own.earlier, own)]
-        spec = max(specs, key=lambda one: one.samples)
-        numbers, limit = spec.q * spec.classes, policy.limit_per_version(spec.samples)
+        patients = [len(one.train) for one in (*own.earlier, own)]
+        samples = query_size(max(patients))
+        numbers = agreed.question.numbers_of(max(patients))
+        limit = policy.limit_per_version(samples)
         permitted = numbers <= min([limit, *totals])
-        in_run = sum(one.q * one.classes for one in specs)
+        in_run = sum(map(agreed.question.numbers_of, patients))
         rows.append(
             CheckedDisclosure(
                 student=own.name,
@@ -82,11 +85,27 @@ def _disclosure(
                 limit=None if np.isinf(limit) else int(limit),
                 numbers_in_run=in_run if permitted else 0,
                 teacher_parameters=agreed.parameters,
-                student_logits=spec.samples * spec.classes,
+                student_logits=samples * agreed.outputs,
                 permitted=permitted,
             )
         )
     return rows
+
+
+def cautions_of(agreed: TransferAgreement) -> list[str]:
+    """What is known of a teacher after one answer to a student of the most samples."""
+    if not agreed.question.determines_fit(agreed.facts.samples):
+        return []
+    return [
+        "One answer determines a teacher's fit. A student of "
+        f"{agreed.facts.samples} patients will know {_fits_known(agreed)}."
+    ]
+
+
+def _fits_known(agreed: TransferAgreement) -> str:
+    if agreed.opens == "mean":
+        return "the mean of its teachers' fits, no single one"
+    return "each teacher's fit, as if it had been sent"
 
 
 def _warnings(
@@ -101,29 +120,33 @@ def _warnings(
             f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
             "[disclosure] permits. Lower transfer.q, or raise disclosure.fraction."
         )
-    whole = [
-        own.name
-        for own in data
-        if determines_model(
-            agreed.numbers_of(len(own.train)), agreed.features, agreed.degree, len(own.train)
-        )
-    ]
+    whole = [own.name for own in data if agreed.question.determines_fit(len(own.train))]
     logits = [
         own.name
         for own in data
-        if own.name not in whole
-        and determines_logits(agreed.numbers_of(len(own.train)), len(own.train))
+        if own.name not in whole and agreed.question.determines_logits(len(own.train))
     ]
-    what = (
-        "the mean of its teachers' fits, no single one"
-        if agreed.opens == "mean"
-        else "each teacher's fit, as if it had been sent"
-    )
     if whole:
-        found.append(f"One answer determines a teacher's fit. {', '.join(whole)} will know {what}.")
+        found.append(
+            f"One answer determines a teacher's fit. {', '.join(whole)} will know "
+            f"{_fits_known(agreed)}."
+        )
     if logits:
         found.append(
             f"{', '.join(logits)} will know every logit on own patients, of "
             f"{'their mean only' if agreed.opens == 'mean' else 'every teacher'}."
         )
-    return found
+    return [*found, *_stand_ins(agreed, data)]
+
+
+def _stand_ins(agreed: TransferAgreement, data: Sequence[ParticipantData]) -> list[str]:
+    """What models that are brought will say through their stand-ins; outlines have no patients."""
+    return [
+        told_of_stand_in(
+            own.name,
+            stand_in_result(own.teacher.name, stand_in_of(agreed, own, agreed.seed).disagreement),
+            HOSPITALS,
+        )
+        for own in data
+        if own.teacher is not None and own.train.features.any()
+    ]

@@ -14,7 +14,7 @@ Its own fit is made again from its patients, with the same folds. Secret keys ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -32,10 +32,10 @@ from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import (
+    Leafed,
     PeerWeight,
     Polynomial,
     Transferred,
-    transfer_each,
     without_peers,
 )
 from securefair.protocol.jobs import (
@@ -140,9 +140,13 @@ class TransferHost(Remembering, TransferParticipant):
         weights = self.transferred.trust.weights
         return {peer: weights.get(peer) for peer in self.machine.reputations}
 
+    def left_out(self) -> Sequence[str]:
+        """See `Host`: teachers whose answers are no function of the features."""
+        return self.transferred.trust.left_out
+
     def measured(self, round: int) -> Mapping[str, float]:
-        """Of the deployed model: the outcome's headline score on own test patients (accuracy of
-        classes), its loss on the training patients, and the part of its weights on peers."""
+        """Of the deployed model: accuracy in [0, 1] on own test patients, cross-entropy on the
+        training patients, and the part of its weights that rests on peers."""
         del round
         model = self.transferred.model
         return {
@@ -191,14 +195,10 @@ class TransferHost(Remembering, TransferParticipant):
                 found="mean",
                 expected='"each", or a new exchange without that peer',
             )
-        answers = {
-            name: self._student.logits(numbers)
-            for name, numbers in released.items()
-            if name != without
-        }
-        degree = self.agreement.degree
-        again = transfer_each(self.own, answers, degree) if answers else without_peers(self.own)
-        return again.model
+        answers = {name: numbers for name, numbers in released.items() if name != without}
+        if not answers:
+            return without_peers(self.own).model
+        return self._exchange.transferred_each(self.own, answers).model
 
     def _stand(self, *, asks: bool) -> None:
         if self._remembers:
@@ -245,7 +245,7 @@ def _read(data: bytes, *, where: str) -> Transferred:
     kept = msgspec.msgpack.decode(data, type=tuple[bytes, PeerWeight, float])
     model, trust, temperature = kept
     function = from_bytes(model, where=where)
-    if not isinstance(function, Polynomial):
+    if not isinstance(function, Polynomial | Leafed):
         raise DataError("the store holds a model of another kind", where=where)
     return Transferred(function, trust, temperature, without_peers)
 

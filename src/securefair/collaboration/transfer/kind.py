@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
-from securefair.collaboration.telling import Limit
+from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
@@ -48,17 +48,9 @@ class TransferKind(Kind["TransferAgreement"]):
             }
         )
 
-    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
         """See `Kind`."""
-        return telling.steps(config, result, nouns)
-
-    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-        """See `Kind`."""
-        return telling.counted(config, result, nouns)
-
-    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-        """See `Kind`."""
-        return telling.not_protected(config, result, nouns)
+        return telling.tell(config, result, nouns)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -84,7 +76,13 @@ class TransferKind(Kind["TransferAgreement"]):
             )
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        return TransferAgreement.of(config, facts, seed=seed)
+        return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
+
+    def cautions(self, agreement: TransferAgreement) -> list[str]:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.forecast import cautions_of
+
+        return cautions_of(agreement)
 
     @property
     def model_key(self) -> str:
@@ -98,6 +96,11 @@ class TransferKind(Kind["TransferAgreement"]):
 
     @property
     def renews(self) -> bool:
+        """See `Kind`."""
+        return True
+
+    @property
+    def takes_teachers(self) -> bool:
         """See `Kind`."""
         return True
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from securefair.collaboration.facts import EncryptionFacts, RunFacts
+from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.answering import stand_ins
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both
 from securefair.collaboration.transfer.participant import TransferNotes
@@ -18,7 +19,6 @@ from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.transfer import ALL, PeerWeight
-from securefair.model.transfer.answers import determines_logits, determines_model
 from securefair.records import LedgerRow, PrivacyResult, RoundRecord, TrustResult
 
 Hosts = Mapping[str, TransferHost]
@@ -110,13 +110,13 @@ class TransferObserver(Observer[TransferHost]):
     def facts(self, hosts: Hosts) -> RunFacts:
         """See `Observer`."""
         return RunFacts(
-            encryption=EncryptionFacts.of_exchange(
-                self.agreement.plan, self.audit, backend=self.backend
-            ),
+            encryption=self.agreement.question.encryption(self.audit, backend=self.backend),
+            sums=self.agreement.chosen_sum.name,
             quantization=self.quantization(hosts),
             ledger=self.ledger(hosts),
             traffic=[],
             problems=list(self.problems),
+            stand_ins=stand_ins({name: own.answers for name, own in hosts.items()}),
             trust={name: trust_result(own.transferred.trust) for name, own in hosts.items()},
             temperatures={name: own.transferred.temperature for name, own in hosts.items()},
             privacy=self.privacy(hosts),
@@ -129,10 +129,10 @@ class TransferObserver(Observer[TransferHost]):
 
     def quantization(self, hosts: Hosts) -> list[QuantizationReport]:
         """What rounding each hospital's own fit, as it answers, does to its test logits."""
-        reports = []
-        for own in hosts.values():
+        reports: list[QuantizationReport] = []
+        for own in hosts.values() if self.agreement.question.encrypts else ():
             compiled = steps.compile_model(self.agreement.plan, own.answering)
-            test = own.data.test
+            test = self.agreement.asked(own.data.test)
             before = own.answering.logits(test.features)
             after = compiled.logits(test.features)
             reports.append(
@@ -161,12 +161,13 @@ class TransferObserver(Observer[TransferHost]):
         """With what one answer of it says, of one teacher or of their mean."""
         agreed = self.agreement
         numbers = row.numbers_total // max(1, row.answers)
-        q, samples = numbers // agreed.outputs, row.student_logits // agreed.outputs
+        samples = row.student_logits // agreed.outputs
+        question = agreed.question
         return replace(
             row,
             numbers_per_answer=numbers,
-            determines=determines_model(q, agreed.features, agreed.degree, samples)
-            or determines_logits(q, samples),
+            teacher_parameters=agreed.parameters,
+            determines=question.determines_fit(samples) or question.determines_logits(samples),
             in_mean=agreed.opens == "mean",
         )
 
@@ -199,4 +200,5 @@ def trust_result(trust: PeerWeight) -> TrustResult:
         gain_se=trust.gain_se,
         left_out=list(trust.left_out),
         weights=dict(trust.weights),
+        families=dict(trust.families),
     )

@@ -31,18 +31,12 @@ from securefair.averaging.pairwise import (
     public_bytes,
     restore_private,
 )
-from securefair.circuit.planner import ExchangePlan
-from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.host import Stored
-from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
+from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.exchange import (
-    TransferStudent,
-    answer,
-    masked,
-    read_request,
-)
+from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
+from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
@@ -56,8 +50,6 @@ from securefair.model.transfer import (
     OwnFit,
     Polynomial,
     Transferred,
-    transfer,
-    transfer_each,
     without_peers,
 )
 from securefair.protocol.flows import OFFER_BITS
@@ -161,22 +153,25 @@ class TransferParticipant:
         self.own: OwnFit = fitted(data, agreement.degree, seed)
         self.version, self.asks, self._seed = 0, True, seed
         self.teacher = teacher
-        self.answering: Polynomial = (
-            self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
-        )
+        self.answers: Answering = answering_of(agreement, data, self.own, teacher, seed)
         self.transferred: Transferred = without_peers(self.own)
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes, self.given = TransferNotes(), Given()
         self._backend = backend
         private, student = (None, None) if left.keys is None else _imported(left.keys)
-        self._student = TransferStudent(agreement, data.train, backend=backend, keys=student)
+        self._exchange = agreement.question.exchange(data.train, backend=backend, keys=student)
         self._private = generate_private() if private is None else private
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
         self._shares = Shares()
         self._round = -1
         self._request: bytes | None = None
+
+    @property
+    def answering(self) -> Polynomial:
+        """What it evaluates on what it is asked."""
+        return self.answers.model
 
     def begin(self, round: int) -> None:
         """Nothing else to keep: answers come from the own fit, in every round the same."""
@@ -196,11 +191,12 @@ class TransferParticipant:
                 where=self.name,
                 expected="a new collaboration",
             )
-        self._student = TransferStudent(self.agreement, data.train, backend=self._backend)
+        self._exchange = self.agreement.question.exchange(data.train, backend=self._backend)
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
-        self.answering, self.version = self.own.model, self.version + 1
+        self.answers = answering_of(self.agreement, data, self.own, None, self._seed)
+        self.version += 1
         self.transferred = carried_over(self.own, self.transferred)
 
     def run(self, job: Job) -> JobResult:
@@ -226,7 +222,7 @@ class TransferParticipant:
             case OpenAnswer():
                 self.asks = False  # whether it opens must not tell
                 started = time.perf_counter()
-                self.notes.released[job.peer] = self._student.open(job.payload)
+                self.notes.released[job.peer] = self._exchange.open(job.payload)
                 self.notes.asked_seconds += time.perf_counter() - started
                 return OpenedAnswer(None)
             case Step():
@@ -250,9 +246,7 @@ class TransferParticipant:
         Raises:
             BackendUnavailableError: the engine keeps its keys to itself.
         """
-        public, secret = self._student.export_keys()
-        private = export_private(self._private).reveal()
-        parts = (private, public.encryption, public.evaluation, secret.reveal())
+        parts = (export_private(self._private).reveal(), *self._exchange.export_keys())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _ask(self, job: PrepareAsk) -> Questions:
@@ -260,7 +254,7 @@ class TransferParticipant:
             return Questions({})
         started = time.perf_counter()
         if self._request is None:
-            self._request = self._student.request()
+            self._request = self._exchange.request()
         if not job.summed:
             self.notes.released = {}
         self.notes.asked_seconds += time.perf_counter() - started
@@ -270,7 +264,8 @@ class TransferParticipant:
         if not job.senders:
             if not self._shares_with(job):
                 return Answered(b"", DeclineReason.NOT_SHARING)
-            return Answered(self._answer(job)[1])
+            self._charge(job)
+            return Answered(self._exchange.answer(job.payload, job.peer, self.answering))
         gathering = self._gathering(job)
         self._shares, closed = share_message(
             self._shares,
@@ -296,37 +291,27 @@ class TransferParticipant:
         """An answer that tells something only in the sum.
 
         Raises:
-            LedgerError: as `_answer`, or one of two means that tell of a single teacher.
+            LedgerError: as `_charge`, or one of two means that tell of a single teacher.
         """
         self.given.check(job.peer, self.version, gathering.senders)
-        plan, data = self._answer(job)
-        return masked(
-            plan,
-            data,
-            self._private,
-            self._publics,
-            gathering,
-            self.name,
-            job.payload,
-            backend=self._backend,
-        )
+        self._charge(job)
+        keys = MaskKeys(self.name, self._private, self._publics)
+        return self._exchange.share(job.payload, gathering, keys, self.own, self.answering)
 
-    def _answer(self, job: AnswerAsk) -> tuple[ExchangePlan, bytes]:
-        """The own fit's answer to a student, charged before it is computed.
+    def _charge(self, job: AnswerAsk) -> None:
+        """Charge an answer before it is computed.
 
         Raises:
             LedgerError: it would disclose more than this hospital allows.
         """
-        asked = read_request(job.payload, job.peer)
-        spec = self.agreement.spec_for(asked.patients)
+        told = self._exchange.told(job.payload, job.peer)
         self.ledger = self.ledger.charge(
             job.peer,
-            numbers=spec.q * self.agreement.outputs,
+            numbers=told.numbers,
             version=self.version,
             basis=hashlib.sha256(job.payload).hexdigest(),
-            samples=spec.samples,
+            samples=told.samples,
         )
-        return answer(self.agreement, self.answering, asked, backend=self._backend)
 
     def _release(self, job: ReleaseKey) -> bytes:
         """The key of an answer, which may be of an earlier round than another that was opened."""
@@ -344,31 +329,30 @@ class TransferParticipant:
             senders=job.senders,
         )
         answers = opened_messages(gathering, job.closed, job.keys)
-        mean = self._student.open_mean(list(answers.values()))
+        mean = self._exchange.open_sum(gathering, answers)
         self.notes.released, self.notes.senders = {MEAN: mean}, job.senders
-        self.transferred = transfer(self.own, self._student.logits(mean), self.agreement.degree)
+        self.transferred = self._exchange.transferred(self.own, mean, job.senders)
 
     def _step(self, job: Step) -> Stepped:
         """Fit with what was opened, if anything was."""
         if not job.peers:
             return Stepped()
         self.notes.senders = job.peers
-        answers = {name: self._student.logits(self.notes.released[name]) for name in job.peers}
-        self.transferred = transfer_each(self.own, answers, self.agreement.degree)
+        answers = {name: self.notes.released[name] for name in job.peers}
+        self.transferred = self._exchange.transferred_each(self.own, answers)
         return Stepped()
 
     def _gathering(self, job: AnswerAsk | ReleaseKey) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
 
-def _imported(keys: Secret) -> tuple[X25519PrivateKey, tuple[PublicKeys, Secret]]:
+def _imported(keys: Secret) -> tuple[X25519PrivateKey, StoredKeys]:
     try:
         parts = msgspec.msgpack.decode(keys.reveal(), type=tuple[bytes, bytes, bytes, bytes])
     except msgspec.DecodeError as error:
         raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
-    private, encryption, evaluation, secret = parts
-    student = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
-    return restore_private(Secret(bytearray(private))), student
+    private, *exchange = parts
+    return restore_private(Secret(bytearray(private))), (exchange[0], exchange[1], exchange[2])
 
 
 def _check_data(agreement: TransferAgreement, data: ParticipantData) -> None:

@@ -2,40 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from securefair.collaboration.telling import (
     Limit,
+    Told,
     behind_the_models,
     chosen_questions,
     ledger_note,
     sizes_and_times,
 )
+from securefair.collaboration.transfer.chosen import chosen_sum
+from securefair.collaboration.transfer.telling_sums import (
+    counted_in_sums,
+    limits_of_sums,
+    steps_of_sums,
+)
 from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
-from securefair.model.transfer.peers import Opened, asked_peers, missing_of, opened_of
-from securefair.records import RunResult
+from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
+from securefair.model.transfer.sums import ChosenSum, sum_of
+from securefair.records import RunResult, StandInResult
 
 ROUNDS = 1
 """Of a transfer, whatever other algorithms of a run take; a renewal is one more."""
 
 
-def opens(config: RunConfig, names: Sequence[str]) -> Opened:
-    """What students of these participants opened, as `TransferAgreement.opens`."""
-    section = config.transfer
-    return opened_of(section.opened, max(_teachers(config, names)))
+def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    """See `Kind.tell`."""
+    section, names = config.transfer, [one.name for one in result.participants]
+    # How large groups are does not depend on the seed.
+    counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
+    private = config.privacy is not None
+    chosen = chosen_sum(section, counts, private=private)
+    summed = sum_of(chosen.name)
+    mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
+    fewest = FEWEST_LEFT if summed is None else summed.fewest
+    missing = {count: missing_of(section.missing, count, fewest) for count in counts}
+    colluding = (
+        _colluding(min(count - missing[count] for count in counts), max(missing.values()), nouns)
+        if mean
+        else "Students that work together know the sum of what the ledger shows for each of them."
+    )
+    renewed = list(dict.fromkeys(one.name for one in config.renewals))
+    if summed is not None:
+        return Told(
+            steps=steps_of_sums(result, nouns, _later(nouns, renewed, mean=True), summed, chosen),
+            counted=counted_in_sums(nouns),
+            limits=limits_of_sums(result, nouns, colluding, summed),
+        )
+    return Told(
+        steps=_steps(result, nouns, _later(nouns, renewed, mean=mean), chosen, mean=mean),
+        counted=_counted(nouns, mean=mean),
+        limits=_limits(result, nouns, colluding, mean=mean, renewed=bool(renewed)),
+    )
 
 
-def _teachers(config: RunConfig, names: Sequence[str]) -> set[int]:
-    """How many teachers students have: how large groups are does not depend on the seed."""
-    return {len(asked_peers(names, name, config.transfer.peers, seed=0)) for name in names}
+def _later(nouns: Nouns, renewed: Sequence[str], *, mean: bool) -> list[str]:
+    """What happened when patients changed."""
+    if not renewed:
+        return []
+    return [
+        f"Later the {nouns.samples} of {listing(renewed)} changed. Whoever has other "
+        f"{nouns.samples} fitted anew and asked its teachers once more, and nobody else did. "
+        f"{_renewed(mean)}"
+    ]
 
 
-def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-    """See `Kind.steps`."""
+def _steps(
+    result: RunResult, nouns: Nouns, later: Sequence[str], chosen: ChosenSum, *, mean: bool
+) -> list[str]:
     people = plural(len(result.participants), nouns.participant, nouns.participants)
     own = f"the fit on their own {nouns.samples}"
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
     opened = (
         "It opened only the mean of their answers, no single one."
         if mean
@@ -49,31 +87,50 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         f"{nouns.samples}. Teachers answer from "
         f"{f'a private model of their own {nouns.samples}' if result.privacy else own} and from "
         f"nothing else, so nothing that was opened flows back in an answer. {opened}",
+        *(told_of_stand_in(name, one, nouns) for name, one in _stand_ins(result).items()),
         "Each student then fitted again, with the teachers' mean answer as an offset, and averaged "
         "many settings, some of them without any peer, by how well each predicts its own held-out "
         f"{nouns.samples}. Where peers do not help, they count little.",
     ]
-    if config.renewals:
-        whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
-        texts.append(
-            f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
-            f"fitted anew and asked its teachers once more, and nobody else did. {_renewed(mean)}"
-        )
+    texts += later
     if not encrypts(result.encryption):
         return [*texts, "This run computed that without encryption."]
     return [
         *texts,
+        f"Fits were asked about {nouns.samples}, under encryption, and not added up: "
+        f"{chosen.because}.",
         f"No readable record of a {nouns.sample} and no model passed from one {nouns.participant} "
         "to another: what students sent was encrypted under keys that only they hold.",
     ]
 
 
-def _colluding(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """How many must work together to know a single fit out of means."""
-    counts = _teachers(config, [one.name for one in result.participants])
-    missing = {teachers: missing_of(config.transfer.missing, teachers) for teachers in counts}
-    enough = min(teachers - missing[teachers] for teachers in counts)
-    most = max(missing.values())
+def told_of_stand_in(name: str, found: StandInResult, nouns: Nouns) -> str:
+    """That a model which a participant brought does not answer itself, and how far it is off."""
+    return (
+        f"{name} brought a model of its own ({found.model}). A stand-in that encryption can "
+        "evaluate answers for it, fitted to what it says of own and of synthetic "
+        f"{nouns.samples}. On own {nouns.samples} that were held out their probabilities differ by "
+        f"{found.own:.3f} on average, and {found.other_class:.1%} get another class; on synthetic "
+        f"{nouns.samples} they differ by {found.synthetic:.3f}."
+    )
+
+
+def _stand_ins(result: RunResult) -> Mapping[str, StandInResult]:
+    return {
+        name: found
+        for algorithm in result.algorithms.values()
+        for name, found in algorithm.stand_ins.items()
+    }
+
+
+def _colluding(enough: int, most: int, nouns: Nouns) -> str:
+    """How many must work together to know a single fit out of means.
+
+    Args:
+        enough: hospitals that know one together.
+        most: teachers that a mean may be without.
+        nouns: for hospitals.
+    """
     left = f"but {most} at most that may be away" if most else "without exception"
     return (
         f"A mean is over all teachers of a student {left}: teachers refuse any other. So "
@@ -96,9 +153,7 @@ def _renewed(mean: bool) -> str:
     )
 
 
-def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
-    """See `Kind.counted`."""
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
+def _counted(nouns: Nouns, *, mean: bool) -> str:
     return ledger_note(
         "fit",
         nouns,
@@ -108,15 +163,14 @@ def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
     )
 
 
-def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
-    """See `Kind.not_protected`."""
-    mean = opens(config, [one.name for one in result.participants]) == "mean"
+def _limits(
+    result: RunResult, nouns: Nouns, colluding: str, *, mean: bool, renewed: bool
+) -> list[Limit]:
     if mean:
         implied = (
             "A student opens the mean of its teachers' answers and no single one. Enough numbers "
             "reveal the mean of their fits. The ledger above counts them."
         )
-        colluding = _colluding(config, result, nouns)
         asked = ["It gets no more of them, and of the mean only what it asked all of them alike."]
         tested = "The test is of the mean, and leaves out all answers or none."
     else:
@@ -124,16 +178,11 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             "Each answer says something about the teacher's fit, and enough numbers reveal it. The "
             "ledger above counts them."
         )
-        colluding = (
-            "Students that work together know the sum of what the ledger shows for each of them."
-        )
         asked, tested = ["It gets no more of them."], "Whoever gave it is left out."
-    renewed = [
+    decided = (
         f"Whether a {nouns.participant} answers a renewed question tells a bit of its reputation "
         "of the one who asks, which the ledger counts."
-        for _ in config.renewals[:1]
-        if not mean
-    ]
+    )
     return [
         ("What the released numbers imply", implied),
         behind_the_models(result.privacy, nouns),
@@ -147,7 +196,7 @@ def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Li
             f"{nouns.samples} this test catches little.",
         ),
         ("Collusion", colluding),
-        sizes_and_times(nouns, *renewed),
+        sizes_and_times(nouns, *([decided] if renewed and not mean else [])),
         (
             "Honest answers",
             "Nothing proves that a teacher computed what it should. How much peers count is "

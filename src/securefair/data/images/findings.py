@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from securefair.data.cells import Table
-from securefair.data.quality import Finding
+from securefair.data.findings import Finding
 
 
 def image_findings(site: str, table: Table, name: str) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ spec of a head's sizes alone (`profiling.spec_for`), where teachers round in the
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from securefair.config import defaults
+from securefair.data import Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.balance import balanced_by_values
 from securefair.model.folded import FoldedNetwork
@@ -31,11 +33,11 @@ class NetworkHead(Head):
 
     Args:
         network: without normalisation over a batch, whose statistics full-batch steps on other
-            participants' terms would make depend on who else is in the batch; it is kept in
-            evaluation mode.
+            participants' terms would make depend on who else is in the batch. A copy of it is kept,
+            in evaluation mode; the caller's stays as it is.
         classes: M, the width of its output.
-        calibration: (B, d) samples of the owner, B >= 1; they stay with the model and only scale
-            its inner values (`balanced_by_values`), logits do not depend on them.
+        calibration: (B, d) numbers or `Samples` of the owner, B >= 1; they stay with the model and
+            only scale its inner values (`balanced_by_values`), logits do not depend on them.
         range_penalty: weight of the activations' excess in every loss that it is trained on
             (`with_penalty`); 0: none.
 
@@ -48,7 +50,7 @@ class NetworkHead(Head):
         self,
         network: EncryptableNetwork,
         classes: int,
-        calibration: NDArray[np.float64],
+        calibration: NDArray[np.float64] | Samples,
         *,
         range_penalty: float = defaults.RANGE_PENALTY,
     ) -> None:
@@ -61,6 +63,9 @@ class NetworkHead(Head):
                     found=type(module).__name__,
                     hint="Leave it out; steps are taken on full batches",
                 )
+        if isinstance(calibration, Samples):
+            samples = calibration.features
+            calibration = samples.reshape(len(samples), math.prod(samples.shape[1:]))
         if calibration.ndim != 2 or calibration.shape[1] != self.features or not len(calibration):
             raise ModelError(
                 "the samples do not fit the network",
@@ -74,7 +79,7 @@ class NetworkHead(Head):
                 found=range_penalty,
                 expected="at least 0",
             )
-        self.network = network.double().eval()
+        self.network = copy.deepcopy(network).double().eval()
         self.range_penalty = range_penalty
         # Evenly spread: samples may be sorted by class.
         count = min(len(calibration), CALIBRATION_SAMPLES)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from securefair.model.outcomes.interface import OwnPart as OwnPart
     from securefair.model.outcomes.interface import StudyOutcome as StudyOutcome
     from securefair.model.outcomes.register import agreed_outcome as agreed_outcome
+    from securefair.model.outcomes.register import lower_is_better as lower_is_better
     from securefair.model.outcomes.register import outcome_named as outcome_named
     from securefair.model.outcomes.register import outcome_of as outcome_of
 

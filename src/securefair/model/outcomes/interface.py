@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
-from securefair.errors import DataError
+from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
 
 Array = NDArray[np.float64]
@@ -97,7 +97,8 @@ class StudyOutcome(ABC):
         lower_is_better: those of them.
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
-        weighs_classes: whether samples may count unlike (`training.class_weight`).
+        tells_classes: whether labels are classes: usual classifiers are controls then.
+        sums: whether hospitals may add up curvatures of their fits.
     """
 
     name: ClassVar[str]
@@ -106,7 +107,8 @@ class StudyOutcome(ABC):
     lower_is_better: ClassVar[frozenset[str]]
     metric: ClassVar[str]
     headline: ClassVar[str]
-    weighs_classes: ClassVar[bool] = False
+    tells_classes: ClassVar[bool] = False
+    sums: ClassVar[bool] = False
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""
@@ -150,6 +152,20 @@ class StudyOutcome(ABC):
         """What predictors are to be divided by to be as sure as held-out samples allow."""
         del unseen, samples
         return 1.0
+
+    def curvatures(self, predictors: Array, samples: Samples) -> Array:
+        """Second derivatives (n,) of losses by predictors (n, L), the mean over these.
+
+        Raises:
+            ConfigError: losses of patients are not separable, and have none.
+        """
+        del predictors, samples
+        raise ConfigError(
+            "a sum of fits needs patients whose losses add up",
+            where="transfer.sums",
+            found=self.name,
+            expected='"none"',
+        )
 
     def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
         """What a hospital adds from its own training samples, of whom predictors (n, L) are."""

@@ -31,7 +31,8 @@ class OfClasses(StudyOutcome):
     lower_is_better: ClassVar = LOWER_IS_BETTER
     metric: ClassVar = "log_loss"
     headline: ClassVar = "accuracy"
-    weighs_classes: ClassVar = True
+    tells_classes: ClassVar = True
+    sums: ClassVar = True
 
     def losses(self, predictors: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: log-loss."""
@@ -40,6 +41,13 @@ class OfClasses(StudyOutcome):
     def temperature(self, unseen: Array, samples: Samples) -> float:
         """See `StudyOutcome`."""
         return temperature(unseen, samples.labels, samples.weights)
+
+    def curvatures(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`."""
+        del samples
+        p = probabilities_of(predictors)
+        spread: Array = (p * (1 - p)).mean(axis=1)
+        return spread
 
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
         """See `StudyOutcome`."""

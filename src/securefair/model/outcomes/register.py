@@ -1,19 +1,16 @@
-"""The register of outcomes: a new outcome is a file and one line here."""
+"""Outcomes by name: a new outcome is a file, and one line of `config.registers.OUTCOMES`."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
 
+from securefair.config.registers import OUTCOMES
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
 from securefair.model.outcomes.interface import StudyOutcome
 
-REGISTERED: dict[str, str] = {
-    "two_classes": "securefair.model.outcomes.two_classes",
-    "several_classes": "securefair.model.outcomes.several_classes",
-}
-"""Where each outcome stands."""
+REGISTERED = OUTCOMES
 
 OF_CLASSES = {2: "two_classes"}
 """Outcomes of labels that are numbers of classes, by how many; `MORE_CLASSES` of others."""
@@ -47,3 +44,8 @@ def agreed_outcome(name: str, classes: int) -> StudyOutcome:
 def outcome_of(samples: Samples) -> StudyOutcome:
     """The outcome that is known of samples."""
     return agreed_outcome(samples.outcome, samples.classes)
+
+
+def lower_is_better(score: str) -> bool:
+    """Whether a score, of any outcome, is better when lower."""
+    return any(score in outcome_named(name).lower_is_better for name in REGISTERED)

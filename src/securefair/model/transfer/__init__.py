@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     )
     from securefair.model.transfer.answers import numbers_a_logit as numbers_a_logit
     from securefair.model.transfer.answers import rows_by_patient as rows_by_patient
+    from securefair.model.transfer.leafed import Fitted as Fitted
+    from securefair.model.transfer.leafed import Leafed as Leafed
+    from securefair.model.transfer.leafed import weighted_sum as weighted_sum
     from securefair.model.transfer.peers import FEWEST_SUMMED as FEWEST_SUMMED
     from securefair.model.transfer.peers import Opened as Opened
     from securefair.model.transfer.peers import asked_peers as asked_peers
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
     )
     from securefair.model.transfer.polynomial import (
         Polynomial as Polynomial,
-    )
-    from securefair.model.transfer.polynomial import (
-        weighted_sum as weighted_sum,
     )
     from securefair.model.transfer.teacher_weights import TeacherWeights as TeacherWeights
     from securefair.model.transfer.transferred import (

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
-from securefair.errors import DataError
-from securefair.model.transfer.averaging import Validated, averaging_weights, validate
-from securefair.model.transfer.design import Design, own_design
+from securefair.errors import DataError, ModelError
+from securefair.model.outcomes import outcome_of
+from securefair.model.transfer.averaging import Validated, validate
+from securefair.model.transfer.design import Design, own_design, tree_design
+from securefair.model.transfer.families import Family, average
 from securefair.model.transfer.folds import FOLDS, stratified_folds
-from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
+from securefair.model.transfer.leafed import Fitted
+from securefair.model.transfer.polynomial import Degree, Polynomial
+from securefair.model.transfer.public_trees import LEAVES
 
 Array = NDArray[np.float64]
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+TREE_PENALTIES = (0.3, 3.0, 30.0)
+"""Fewer: a family of trees takes many times as long as a linear one, and is as good with these."""
+MOST_TREE_WORK = 1e7
+"""Patients times coefficients squared up to which trees are fitted: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,18 +35,30 @@ class OwnFit:
     Attributes:
         model: the fit with the best penalty, on all own patients. It answers as a teacher, and it
             is the control "tuned alone".
-        averaged: the average over penalties: the control "averaged alone".
+        averaged: the average over penalties of all families: the control "averaged alone".
         penalty: the best lambda by held-out loss; the smaller of equals.
-        design, folds, validated: what a transfer goes on with.
+        design, validated: of the family that `model` is of, the first one.
+        folds: of all families.
+        families: what a transfer goes on with: fits of the agreed degree and, where that is 1 and
+            patients are not too many, of leaves of public trees, alone and beside the features.
     """
 
     model: Polynomial
-    averaged: Polynomial
+    averaged: Fitted
     penalty: float
     design: Design
     folds: NDArray[np.int64]
     validated: Validated
+    families: tuple[Family, ...]
     samples: Samples
+
+    @property
+    def best_of_all(self) -> Fitted:
+        """The best single fit of any family, on all own patients."""
+        family = min(self.families, key=lambda one: float(one.validated.scores.min()))
+        return family.design.function(
+            family.validated.coefficients[family.validated.scores.argmin()]
+        )
 
     @property
     def best(self) -> int:
@@ -69,20 +90,40 @@ def own_fit(
             found=samples.features.shape,
             expected="(n, d) with at least one patient",
         )
-    design = own_design(samples, degree)
     dealt = stratified_folds(samples.labels, rng, folds)
-    penalties = np.stack([design.penalties(slopes) for slopes in PENALTIES])
-    offsets = np.zeros((len(PENALTIES), len(samples), design.outputs))
-    validated = validate(design.columns(), samples, offsets, penalties, dealt)
-    models = [design.polynomial(theta) for theta in validated.coefficients]
-    weights = averaging_weights(validated.scores)
-    best = int(validated.scores.argmin())
+    design = own_design(samples, degree)
+    family = _fitted(design, samples, PENALTIES, dealt)
+    model = design.function(family.validated.coefficients[family.validated.scores.argmin()])
+    if not isinstance(model, Polynomial):
+        raise ModelError("the first family has no leaves", found=design.family)
+    families = [family]
+    if degree == 1 and _tree_work(samples) <= MOST_TREE_WORK:
+        families += [
+            _fitted(tree_design(samples, beside=beside), samples, TREE_PENALTIES, dealt)
+            for beside in (False, True)
+        ]
     return OwnFit(
-        model=models[best],
-        averaged=weighted_sum(weights.tolist(), models),
-        penalty=PENALTIES[best],
+        model=model,
+        averaged=average(families).model,
+        penalty=PENALTIES[int(family.validated.scores.argmin())],
         design=design,
         folds=dealt,
-        validated=validated,
+        validated=family.validated,
+        families=tuple(families),
         samples=samples,
     )
+
+
+def _fitted(
+    design: Design, samples: Samples, penalties: Sequence[float], folds: NDArray[np.int64]
+) -> Family:
+    offsets = np.zeros((len(penalties), len(samples), design.outputs))
+    each = np.stack([design.penalties(slopes) for slopes in penalties])
+    validated = validate(design.columns(), samples, offsets, each, folds)
+    return Family(design, validated, with_peers=False)
+
+
+def _tree_work(samples: Samples) -> float:
+    """What a fit of leaves takes: it has as many coefficients as patients, for each logit."""
+    coefficients = outcome_of(samples).outputs(samples.classes) * min(len(samples), LEAVES)
+    return float(len(samples) * coefficients**2)

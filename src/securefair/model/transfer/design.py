@@ -8,6 +8,8 @@ under the same penalty, scaled so that
 
 which are the weights of linear and quadratic terms in `model.kernel`.
 
+Fits of the leaves of public trees take these as features, alone or beside the patients' own.
+
 A penalty |beta|^2 does not change under rotations, and no fit leaves the span of its patients. So
 fits with more features than patients run in as many coordinates as there are patients: exact, and
 the reason why quadratic fits of few patients cost little.
@@ -24,11 +26,15 @@ from securefair.data.dataset import Samples
 from securefair.model.kernel import QUADRATIC_WEIGHT
 from securefair.model.outcomes import outcome_of
 from securefair.model.outcomes.columns import Columns
+from securefair.model.transfer.leafed import Fitted, Leafed
 from securefair.model.transfer.polynomial import Degree, Polynomial
+from securefair.model.transfer.public_trees import PublicTrees, public_trees
 
 Array = NDArray[np.float64]
 
 INTERCEPT_PENALTY = 0.05
+LINEAR, QUADRATIC, TREES, BOTH = "linear", "quadratic", "trees", "both"
+"""Families of fits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +46,25 @@ class Design:
         rotation: (P, r), orthonormal columns: feature coefficients = rotation @ coefficients.
         features: d.
         outputs: L.
-        product_scale: of the products of features, or None for linear fits.
+        product_scale: of the products of features, or None for fits without these.
+        trees: whose leaves come last among the columns, or None.
+        beside: whether features stand beside the leaves.
     """
 
     coordinates: Array
     rotation: Array
     features: int
     outputs: int
-    product_scale: float | None
+    product_scale: float | None = None
+    trees: PublicTrees | None = None
+    beside: bool = True
+
+    @property
+    def family(self) -> str:
+        """What fits of this design are called."""
+        if self.trees is not None:
+            return BOTH if self.beside else TREES
+        return LINEAR if self.product_scale is None else QUADRATIC
 
     @property
     def slopes(self) -> int:
@@ -65,11 +82,16 @@ class Design:
         """(L (r + 1),): of every coefficient in the order of `columns`."""
         return np.tile(np.append(np.full(self.slopes, slopes), INTERCEPT_PENALTY), self.outputs)
 
-    def polynomial(self, coefficients: Array) -> Polynomial:
+    def function(self, coefficients: Array) -> Fitted:
         """The function of the features that coefficients (L (r + 1),) stand for."""
         by_logit = coefficients.reshape(self.outputs, self.slopes + 1)
-        full = by_logit[:, :-1] @ self.rotation.T
-        linear, constant = full[:, : self.features], by_logit[:, -1]
+        full, constant = by_logit[:, :-1] @ self.rotation.T, by_logit[:, -1]
+        if self.trees is not None:
+            linear = np.zeros((self.outputs, self.features))
+            if self.beside:
+                linear, full = full[:, : self.features].copy(), full[:, self.features :]
+            return Leafed(Polynomial(constant.copy(), linear), self.trees, full.copy())
+        linear = full[:, : self.features]
         if self.product_scale is None:
             return Polynomial(constant.copy(), linear.copy())
         upper = np.triu_indices(self.features)
@@ -91,9 +113,7 @@ def own_design(samples: Samples, degree: Degree) -> Design:
         upper = np.triu_indices(x.shape[1])
         products = x[:, upper[0]] * x[:, upper[1]] * _product_weights(x.shape[1]) * scale
         columns = np.concatenate([x, products], axis=1)
-    rotation = np.eye(columns.shape[1])
-    if columns.shape[1] > len(x):
-        rotation = np.linalg.svd(columns, full_matrices=False)[2].T
+    rotation = _rotation(columns)
     return Design(
         columns @ rotation,
         rotation,
@@ -101,6 +121,28 @@ def own_design(samples: Samples, degree: Degree) -> Design:
         outcome_of(samples).outputs(samples.classes),
         scale,
     )
+
+
+def tree_design(samples: Samples, *, beside: bool) -> Design:
+    """The design of fits of the leaves of everybody's public trees, n >= 1.
+
+    Args:
+        samples: the patients, flat features (n, d).
+        beside: with the features themselves beside the leaves.
+    """
+    x = samples.features
+    trees = public_trees(int(x.shape[1]))
+    columns = trees.mapped(x) if beside else trees.found(x)
+    rotation = _rotation(columns)
+    width = outcome_of(samples).outputs(samples.classes)
+    return Design(columns @ rotation, rotation, x.shape[1], width, trees=trees, beside=beside)
+
+
+def _rotation(columns: Array) -> Array:
+    """Coordinates of the patients' span where they are fewer than the columns."""
+    if columns.shape[1] <= len(columns):
+        return np.eye(columns.shape[1])
+    return np.linalg.svd(columns, full_matrices=False)[2].T
 
 
 def _product_weights(features: int) -> Array:

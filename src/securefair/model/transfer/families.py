@@ -6,13 +6,13 @@ settings of all families, the own fits alone among them,
 
     sum_c w_c (own fit of c + sum_p share_cp part_p),       w_c proportional to exp(-S_c)
 
-as one function: the weights sum to 1, and sums of polynomials are polynomials. A new way to learn
-from peers is a family more; it competes with the others for the same weight.
+as one function: the weights sum to 1, and sums of such functions are such functions. A new way to
+learn from peers, or to fit, is a family more; it competes with the others for the same weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from securefair.model.transfer.averaging import Validated, averaging_weights
 from securefair.model.transfer.design import Design
-from securefair.model.transfer.polynomial import Polynomial, weighted_sum
+from securefair.model.transfer.leafed import Fitted, weighted_sum
 
 Array = NDArray[np.float64]
 
@@ -38,12 +38,12 @@ class Family:
 
     design: Design
     validated: Validated
-    parts: Sequence[tuple[Array, Polynomial]] = ()
+    parts: Sequence[tuple[Array, Fitted]] = ()
     with_peers: bool = True
 
-    def deployed(self, weights: Array) -> Polynomial:
+    def deployed(self, weights: Array) -> Fitted:
         """The sum of its settings' functions with weights (S,) that need not add up to 1."""
-        own = self.design.polynomial(weights @ self.validated.coefficients)
+        own = self.design.function(weights @ self.validated.coefficients)
         shares = [float(weights @ share) for share, _ in self.parts]
         return weighted_sum([1.0, *shares], [own, *(part for _, part in self.parts)])
 
@@ -55,11 +55,13 @@ class Averaged:
     Attributes:
         model: to be deployed.
         in_peers: sum of the weights of settings with peers, in [0, 1].
+        by_design: sum of the weights of settings of each family of fits, by its name.
         held_out: its predictors of each patient by fits that did not see it, as `Validated`.
     """
 
-    model: Polynomial
+    model: Fitted
     in_peers: float
+    by_design: Mapping[str, float]
     held_out: Array
 
 
@@ -74,9 +76,13 @@ def average(families: Sequence[Family]) -> Averaged:
     by_family = np.split(weights, ends[:-1])
     pairs = list(zip(by_family, families, strict=True))
     models = [family.deployed(each) for each, family in pairs]
+    by_design = dict.fromkeys([family.design.family for family in families], 0.0)
+    for each, family in pairs:
+        by_design[family.design.family] += float(each.sum())
     return Averaged(
         model=weighted_sum([1.0] * len(models), models),
         in_peers=float(sum(each.sum() for each, family in pairs if family.with_peers)),
+        by_design=by_design,
         held_out=np.sum(
             [np.einsum("s,s...->...", each, family.validated.held_out) for each, family in pairs],
             axis=0,

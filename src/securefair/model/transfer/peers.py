@@ -25,9 +25,9 @@ def opened_of(wanted: Literal["auto", "each", "mean"], teachers: int) -> Opened:
     return "mean" if teachers >= FEWEST_SUMMED else "each"
 
 
-def missing_of(wanted: int, teachers: int) -> int:
-    """How many of so many teachers a mean may be without: never so many that one is left."""
-    return max(0, min(wanted, teachers - FEWEST_LEFT))
+def missing_of(wanted: int, teachers: int, fewest: int = FEWEST_LEFT) -> int:
+    """How many of so many teachers a mean may be without: never so many that too few are left."""
+    return max(0, min(wanted, teachers - fewest))
 
 
 def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:

@@ -1,12 +1,11 @@
-"""What every model of a transfer is: a polynomial of the features of degree one or two per logit.
+"""What a model of a transfer is: a polynomial of the features of degree one or two per logit.
 
-Own fits, surrogates of teachers and the deployed average are all of this form, so weighted sums of
-them are too, and a head that can be evaluated under encryption represents any of them exactly.
+A head that can be evaluated under encryption represents any of them exactly. Fits that see leaves
+of public trees as well are `leafed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,23 +113,3 @@ class Polynomial:
             DenseMap(units[:, :-1].copy(), units[:, -1].copy()),
             DenseMap(outputs.reshape(width, -1), np.zeros(width)),
         )
-
-
-def weighted_sum(weights: Sequence[float], models: Sequence[Polynomial]) -> Polynomial:
-    """sum_c w_c f_c, of the highest degree among them.
-
-    Raises:
-        ModelError: no models, or of different shapes.
-    """
-    if not models or len({model.linear.shape for model in models}) != 1:
-        raise ModelError("models of different shapes cannot be added", found=len(models))
-    squares = [
-        weight * model.square
-        for weight, model in zip(weights, models, strict=True)
-        if model.square is not None
-    ]
-    return Polynomial(
-        np.sum([w * f.constant for w, f in zip(weights, models, strict=True)], axis=0),
-        np.sum([w * f.linear for w, f in zip(weights, models, strict=True)], axis=0),
-        np.sum(squares, axis=0) if squares else None,
-    )

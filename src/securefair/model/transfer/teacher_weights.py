@@ -39,7 +39,7 @@ class TeacherWeights:
 
 
 def teacher_weights(
-    own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1
+    own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1, *, leaves: bool = False
 ) -> TeacherWeights:
     """Fit the family.
 
@@ -47,6 +47,7 @@ def teacher_weights(
         own: the student's own fits.
         answers: (n, L) logits on the student's training patients, by teacher; at least one.
         degree: of the teachers.
+        leaves: whether they answer from leaves of the public trees as well.
     """
     columns = np.stack(list(answers.values()), axis=-1)  # (n, L, T)
     teachers = columns.shape[-1]
@@ -71,7 +72,7 @@ def teacher_weights(
             own.design,
             replace(validated, coefficients=validated.coefficients[:, :-teachers]),
             [
-                (by_setting[:, at], surrogate(samples.features, z, degree))
+                (by_setting[:, at], surrogate(samples.features, z, degree, leaves=leaves))
                 for at, z in enumerate(answers.values())
             ],
         ),

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
+from securefair.model.transfer.design import Design
 from securefair.model.transfer.families import Family, average
-from securefair.model.transfer.polynomial import Degree, Polynomial
+from securefair.model.transfer.leafed import Fitted
+from securefair.model.transfer.polynomial import Degree
 from securefair.model.transfer.surrogate import explained, is_function, surrogate
 from securefair.model.transfer.teacher_weights import teacher_weights
 
@@ -28,6 +30,8 @@ Array = NDArray[np.float64]
 
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.25)
 CORRECTION_PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 1e4)
+TREE_SHARES, TREE_CORRECTIONS = (0.5, 1.0, 1.25), (1.0, 10.0, 100.0)
+"""Fewer for leaves of trees, as `alone.TREE_PENALTIES`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +40,8 @@ class PeerWeight:
 
     Attributes:
         in_peers: sum of the weights of settings with peers, in [0, 1]. Before a single patient is
-            looked at it is 5/6 (7/8 with weights for each teacher): the share of such settings.
+            looked at it is 4/5 (5/6 with weights for each teacher, or without families of trees;
+            7/8 with the first and without the others): the share of such settings.
         gain: held-out loss of the own best fit minus that of the average, nats a patient;
             positive where peers help. The weights have seen the held-out patients, so it is a
             little optimistic.
@@ -45,6 +50,7 @@ class PeerWeight:
         left_out: teachers whose answers are no function of the features; `ALL` for their sum.
         weights: of each teacher, averaged over the settings of that family; empty where only the
             sum was opened.
+        families: sum of the weights of each family of own fits (linear, trees, both; quadratic).
     """
 
     in_peers: float
@@ -53,6 +59,7 @@ class PeerWeight:
     explained: float | None = None
     left_out: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
+    families: Mapping[str, float] = field(default_factory=dict)
 
 
 ALL = "all"
@@ -69,13 +76,15 @@ class Transferred:
         again: the same for other own fits, with what peers said before.
     """
 
-    model: Polynomial
+    model: Fitted
     trust: PeerWeight
     temperature: float
     again: Callable[[OwnFit], Transferred]
 
 
-def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferred:
+def transfer(
+    own: OwnFit, peers: Array | None, degree: Degree = 1, *, leaves: bool = False
+) -> Transferred:
     """Combine a hospital's own fits with the mean logit of its peers.
 
     Args:
@@ -83,38 +92,43 @@ def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferre
         peers: (n, L), the mean logit of its teachers on its own training patients, as exchanged;
             None where no teacher answered: the result is then the average of the own fits.
         degree: of the teachers.
+        leaves: whether they answer from leaves of the public trees as well.
     """
     if peers is None:
         return without_peers(own)
-    r2 = explained(own.samples.features, peers, degree, own.folds)
+    r2 = explained(own.samples.features, peers, degree, own.folds, leaves=leaves)
     if not is_function(own.samples.features, r2):
         return deployed(own, [], again=without_peers, left_out=(ALL,))
-    family, again = _mean_logit(own, peers, degree)
-    return deployed(own, [family], again=again, r2=r2)
+    families, again = _mean_logit(own, peers, degree, leaves=leaves)
+    return deployed(own, families, again=again, r2=r2)
 
 
-def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1) -> Transferred:
+def transfer_each(
+    own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1, *, leaves: bool = False
+) -> Transferred:
     """Combine a hospital's own fits with every teacher's logits.
 
     Args:
         own: its own fits.
         answers: (n, L) by teacher; those that are no function of the features are left out.
         degree: of the teachers.
+        leaves: see `transfer`.
     """
     r2 = {
-        name: explained(own.samples.features, z, degree, own.folds) for name, z in answers.items()
+        name: explained(own.samples.features, z, degree, own.folds, leaves=leaves)
+        for name, z in answers.items()
     }
     kept = {name: z for name, z in answers.items() if is_function(own.samples.features, r2[name])}
     left_out = tuple(name for name in answers if name not in kept)
     if not kept:
         return deployed(own, [], again=without_peers, left_out=left_out)
     mean = np.mean(list(kept.values()), axis=0)
-    explained_mean = explained(own.samples.features, mean, degree, own.folds)
-    family, again = _mean_logit(own, mean, degree)
-    weighing = teacher_weights(own, kept, degree)
+    explained_mean = explained(own.samples.features, mean, degree, own.folds, leaves=leaves)
+    families, again = _mean_logit(own, mean, degree, leaves=leaves)
+    weighing = teacher_weights(own, kept, degree, leaves=leaves)
     return deployed(
         own,
-        [family, weighing.family],
+        [*families, weighing.family],
         again=again,
         r2=explained_mean,
         left_out=left_out,
@@ -139,8 +153,7 @@ def deployed(
         again: see `Transferred`.
         r2, left_out, weights: see `PeerWeight`.
     """
-    alone = Family(own.design, own.validated, with_peers=False)
-    averaged = average([alone, *families])
+    averaged = average([*own.families, *families])
     gain, error = _gain(own, averaged.held_out)
     trust = PeerWeight(
         in_peers=averaged.in_peers,
@@ -149,6 +162,7 @@ def deployed(
         explained=r2,
         left_out=left_out,
         weights=weights or {},
+        families=averaged.by_design,
     )
     divisor = outcome_of(own.samples).temperature(averaged.held_out, own.samples)
     return Transferred(averaged.model, trust, divisor, again)
@@ -160,25 +174,32 @@ def without_peers(own: OwnFit) -> Transferred:
 
 
 def _mean_logit(
-    own: OwnFit, peers: Array, degree: Degree
-) -> tuple[Family, Callable[[OwnFit], Transferred]]:
+    own: OwnFit, peers: Array, degree: Degree, *, leaves: bool
+) -> tuple[list[Family], Callable[[OwnFit], Transferred]]:
     """The settings with the peers' mean logit, and what it says of other patients."""
-    samples, design = own.samples, own.design
-    settings = [(s, penalty) for s in SHARES for penalty in CORRECTION_PENALTIES]
+    offset = surrogate(own.samples.features, peers, degree, leaves=leaves)
+
+    def again(other: OwnFit) -> Transferred:
+        return transfer(other, offset.logits(other.samples.features), degree, leaves=leaves)
+
+    return [corrected(own, one.design, peers, offset) for one in own.families], again
+
+
+def corrected(own: OwnFit, design: Design, peers: Array, offset: Fitted) -> Family:
+    """Own corrections of one design to shares of the peers' mean logit."""
+    settings = [
+        (share, penalty)
+        for share in (SHARES if design.trees is None else TREE_SHARES)
+        for penalty in (CORRECTION_PENALTIES if design.trees is None else TREE_CORRECTIONS)
+    ]
     validated = validate(
         design.columns(),
-        samples,
+        own.samples,
         np.stack([s * peers for s, _ in settings]),
         np.stack([design.penalties(penalty) for _, penalty in settings]),
         own.folds,
     )
-    offset = surrogate(samples.features, peers, degree)
-    shares = np.array([s for s, _ in settings])
-
-    def again(other: OwnFit) -> Transferred:
-        return transfer(other, offset.logits(other.samples.features), degree)
-
-    return Family(design, validated, [(shares, offset)]), again
+    return Family(design, validated, [(np.array([s for s, _ in settings]), offset)])
 
 
 def _gain(own: OwnFit, held_out: Array) -> tuple[float, float]:

@@ -1,23 +1,28 @@
 """The courier for people without a relay: a folder that both sides see (SFTP, a shared drive).
 
-    FOLDER/NAME/PEER.parcel      what PEER sends to NAME
-    FOLDER/NAME/PEER.receipt     what PEER says of the parcel that NAME sent
+    SHARE/PROJECT/NAME/PEER.parcel      what PEER sends to NAME
+    SHARE/PROJECT/NAME/PEER.receipt     what PEER says of the parcel that NAME sent
 
 Files appear whole: they are written under another name and renamed. Who can write there can lose
-messages, and do no more (`shared`).
+messages, and do no more (`shared`). A folder may be a copy that is brought up to date every some
+minutes: a parcel that lies there is not laid down again, and its receipt counts whenever it comes.
+
+Each project has a folder of its own in the share. `site init` makes it, and nothing else does: in
+the place of a share that is not mounted there is none.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from securefair.errors import ConfigError
 from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.couriers.local import start_carrying
-from securefair.sites.couriers.shared import drop, put, take
+from securefair.sites.couriers.shared import drop, lies, put, take
 from securefair.sites.post.port import HandOver, Port, Spoil, surviving, unspoilt
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
@@ -27,23 +32,90 @@ LOOK_EVERY = 0.5
 """Seconds between two looks into the folder."""
 
 TRIAL = ".trial"
+_MOUNT = "Mount the share; the project's folder in it is made by `site init` alone"
 
-WAIT = 60.0
-"""Seconds that a parcel lies there before its attempt counts as failed."""
+WAIT = 5.0
+"""Seconds between two looks whether a parcel still lies there."""
+
+FIRST_PATIENCE, LONGEST_PATIENCE = 300.0, 7200.0
+"""Seconds from laying a parcel down to laying it down again, if it is gone and nobody has said
+anything of it: doubled from the first to the second."""
 
 
-def to_folder(port: Port, peer: str, folder: Path, *, every: float = LOOK_EVERY) -> HandOver:
-    """Lay parcels down for a peer and wait for its receipt."""
-    receipt_file = f"{peer}.receipt"
+def project_folder(share: Path, name: str, digest: bytes) -> Path:
+    """The folder of one project in a share.
+
+    Args:
+        share: that all sites see.
+        name: of the project.
+        digest: of the project.
+    """
+    return share / f"{name}-{digest.hex()[:12]}"
+
+
+def make_project_folder(share: Path, name: str, digest: bytes) -> Path:
+    """The same; it is made, unless another site has made it.
+
+    Raises:
+        ConfigError: the share is not there, or cannot be written.
+    """
+    if not share.is_dir():
+        raise ConfigError(
+            "the shared folder is not there", where=str(share), hint=_MOUNT, passing=True
+        )
+    folder = project_folder(share, name, digest)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            "the shared folder cannot be written",
+            where=str(share),
+            found=error.strerror,
+            passing=True,
+        ) from error
+    return folder
+
+
+def to_folder(
+    port: Port,
+    peer: str,
+    folder: Path,
+    *,
+    every: float = LOOK_EVERY,
+    now: Callable[[], float] = time.monotonic,
+) -> HandOver:
+    """Lay parcels down for a peer and wait for its receipt.
+
+    Args:
+        port: of the site.
+        peer: whom they are for.
+        folder: of the project.
+        every: seconds between two looks for a receipt.
+        now: seconds that only grow.
+    """
+    receipt_file, parcel_file = f"{peer}.receipt", f"{port.name}.parcel"
+    laid, since, patience = b"", 0.0, FIRST_PATIENCE
+
+    def lay_down(parcel: bytes) -> None:
+        nonlocal laid, since, patience
+        if parcel == laid:
+            if now() < since + patience or lies(folder, peer, parcel_file):
+                return
+            patience = min(2 * patience, LONGEST_PATIENCE)
+        else:
+            drop(folder, port.name, receipt_file)
+        put(folder, peer, parcel_file, parcel)
+        laid, since = parcel, now()
 
     def hand_over(parcel: bytes) -> bytes | None:
+        nonlocal laid
         try:
-            drop(folder, port.name, receipt_file)
-            put(folder, peer, f"{port.name}.parcel", parcel)
+            lay_down(parcel)
             until = time.monotonic() + WAIT
             while time.monotonic() < until:
                 receipt = take(folder, port.name, receipt_file, RECEIPT_BYTES)
                 if receipt is not None:
+                    laid = b""  # if it is not believed, the parcel is laid down again
                     return receipt
                 time.sleep(every)
         except NoFileError:
@@ -66,27 +138,44 @@ def check_shared(folder: Path, name: str) -> None:
         ConfigError: it is not there, or cannot be written.
     """
     if not folder.is_dir():
-        raise ConfigError("the shared folder is not there", where=str(folder))
+        raise ConfigError(
+            "the shared folder is not there", where=str(folder), hint=_MOUNT, passing=True
+        )
     try:
         put(folder, name, TRIAL, b"")
         drop(folder, name, TRIAL)
     except OSError as error:
         raise ConfigError(
-            "the shared folder cannot be written", where=str(folder), found=error.strerror
+            "the shared folder cannot be written",
+            where=str(folder),
+            found=error.strerror,
+            passing=True,
         ) from error
 
 
 def start_folder(
-    port: Port, folder: Path, stop: threading.Event, *, every: float = LOOK_EVERY
+    port: Port,
+    folder: Path,
+    stop: threading.Event,
+    *,
+    every: float = LOOK_EVERY,
+    spoil: Spoil = unspoilt,
 ) -> None:
     """Carry for one site through a folder, both ways, until `stop`.
+
+    Args:
+        port: of the site.
+        folder: of the project.
+        stop: ends it.
+        every: seconds between two looks into the folder.
+        spoil: what a rehearsal does to a hand-over.
 
     Raises:
         ConfigError: the folder is not there or cannot be written.
     """
     check_shared(folder, port.name)
     for peer in port.peers:
-        start_carrying(port, peer, to_folder(port, peer, folder, every=every), stop)
+        start_carrying(port, peer, spoil(peer, to_folder(port, peer, folder, every=every)), stop)
     threading.Thread(
         target=_collect, args=(port, folder, stop, every), name="from folder", daemon=True
     ).start()
@@ -113,12 +202,20 @@ def _collect_from(port: Port, folder: Path, peer: str) -> None:
 class FolderCourier(Courier):
     """Through a folder that all sites see."""
 
+    rehearsed = True
+    shares = True
+
     def check(self, settings: CourierSettings, site: Path, name: str) -> str:
         """See `Courier`."""
         del site
         shared = _shared(settings)
         check_shared(shared, name)
         return f"{settings.kind} {shared}, which can be written"
+
+    def problem(self, settings: CourierSettings) -> str:
+        """See `Courier`."""
+        shared = _shared(settings)
+        return "" if shared.is_dir() else f"the shared folder is not there: {shared}"
 
     def start(
         self,
@@ -128,9 +225,8 @@ class FolderCourier(Courier):
         *,
         spoil: Spoil = unspoilt,
     ) -> None:
-        """See `Courier`; no rehearsal spoils what lies in a folder."""
-        del spoil
-        start_folder(port, _shared(settings), stop)
+        """See `Courier`."""
+        start_folder(port, _shared(settings), stop, spoil=spoil)
 
 
 def _shared(settings: CourierSettings) -> Path:

@@ -21,7 +21,7 @@ class CourierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     Attributes:
         kind: local (doors on this machine), folder (a shared one), flare (a relay's process asks
             at the door).
-        folder: shared by all sites; folder only.
+        folder: of the project, shared by all sites; folder only.
         doors: of every peer; local only.
     """
 
@@ -35,12 +35,14 @@ class Courier(ABC):
 
     Attributes:
         doors: it goes from door to door on one machine, and its settings name the peers' doors.
+        shares: it goes through a folder, which its settings name.
         rehearsed: `securefair rehearse` can choose it, all sites on one machine.
         beside: what a rehearsal starts besides the sites, "module:name" of a context manager of a
             folder and of the sites' folders by name; None: nothing.
     """
 
     doors: ClassVar[bool] = False
+    shares: ClassVar[bool] = False
     rehearsed: ClassVar[bool] = False
     beside: ClassVar[str | None] = None
 
@@ -56,6 +58,25 @@ class Courier(ABC):
         Raises:
             ConfigError: something is not.
         """
+
+    def problem(self, settings: CourierSettings) -> str:
+        """Why it cannot carry just now, as far as a look tells that changes nothing; else "".
+
+        Args:
+            settings: of the site.
+        """
+        del settings
+        return ""
+
+    def at_door(self, port: Port, spoil: Spoil) -> Port:
+        """What processes at the site's door see of it.
+
+        Args:
+            port: of the site.
+            spoil: what a rehearsal does to a hand-over.
+        """
+        del spoil
+        return port
 
     @abstractmethod
     def start(

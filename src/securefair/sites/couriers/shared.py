@@ -71,6 +71,20 @@ def take(folder: Path, site: str, name: str, limit: int) -> bytes | None:
         return data
 
 
+def lies(folder: Path, site: str, name: str) -> bool:
+    """Whether anything lies in a file's place.
+
+    Raises:
+        OSError: nobody can look.
+    """
+    with _part(folder, site) as part:
+        try:
+            os.stat(name, dir_fd=part, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+
 def drop(folder: Path, site: str, name: str) -> None:
     """Remove what lies in a file's place."""
     with _part(folder, site) as part:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from securefair.collaboration.kept import kept_model
+from securefair.collaboration.kept import kept_model, table_rules
 from securefair.errors import StorageError
 from securefair.prediction import save_model
 from securefair.prediction.folder import MODELS, folder_name
@@ -187,6 +187,7 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
             function,
             controls={},
             taught=[],
+            rules=table_rules(terms.config),
             versions=versions(),
             folder=Path(opened.settings.data).parent,
         )

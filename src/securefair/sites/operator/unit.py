@@ -1,4 +1,8 @@
-"""The systemd unit of a site: it starts again after any end but a regular one."""
+"""The systemd unit of a site: it starts again after any end but a regular one, or a refusal.
+
+What may pass (a share that is not mounted, a clock that is not set, a full disk) ends with another
+exit code than a refusal, and is tried again for ever.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +19,50 @@ _UNIT = """\
 # Then: systemctl link {folder}/securefair-site.service && systemctl enable --now securefair-site
 [Unit]
 Description=securefair site in {named}
-After=network-online.target
+After=network-online.target time-sync.target
+Wants=network-online.target
+StartLimitIntervalSec=0
 
 [Service]
 User={user}
 ExecStart={python} -m securefair site start {quoted}
 LoadCredentialEncrypted={credential}:{named}/passphrase.cred
 Restart=on-failure
-RestartSec=5
+RestartSec=30
 RestartPreventExitStatus=2
 # What `securefair site stop` ends with.
 SuccessExitStatus=130
-NoNewPrivileges=yes
-ProtectSystem=strict
-ReadWritePaths={writable}
-PrivateTmp=yes
 UMask=0077
 # Keys would lie in a core file.
 LimitCORE=0
+# It writes to its folder and to the courier's, talks through the Unix socket in its folder, and
+# opens no other: FLARE's client, a unit of its own, has the network. A share is mounted by others.
+ProtectSystem=strict
+ReadWritePaths={writable}
+ProtectHome=read-only
+PrivateTmp=yes
+PrivateDevices=yes
+PrivateNetwork=yes
+RestrictAddressFamilies=AF_UNIX
+IPAddressDeny=any
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+RestrictSUIDSGID=yes
+RestrictNamespaces=yes
+RestrictRealtime=yes
+LockPersonality=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target

@@ -24,6 +24,8 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         heard: when its newest envelope was taken, seconds since 1970; 0 for never.
         ahead: seconds by which that one was dated after this site's clock.
         turned_back: its store was turned back: this epoch is over for it.
+        forgotten: it goes on after envelopes that this site does not remember, and by what it says
+            has confirmed: a backup of this site was put back, or it lies.
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
         bytes_out, bytes_in: of envelopes that were made for it, and taken from it.
@@ -37,6 +39,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     heard: int = 0
     ahead: int = 0
     turned_back: bool = False
+    forgotten: bool = False
     blocked: bool = False
     fault: str = ""
     bytes_out: int = 0

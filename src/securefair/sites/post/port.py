@@ -26,6 +26,9 @@ Spoil = Callable[[str, HandOver], HandOver]
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
 """Seconds between attempts: doubled from the first to the second."""
 
+LONGEST_AFTER_A_PARCEL = 300.0
+"""Where a whole parcel went over and was not taken: it may be megabytes."""
+
 
 class Port(Protocol):
     """A site, towards its courier. All methods may be called from any thread."""
@@ -48,8 +51,8 @@ class Port(Protocol):
     def pending(self, peer: str, seconds: float) -> bytes | None:
         """The parcel for a peer, as soon as there is one; None after so many seconds.
 
-        A parcel is a nonce and an envelope. Each call has a new nonce; the envelope stays the same
-        until the peer has taken it.
+        A parcel is a nonce and an envelope, and stays the same until a receipt for it was settled,
+        however long that takes. Then the nonce is a new one; the envelope stays until it is taken.
         """
         ...
 
@@ -69,7 +72,8 @@ class Port(Protocol):
 def carry(port: Port, peer: str, hand_over: HandOver, stop: threading.Event) -> None:
     """Take one parcel after the other to one peer, until `stop`.
 
-    Whatever was not taken is tried again after a pause that grows.
+    Whatever was not taken is tried again after a pause that grows: to seconds where nobody was
+    reached, which costs nothing, and to minutes where somebody has said no.
     """
     pause = FIRST_PAUSE
     while not stop.is_set():
@@ -80,8 +84,9 @@ def carry(port: Port, peer: str, hand_over: HandOver, stop: threading.Event) -> 
         if receipt is not None and port.settle(peer, receipt):
             pause = FIRST_PAUSE
             continue
-        stop.wait(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
+        longest = LONGEST_PAUSE if receipt is None else LONGEST_AFTER_A_PARCEL
+        stop.wait(min(pause, longest))
+        pause = min(2 * pause, longest)
 
 
 def surviving(port: Port, peer: str, step: Callable[[], object]) -> None:

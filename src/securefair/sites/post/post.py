@@ -85,7 +85,7 @@ class Post:
         self._shifted, self._days_set = shifted, 0
         self._own = about.identity.card.fingerprint
         self._names = {card.fingerprint: name for name, card in about.cards.items()}
-        self._nonces: dict[str, bytes] = {}
+        self._attempts: dict[str, tuple[bytes, bytes]] = {}  # of each peer: nonce, envelope
         self._changed = threading.Condition()
         self._changes = 0
         self.fault: StorageError | None = None  # why this site must not go on
@@ -174,7 +174,10 @@ class Post:
                 envelope, _ = self._first(peer)
         if envelope is None:
             return None
-        nonce = self._nonces[peer] = os.urandom(NONCE_BYTES)
+        nonce, attempted = self._attempts.get(peer, (b"", b""))
+        if attempted != envelope:
+            nonce = os.urandom(NONCE_BYTES)
+            self._attempts[peer] = nonce, envelope
         return nonce + envelope
 
     def settle(self, peer: str, receipt: bytes) -> bool:
@@ -183,7 +186,7 @@ class Post:
         try:
             read = read_receipt(
                 receipt,
-                nonce=self._nonces.get(peer, b""),
+                nonce=self._attempts.get(peer, (b"", b""))[0],
                 project=about.project,
                 own=self._own,
                 peer=about.cards[peer],
@@ -193,6 +196,7 @@ class Post:
             return False
         if read is None:
             return False
+        self._attempts.pop(peer, None)
         with self._guarded():
             with self._store.transaction() as tx:
                 taken = settle(tx, about, peer, read, self._now())
@@ -303,6 +307,7 @@ class Post:
                 heard=now,
                 ahead=max(0, header.sent - now),
                 bytes_in=known.bytes_in + OVERHEAD + len(frame),
+                forgotten=False,
             )
             had = known.seen.length
             if header.audit_count < had:
@@ -312,6 +317,8 @@ class Post:
                 tx.audit.append("peer's audit log was cut short", facts, at=self._now())
             write_peer(tx, peer, taken)
             self.carried += len(frame)
+        elif arrival is Arrival.GAP:
+            write_peer(tx, peer, known.plus(forgotten=True))
         elif arrival is Arrival.CHANGED:
             write_peer(tx, peer, known.plus(turned_back=True))
             self._note(tx, Reason.TURNED_BACK, peer)

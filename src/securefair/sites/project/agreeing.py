@@ -46,6 +46,22 @@ def agreement_of(project: Project) -> Any:
     return kind_in(terms).agree(terms.config, facts, seed=settings.seed)
 
 
+def cautions_of(project: Project) -> list[str]:
+    """What a site must know before it signs, in sentences.
+
+    Raises:
+        ConfigError, PlanError: as `agreement_of`.
+    """
+    table = project.terms.config.table
+    found = list(kind_in(project.terms).cautions(agreement_of(project)))
+    if table is not None and table.origin == "participants":
+        found.append(
+            "Ranges and levels of columns come from the sites' tables, which tells everyone "
+            "something of them, and no differential privacy covers it."
+        )
+    return found
+
+
 def shape_of(terms: Terms) -> tuple[int, int]:
     """Numbers of features and classes.
 

@@ -149,7 +149,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
         )
     project = _project(table.get("project"), source)
     settings = {key: value for key, value in table.items() if key != "project"}
-    file = "own.csv" if "table" in settings else "own.npz"
+    ending = "csv" if "table" in settings else "npz"
     _check_privacy(settings.get("privacy"), source)
     settings["run"] = {
         "name": project.name,
@@ -157,7 +157,9 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
         "seeds": [project.seed],
     }
     settings["data"] = {"source": "files", "test_fraction": project.test_fraction}
-    settings["participants"] = [{"name": name, "file": file} for name in ("site", "peer")]
+    settings["participants"] = [
+        {"name": name, "file": f"{name}.{ending}"} for name in ("site", "peer")
+    ]
     config = checked_settings(settings, source=source)
     kinds_of(config)
     if (config.table is None) == (project.features is None or project.classes is None):

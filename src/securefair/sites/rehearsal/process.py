@@ -31,6 +31,8 @@ def run_rehearsed(folder: Path, passphrase_file: Path, seed: int, faults: float)
 
     def spoil(peer: str, hand_over: HandOver) -> HandOver:
         spoilt = faulty(hand_over, faults, f"{folder.name} {peer} {os.getpid()}")
+        if peer == folder.name:
+            return spoilt  # arrivals; their senders cannot note them
         return noting(spoilt, peer, folder / SENT)
 
     rehearsal = Rehearsal(seed=seed, spoil=spoil)

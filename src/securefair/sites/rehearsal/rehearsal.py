@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from string import ascii_uppercase
 
 import msgspec
 import numpy as np
@@ -43,8 +44,9 @@ from securefair.sites.site.records import SiteRecord
 from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
-MAX_SITES = 8
+MAX_SITES = 32
 MAX_FAULTS = 0.2
+SHARED = "shared"
 SECONDS_A_ROUND = 600.0
 CHEAP = KeystoreCost(log2_n=10)
 """Of keystores that exist for minutes and hold nothing of worth."""
@@ -114,9 +116,10 @@ def rehearse(
 
     Args:
         folder: empty; short enough for sockets. It holds the sites afterwards.
-        courier: local, or flare: a proof of concept of FLARE with a server and a client a site.
+        courier: local, folder, or flare: a proof of concept of FLARE with a server and a client a
+            site.
         algorithm: the kind of collaboration; None for the default of a configuration.
-        sites: 2 to 8 hospitals; from the fifth on, hospitals are halved.
+        sites: 2 to 32 hospitals; from the fifth on, hospitals are divided.
         rounds: in all. Where the default takes fewer, the rest is of a kind with reputations; a
             kind that was asked for is rehearsed as often as that takes, with new identities.
         kills: how many processes are killed, spread over all.
@@ -153,7 +156,10 @@ def rehearse(
         share = kills * (done + length) // rounds - kills * done // rounds
         place = folder / str(number)
         place.mkdir()
-        make_places(place, data, project, identities, courier)
+        shared = place / SHARED if courier_of(courier).shares else None
+        if shared is not None:
+            shared.mkdir()
+        make_places(place, data, project, identities, courier, shared=shared)
         places = {own.name: place / own.name for own in data}
         expected = in_one_process(project, data, length, number)
         troupe = Troupe(place, project.names, number, faults, length, witness_of(project))
@@ -252,20 +258,22 @@ def reputation_kind() -> str:
 
 
 def hospitals(count: int) -> list[ParticipantData]:
-    """Patients of so many hospitals; from the fifth on, hospitals are halved."""
+    """Patients of so many hospitals; from the fifth on, hospitals are divided."""
     everyone = load_participants(demo_config(), 0)
-    if count > len(everyone):
-        everyone = [half for own in everyone for half in _halves(own)]
+    pieces = -(-count // len(everyone))
+    if pieces > 1:
+        everyone = [piece for own in everyone for piece in _divided(own, pieces)]
     return [
         ParticipantData(own.name.replace(" ", "-"), own.train, own.test) for own in everyone[:count]
     ]
 
 
-def _halves(own: ParticipantData) -> Iterator[ParticipantData]:
-    for at, suffix in enumerate("AB"):
+def _divided(own: ParticipantData, pieces: int) -> Iterator[ParticipantData]:
+    for at, suffix in enumerate(ascii_uppercase[:pieces]):
         parts = (own.train, own.test)
         train, test = (
-            Samples(part.features[at::2], part.labels[at::2], part.classes) for part in parts
+            Samples(part.features[at::pieces], part.labels[at::pieces], part.classes)
+            for part in parts
         )
         yield ParticipantData(f"{own.name} {suffix}", train, test)
 
@@ -279,9 +287,13 @@ def project_between(
     identities = {own.name: Identity.generate(own.name, now=now) for own in data}
     if "rounds" in settings.get("training", {}):
         settings["training"]["rounds"] = rounds
+    if "q" in settings.get("distillation", {}):
+        fewest = min(len(own.train) for own in data)
+        settings["distillation"]["q"] = min(settings["distillation"]["q"], fewest - 1)
     settings["encryption"]["backend"] = backend
     # Fine, so that noise of answers, which no two processes share, hides no difference.
-    settings["encryption"]["precision"] = FINE
+    if "precision" in settings["encryption"]:
+        settings["encryption"]["precision"] = FINE
     settings.pop("disclosure")
     project = new_project(
         "rehearsal",

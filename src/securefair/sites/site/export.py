@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_model
+from securefair.collaboration.kept import kept_model, table_rules
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.errors import StorageError
 from securefair.model.stored import Function, from_bytes
+from securefair.model.transfer import ALL
 from securefair.prediction import Calibration, save_model
 from securefair.prediction.card import ModelCard, Taught
 from securefair.prediction.folder import MODELS, folder_name
@@ -102,6 +103,7 @@ def write_results(
         taught=_taught(project, own.name, records, status),
         calibration=_calibration(records[-1], own),
         privacy=promised,
+        rules=table_rules(terms.config),
         versions=versions(),
         folder=Path(data).parent,
     )
@@ -197,6 +199,9 @@ def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
         notes.append(record.sum_error)
     elif (record.offered or record.lost) and not record.combined:
         notes.append("too few peers for a sum")
+    if record.left_out:
+        what = "the mean" if record.left_out == (ALL,) else ", ".join(record.left_out)
+        notes.append(f"left out {what}: its answers are no function of the features")
     notes += [f"{peer} declined ({reason})" for peer, reason in record.sum_declined.items()]
     return SiteRound(
         number=record.round,

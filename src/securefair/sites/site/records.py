@@ -44,6 +44,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         temperature: see `Host`.
         step_error: why the own step failed.
         sum_declined: peers that are in no sum, and why.
+        left_out: peers whose answers were opened and not believed; "all": their mean.
         sum_error: why a sum could not be opened although all its parts were there.
     """
 
@@ -65,6 +66,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     step_error: str | None
     sum_error: str | None = None
     sum_declined: Mapping[str, str] = {}
+    left_out: tuple[str, ...] = ()
 
     @property
     def decisions(self) -> tuple[object, ...]:
@@ -105,6 +107,7 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         lost=summary.lost,
         received=dict(host.received(over.round)),
         reputations=dict(host.reputations()),
+        left_out=tuple(host.left_out()),
         away=away,
         measured=dict(host.measured(over.round)),
         temperature=host.temperature,

@@ -158,10 +158,11 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         ConfigError, OSError: the door or the shared folder cannot be opened.
     """
     stop = threading.Event()
-    door = Door(folder / DOOR, opened.post)
-    courier = opened.settings.courier
+    settings = opened.settings.courier
+    courier = courier_of(settings.kind)
+    door = Door(folder / DOOR, courier.at_door(opened.post, spoil))
     try:
-        courier_of(courier.kind).start(courier, opened.post, stop, spoil=spoil)
+        courier.start(settings, opened.post, stop, spoil=spoil)
         yield
         if opened.site.finished:
             (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone

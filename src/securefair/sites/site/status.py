@@ -106,6 +106,11 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 f"its clock, or this one, is wrong: its newest envelope is dated "
                 f"{known.ahead / WRONG:.0f} days after it came"
             )
+        if known.forgotten:
+            fault = (
+                "it goes on after envelopes that this site does not remember: if a backup of this "
+                "site was put back, `site recover`; otherwise ask its operator"
+            )
         if known.turned_back:
             fault = "its store was turned back: nothing of it is taken until it recovers"
         if known.blocked:

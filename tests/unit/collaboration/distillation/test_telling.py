@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.collaboration.distillation.telling import counted, not_protected, steps
+from securefair.collaboration.distillation.telling import tell
 from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
 from securefair.records import PrivacyResult, RunResult
@@ -27,7 +27,7 @@ PRIVATE = {
 
 
 def told(config=CONFIG, *, reputations=False, privacy=None):
-    return dict(not_protected(config, privacy, HOSPITALS, reputations=reputations))
+    return dict(tell(config, concluded(privacy), HOSPITALS, reputations=reputations).limits)
 
 
 def concluded(privacy=None):
@@ -44,7 +44,11 @@ def concluded(privacy=None):
 
 
 def done(config=CONFIG, privacy=None):
-    return " ".join(steps(config, concluded(privacy), HOSPITALS, reputations=False))
+    return " ".join(tell(config, concluded(privacy), HOSPITALS, reputations=False).steps)
+
+
+def counted(privacy=None):
+    return tell(CONFIG, concluded(privacy), HOSPITALS, reputations=False).counted
 
 
 def test_reputations_are_told_of_where_there_are_any():
@@ -75,12 +79,12 @@ def test_private_models_answer_and_what_was_opened_does_not_come_back():
 def test_it_says_which_models_answered_and_how_long_they_last():
     assert "their current models" in done()
     assert "private" not in done()
-    assert "changes from round to round" in counted(concluded(), HOSPITALS)
+    assert "changes from round to round" in counted()
     private = done(privacy=PRIVATE)
     assert "fitted a private model" in private
     assert "their private models" in private
     assert "current" not in private
-    lasting = counted(concluded(PRIVATE), HOSPITALS)
+    lasting = counted(PRIVATE)
     assert "changes from round to round" not in lasting
     assert "teacher's private model has" in lasting
 

@@ -11,6 +11,7 @@ from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
 from securefair.sites.couriers.memory import Faults, Link
+from support.coefficients import coefficients
 from support.simulated import start_transfer
 
 pytestmark = pytest.mark.slow  # whole runs
@@ -39,7 +40,9 @@ def test_encrypted_is_clear_within_the_planned_error(make_hospitals, agree, open
     assert 0 < encrypted.observer.audit.max_abs_error <= agreed.plan.error_bound
     for name, model in clear.models().items():
         np.testing.assert_allclose(
-            encrypted.models()[name].linear, model.linear, atol=1e4 * agreed.plan.error_bound
+            coefficients(encrypted.models()[name]),
+            coefficients(model),
+            atol=1e4 * agreed.plan.error_bound,
         )
     assert [row.numbers_total for row in encrypted.ledger] == [5] * 12
     assert all(row.determines for row in encrypted.ledger)  # 4 features and a constant
@@ -120,7 +123,7 @@ def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
     assert any("goes on without peers" in problem for problem in run.problems)
     for one in hospitals:
         own = run.hosts[one.name].own
-        np.testing.assert_allclose(run.models()[one.name].linear, own.averaged.linear)
+        np.testing.assert_allclose(coefficients(run.models()[one.name]), coefficients(own.averaged))
 
 
 class TestRenewal:
@@ -175,7 +178,9 @@ class TestRenewal:
         renew(run, changed)
         list(run.rounds(2))
         afresh = self.begun(make_hospitals, agree, "mean", [changed, *others])
-        np.testing.assert_allclose(run.models()["a"].linear, afresh.models()["a"].linear, atol=1e-9)
+        np.testing.assert_allclose(
+            coefficients(run.models()["a"]), coefficients(afresh.models()["a"]), atol=1e-9
+        )
 
     def test_a_teacher_answers_only_whom_its_own_patients_confirm(self, make_hospitals, agree):
         run = self.begun(make_hospitals, agree, "each")
@@ -191,8 +196,8 @@ class TestRenewal:
         said = own.transferred
         renew(run, changed)
         carried = said.again(own.own).model
-        assert not np.array_equal(carried.linear, own.own.averaged.linear)
-        np.testing.assert_array_equal(own.transferred.model.linear, carried.linear)
+        assert not np.array_equal(coefficients(carried), coefficients(own.own.averaged))
+        np.testing.assert_array_equal(coefficients(own.transferred.model), coefficients(carried))
 
     def test_no_answering_fit_changes_but_of_who_has_other_patients(self, make_hospitals, agree):
         run = self.begun(make_hospitals, agree, "each")
@@ -221,7 +226,7 @@ class TestRenewal:
         list(by_hand.rounds(5))
         assert run.ledger == by_hand.ledger
         for name, model in by_hand.models().items():
-            np.testing.assert_array_equal(run.models()[name].linear, model.linear)
+            np.testing.assert_array_equal(coefficients(run.models()[name]), coefficients(model))
 
     def test_a_limit_leaves_what_peers_said_before(self, make_hospitals, agree):
         hospitals = make_hospitals()
@@ -251,7 +256,7 @@ def test_what_stores_hold_is_uninterrupted(make_hospitals, agree, tmp_path):
     assert list(second.rounds(5)) == []
     assert second.facts() == first.facts()
     for name, model in first.models().items():
-        np.testing.assert_array_equal(model.linear, second.models()[name].linear)
+        np.testing.assert_array_equal(coefficients(model), coefficients(second.models()[name]))
     second.close()
 
 

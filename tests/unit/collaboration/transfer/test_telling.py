@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.collaboration.transfer.telling import opens, steps
+from securefair.collaboration.transfer.telling import tell
 from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
 from support.agreements import agree
@@ -18,7 +18,8 @@ NAMES = ("a", "b", "c", "d", "e", "f")
 def test_it_says_what_students_open(people, peers, opened):
     config = override(CONFIG, {"transfer.peers": peers, "transfer.opened": opened})
     agreed = agree("transfer", NAMES[:people], shape=3, samples=9, peers=peers, opened=opened)
-    assert opens(config, NAMES[:people]) == agreed.opens
+    steps = " ".join(tell(config, concluded("transfer", NAMES[:people]), HOSPITALS).steps)
+    assert ("only the mean" in steps) == agreed.sums
 
 
 TABLES = parse_config(
@@ -35,11 +36,11 @@ TABLES = parse_config(
 def test_a_reputation_decides_at_a_renewal_where_single_answers_were_opened_only():
     each, mean = (
         " ".join(
-            steps(
+            tell(
                 override(TABLES, {"transfer.opened": one}),
                 concluded("transfer", NAMES[:4]),
                 HOSPITALS,
-            )
+            ).steps
         )
         for one in ("each", "mean")
     )

@@ -11,6 +11,7 @@ from securefair.errors import ConfigError, ModelError
 from securefair.model.building import build_model
 from securefair.model.losses import approximate_kl
 from securefair.model.networks import NetworkHead, he_network, small_network
+from securefair.model.quadratic import Quadratic
 from securefair.model.training import (
     OptimizerConfig,
     TeacherAnswer,
@@ -196,3 +197,24 @@ def test_both_small_networks_fit_their_images():
         own = samples(4, side=side)
         model = build_model("network", own, hidden=0, network=name, seed=0)
         assert model.logits(own.features).shape == (4, 2)
+
+
+def test_the_callers_network_stays_as_it_is():
+    layers = nn.Sequential(nn.Linear(4, 3), Quadratic(3), nn.Linear(3, 2)).train()
+    network = he_network(layers, (4,))
+    before = {name: one.clone() for name, one in network.state_dict().items()}
+    head = NetworkHead(network, 2, np.zeros((5, 4)))
+    assert network.training
+    assert {one.dtype for one in network.parameters()} == {torch.float32}
+    with torch.no_grad():
+        next(head.parameters()).add_(1.0)
+    assert all(torch.equal(before[name], one) for name, one in network.state_dict().items())
+
+
+def test_samples_may_calibrate_as_numbers_do():
+    features = np.random.default_rng(0).uniform(-1, 1, (5, 4))
+    samples = Samples(features, np.array([0, 1, 0, 1, 1]), classes=2)
+    network = he_network(nn.Sequential(nn.Linear(4, 2)), (4,))
+    np.testing.assert_array_equal(NetworkHead(network, 2, samples).calibration, features)
+    with pytest.raises(ModelError, match="do not fit"):
+        NetworkHead(network, 2, np.zeros((0, 4)))

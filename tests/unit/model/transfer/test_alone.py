@@ -28,7 +28,7 @@ def test_every_penalty_agrees_with_scikit_learn(draw):
     fitted = own_fit(own, rng=rng())
     for at, penalty in enumerate(PENALTIES):
         theirs = reference(penalty).fit(own.features, own.labels)
-        ours = fitted.design.polynomial(fitted.validated.coefficients[at])
+        ours = fitted.design.function(fitted.validated.coefficients[at])
         np.testing.assert_allclose(ours.linear, theirs.coef_, atol=1e-4)
         np.testing.assert_allclose(ours.constant, theirs.intercept_, atol=1e-4)
         held_out = cross_val_predict(

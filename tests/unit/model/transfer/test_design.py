@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.data.dataset import Samples
-from securefair.model.transfer.design import own_design
+from securefair.model.transfer.design import own_design, tree_design
+from securefair.model.transfer.public_trees import public_trees
 
 
 def samples(seed, count, features, classes=2):
@@ -24,7 +25,7 @@ def test_the_polynomial_says_what_the_design_says(seed, count, features, degree,
     design = own_design(own, degree)
     columns = design.columns()
     theta = np.random.default_rng(seed).normal(size=columns.parameters)
-    f = design.polynomial(theta)
+    f = design.function(theta)
     np.testing.assert_allclose(f.logits(own.features), columns.logits(theta[None])[0], atol=1e-9)
     assert f.degree == degree
     assert design.slopes <= count or design.slopes == design.rotation.shape[0]
@@ -46,6 +47,21 @@ def test_slopes_and_intercepts_have_penalties_of_their_own():
 
 def test_features_without_any_variation():
     own = Samples(np.zeros((4, 3)), np.array([0, 1, 0, 1]), 2)
-    f = own_design(own, 2).polynomial(np.ones(5))
+    f = own_design(own, 2).function(np.ones(5))
     assert np.isfinite(f.logits(np.ones((1, 3)))).all()
     assert f.logits(np.zeros((1, 3)))[0, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize(("count", "classes"), [(6, 3), (600, 2)])
+def test_fits_of_leaves_say_what_their_design_says(beside, count, classes):
+    own = samples(3, count, 4, classes)
+    design = tree_design(own, beside=beside)
+    columns = design.columns()
+    theta = np.random.default_rng(0).normal(size=columns.parameters)
+    f = design.function(theta)
+    np.testing.assert_allclose(f.logits(own.features), columns.logits(theta[None])[0], atol=1e-9)
+    assert design.family == ("both" if beside else "trees")
+    assert f.polynomial.linear.any() == beside
+    on_mapped = f.on_mapped().logits(public_trees(4).mapped(own.features))
+    np.testing.assert_allclose(on_mapped, f.logits(own.features), atol=1e-9)

@@ -20,7 +20,7 @@ def test_a_setting_is_its_own_part_and_its_share_of_what_was_said(draw):
     later = draw(1, 20).features
     for at, share in enumerate(shares):
         found = family.deployed(np.eye(len(shares))[at]).logits(later)
-        fit = own.design.polynomial(own.validated.coefficients[at])
+        fit = own.design.function(own.validated.coefficients[at])
         np.testing.assert_allclose(found, fit.logits(later) + share * said.logits(later))
 
 

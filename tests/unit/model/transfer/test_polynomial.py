@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ModelError
-from securefair.model.transfer.polynomial import Polynomial, weighted_sum
+from securefair.model.transfer.leafed import weighted_sum
+from securefair.model.transfer.polynomial import Polynomial
 
 
 def drawn(seed, features, width, degree):

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
@@ -12,14 +14,24 @@ def patients(count, features=6, seed=0):
 
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("width", [1, 3])
-def test_the_polynomial_is_the_kernel_ridge(degree, width):
-    x, later = patients(20), patients(9, seed=1)
-    z = np.random.default_rng(2).normal(3, 2, (20, width))
+@pytest.mark.parametrize("count", [5, 20, 28, 29, 300])
+def test_the_polynomial_is_the_kernel_ridge(degree, width, count):
+    x, later = patients(count), patients(9, seed=1)
+    z = np.random.default_rng(2).normal(3, 2, (count, width))
     m = (x**2).sum(axis=1).mean()
     ridge = KernelRidge(alpha=1e-3, kernel="polynomial", degree=degree, gamma=1 / m, coef0=1)
     ridge.fit(x, z - z.mean(axis=0))
     expected = z.mean(axis=0) + ridge.predict(later).reshape(9, width)
     np.testing.assert_allclose(surrogate(x, z, degree).logits(later), expected, atol=1e-9)
+
+
+def test_no_matrix_is_as_large_as_all_patients():
+    x = patients(30_000)  # a kernel over them would hold 7 GB
+    tracemalloc.start()
+    g = surrogate(x, x[:, :1] ** 2, 2)
+    assert tracemalloc.get_traced_memory()[1] < 20 * x.nbytes
+    tracemalloc.stop()
+    np.testing.assert_allclose(g.logits(x[:9]), x[:9, :1] ** 2, atol=1e-6)
 
 
 @pytest.mark.parametrize("degree", [1, 2])

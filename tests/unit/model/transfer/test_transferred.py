@@ -8,6 +8,7 @@ from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import own_fit, transfer, transfer_each
 from securefair.model.transfer.averaging import averaging_weights
+from securefair.model.transfer.design import own_design, tree_design
 from securefair.model.transfer.surrogate import surrogate
 from support.examples import examples
 
@@ -18,6 +19,11 @@ def rng():
 
 def mean_loss(model, patients):
     return losses(model.logits(patients.features), patients.labels).mean()
+
+
+def same(one, other):
+    x = np.random.default_rng(8).uniform(-1, 1, (20, 5))
+    np.testing.assert_allclose(one.logits(x), other.logits(x))
 
 
 def fitted(samples, degree=1):
@@ -58,33 +64,59 @@ def test_deployed_is_the_average_that_the_formula_says(draw):
     from securefair.model.transfer.folds import training_counts
     from securefair.model.transfer.penalised import fit
 
-    columns, labels = own.design.columns(), own.samples.labels
+    labels, counts = own.samples.labels, training_counts(own.folds)
     known = outcome_of(own.samples).likelihood(own.samples)
+    few, many = (0.3, 3, 30), (0.3, 1, 3, 10, 30, 100)
+    own_pairs = {"linear": [(0.0, p) for p in many], "trees": [(0.0, p) for p in few]}
+    with_peers = {
+        "linear": [(s, p) for s in (0.25, 0.5, 0.75, 1.0, 1.25) for p in (1, 3, 10, 30, 100, 1e4)],
+        "trees": [(s, p) for s in (0.5, 1.0, 1.25) for p in (1, 10, 100)],
+    }
     scores, predictions = [], []
-    counts = training_counts(own.folds)
-    pairs = [(0.0, p) for p in (0.3, 1, 3, 10, 30, 100)]
-    pairs += [(s, p) for s in (0.25, 0.5, 0.75, 1.0, 1.25) for p in (1, 3, 10, 30, 100, 1e4)]
-    for share, penalty in pairs:
-        thetas = np.stack([
-            fit(columns, known, share * z[None], own.design.penalties(penalty)[None], c[None])[0]
-            for c in counts
-        ])  # fmt: skip
-        held = share * z + columns.logits(thetas)[own.folds, np.arange(30)]
-        scores.append(losses(held, labels).sum())
-        predictions.append(
-            own.design.polynomial(thetas[-1]).logits(later) + share * offset.logits(later)
-        )
+    designs = [own_design(own.samples, 1)]
+    designs += [tree_design(own.samples, beside=beside) for beside in (False, True)]
+    for pairs in (own_pairs, with_peers):
+        for design in designs:
+            columns = design.columns()
+            for share, penalty in pairs["linear" if design.trees is None else "trees"]:
+                thetas = np.stack([
+                    fit(columns, known, share * z[None], design.penalties(penalty)[None],
+                        c[None])[0]
+                    for c in counts
+                ])  # fmt: skip
+                held = share * z + columns.logits(thetas)[own.folds, np.arange(30)]
+                scores.append(losses(held, labels).sum())
+                predictions.append(
+                    design.function(thetas[-1]).logits(later) + share * offset.logits(later)
+                )
     weights = np.exp(-np.array(scores) + min(scores))
     weights /= weights.sum()
     expected = np.einsum("s,snl->nl", weights, np.stack(predictions))
     np.testing.assert_allclose(result.model.logits(later), expected, atol=1e-7)
-    assert result.trust.in_peers == pytest.approx(weights[6:].sum())
+    assert result.trust.in_peers == pytest.approx(weights[12:].sum())
+    assert list(result.trust.families) == ["linear", "trees", "both"]
+    assert sum(result.trust.families.values()) == pytest.approx(1)
+    alone = weights[[*range(6), *range(12, 42)]].sum()
+    assert result.trust.families["linear"] == pytest.approx(alone)
+
+
+def test_leaves_learn_what_no_line_does():
+    x = np.random.default_rng(0).uniform(-1, 1, (150, 3))
+    own = own_fit(Samples(x[:100], (x[:100, 0] * x[:100, 1] > 0).astype(np.int64), 2), rng=rng())
+    later = Samples(x[100:], (x[100:, 0] * x[100:, 1] > 0).astype(np.int64), 2)
+    assert mean_loss(own.averaged, later) < mean_loss(own.model, later) - 0.1
+    assert transfer(own, None).trust.families["linear"] < 0.01
+
+
+def test_many_patients_are_fitted_without_leaves_and_so_are_quadratic_fits(draw):
+    assert [one.design.family for one in fitted(draw(0, 300)).families] == ["linear"]
+    assert [one.design.family for one in fitted(draw(0, 30), 2).families] == ["quadratic"]
 
 
 def test_without_answers_the_fits_alone_are_averaged(draw):
     own = fitted(draw(0, 30))
     for result in (transfer(own, None), transfer_each(own, {})):
-        np.testing.assert_allclose(result.model.linear, own.averaged.linear)
+        same(result.model, own.averaged)
         assert result.trust.in_peers == 0.0
 
 
@@ -94,11 +126,11 @@ def test_nonsense_is_left_out(draw):
     noise = np.random.default_rng(3).permutation(z) * 5
     alone = transfer(own, noise)
     assert alone.trust.left_out == ("all",)
-    np.testing.assert_allclose(alone.model.linear, own.averaged.linear)
+    same(alone.model, own.averaged)
     both = transfer_each(own, {"honest": z, "noise": noise})
     assert both.trust.left_out == ("noise",)
     without = transfer_each(own, {"honest": z})
-    np.testing.assert_array_equal(both.model.linear, without.model.linear)
+    same(both.model, without.model)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -6,10 +6,14 @@ from collections import deque
 import pytest
 
 from securefair.errors import ConfigError, DataError
+from securefair.sites.couriers import folder as by_folder
 from securefair.sites.couriers.faulty import faulty
-from securefair.sites.couriers.folder import start_folder
+from securefair.sites.couriers.folder import make_project_folder, start_folder, to_folder
 from securefair.sites.couriers.local import start_local
+from securefair.sites.couriers.relayed import SpoiltArrivals
+from securefair.sites.couriers.shared import lies, put, take
 from securefair.sites.post.door import Door, DoorClient
+from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
 
 LIMIT = 1 << 16
 
@@ -115,6 +119,91 @@ def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(end
     with pytest.raises(ConfigError, match="cannot be written"):
         start_folder(north, tmp_path, stop)
     assert not any(thread.name.startswith("to ") for thread in threading.enumerate())
+
+
+def test_a_parcel_that_lies_there_is_not_laid_down_again_and_its_receipt_counts_late(
+    tmp_path, monkeypatch
+):
+    """A share that is a copy: minutes pass each way, and no attempt lasts as long."""
+    monkeypatch.setattr(by_folder, "WAIT", 0.0)
+    north, now = CountingPort("north", "south", 1), 0.0
+    hand_over = to_folder(north, "south", tmp_path, every=0.0, now=lambda: now)
+    assert hand_over(b"parcel") is None
+    file = tmp_path / "south" / "north.parcel"
+    laid = file.stat().st_ino
+    now = 1200.0
+    assert hand_over(b"parcel") is None
+    assert file.stat().st_ino == laid
+    assert take(tmp_path, "south", "north.parcel", LIMIT) == b"parcel"
+    monkeypatch.setattr(by_folder, "WAIT", 5.0)
+    put(tmp_path, "north", "south.receipt", b"receipt")
+    assert hand_over(b"parcel") == b"receipt"
+
+
+def test_a_parcel_that_is_gone_without_a_word_is_laid_down_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(by_folder, "WAIT", 0.0)
+    north, now = CountingPort("north", "south", 1), 0.0
+    hand_over = to_folder(north, "south", tmp_path, every=0.0, now=lambda: now)
+    hand_over(b"parcel")
+    take(tmp_path, "south", "north.parcel", LIMIT)
+    hand_over(b"parcel")
+    assert not lies(tmp_path, "south", "north.parcel")  # its receipt may be on its way
+    now = by_folder.FIRST_PATIENCE
+    hand_over(b"parcel")
+    assert lies(tmp_path, "south", "north.parcel")
+
+
+def test_two_projects_share_a_folder(tmp_path):
+    """Both have a site north and a site south."""
+    stop, ports = threading.Event(), []
+    for digest in (b"\1" * 32, b"\2" * 32):
+        folder = make_project_folder(tmp_path, "heart", digest)
+        assert folder == make_project_folder(tmp_path, "heart", digest)
+        for name, peer in (("north", "south"), ("south", "north")):
+            ports.append(CountingPort(name, peer, 20))
+            start_folder(ports[-1], folder, stop, every=0.002)
+    assert all(port.wait_for(20) for port in ports)
+    assert all(port.taken == list(range(20)) for port in ports)
+    stop.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith(("to ", "from ")):
+            thread.join(10)
+
+
+def test_what_nobody_takes_is_not_sent_every_some_seconds():
+    """A whole parcel went over each time; in a day these are some hundred, not 17,000."""
+
+    class Counted(threading.Event):
+        seconds = 0.0
+
+        def wait(self, timeout):
+            self.seconds += timeout
+            return self.is_set()
+
+    stop, sent = Counted(), 0
+
+    def refusing(_parcel):
+        nonlocal sent
+        sent += 1
+        if stop.seconds > 86_400:
+            stop.set()
+        return b"waits"
+
+    carry(CountingPort("north", "south", 1), "south", refusing, stop)
+    assert sent < 20 + 86_400 / LONGEST_AFTER_A_PARCEL
+
+
+def test_where_others_hand_over_arrivals_are_spoilt():
+    south = CountingPort("south", "north", 0)
+    at_door = SpoiltArrivals(south, lambda _, hand_over: faulty(hand_over, 0.15, "0", longest=0.0))
+    north = CountingPort("north", "south", 60)
+    lost = 0
+    while (parcel := north.pending("south", 0)) is not None:
+        receipt = at_door.receive(parcel)
+        lost += not receipt
+        north.settle("south", receipt)
+    assert lost > 10
+    assert south.taken == list(range(60))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -58,5 +58,5 @@ def test_a_site_with_a_courier_that_nobody_knows_is_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["pigeon", *sorted({*REGISTERED} - {*rehearsed_couriers()})])
 def test_a_courier_that_cannot_be_rehearsed_is_refused(kind, tmp_path):
-    with pytest.raises(ConfigError, match=r"cannot be rehearsed.*local or flare"):
+    with pytest.raises(ConfigError, match=r"cannot be rehearsed.*local or folder or flare"):
         rehearse(tmp_path, courier=kind, sites=2, rounds=1, kills=0, faults=0.0)

@@ -1,13 +1,15 @@
 """What a site's unit lets systemd start, and what the site may write then."""
 
+import re
 import shlex
+import shutil
 import subprocess
 from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
 
-from securefair.cli.ending import EXIT_INTERRUPTED, EXIT_USAGE
+from securefair.cli.ending import EXIT_INTERRUPTED, EXIT_PASSING, EXIT_USAGE
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.operator.unit import unit_text
 from securefair.sites.site.folder import SiteSettings
@@ -17,7 +19,7 @@ FOLDER = Path("/srv/north site/50%")
 
 def service(**courier):
     settings = SiteSettings(name="north", data="n.csv", courier=CourierSettings(**courier))
-    unit = ConfigParser(interpolation=None)
+    unit = ConfigParser(interpolation=None, strict=False)
     unit.optionxform = str
     unit.read_string(unit_text(FOLDER, settings))
     return unit["Service"]
@@ -48,3 +50,18 @@ def test_neither_a_stop_nor_a_refusal_starts_it_again():
     assert found["Restart"] == "on-failure"
     assert found["SuccessExitStatus"] == str(EXIT_INTERRUPTED)
     assert found["RestartPreventExitStatus"] == str(EXIT_USAGE)
+    assert str(EXIT_PASSING) not in found["RestartPreventExitStatus"]
+
+
+ANALYSER = shutil.which("systemd-analyze")
+
+
+@pytest.mark.skipif(ANALYSER is None, reason="THERE IS NO SYSTEMD HERE")
+def test_systemd_finds_little_that_it_could_still_be_forbidden(tmp_path):
+    settings = SiteSettings(name="north", data="n.csv", courier=CourierSettings(kind="flare"))
+    unit = tmp_path / "securefair-site.service"
+    unit.write_text(unit_text(FOLDER, settings), encoding="utf-8")
+    command = [ANALYSER, "security", "--offline=true", "--no-pager", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert float(exposure) < 4

@@ -10,6 +10,7 @@ import pytest
 from securefair.averaging import Share
 from securefair.collaboration.kinds import REGISTERED
 from securefair.sites.site.site import CONTROL_SCOPE
+from support.coefficients import coefficients
 
 pytestmark = pytest.mark.slow
 
@@ -212,7 +213,8 @@ def test_what_a_courier_sees_holds_nothing_of_a_site(make_town):
         own, host = town.data[name], town.hosts[name]
         canaries = [name.encode(), town.identities[name].secrets()[:16]]
         canaries += [value.tobytes() for value in own.train.features.ravel()]
-        canaries += [value.tobytes() for value in host.transferred.model.linear.ravel()]
+        learnt = coefficients(host.transferred.model)
+        canaries += [value.tobytes() for value in learnt[learnt != 0]]
         canaries += [value.tobytes() for one in host.notes.released.values() for value in one.flat]
         canaries += [value.astype(np.float32).tobytes() for value in own.train.features.ravel()]
         assert len(canaries) > 200

@@ -6,21 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
+from securefair.collaboration.verdict import verdict_of
 from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.data.dataset import together
 from securefair.model.outcomes import outcome_of
-from securefair.model.stored import Function, logits_of
-from securefair.records import MetricResult, Reliability
+from securefair.model.stored import Function
+from securefair.records import MetricResult, Reliability, ThresholdResult, VerdictResult
 from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
 from securefair.worth.reliability import reliability
+from securefair.worth.tuned import said_of
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
 
 DIGITS = 5
+
+THRESHOLDS = (0.1, 0.2, 0.3, 0.5, 0.7)
+"""Probabilities from which class 1 may be said; the models themselves say it from one half on."""
 
 
 class Scores(TypedDict):
@@ -31,7 +37,9 @@ class Scores(TypedDict):
     best_control: str | None
     confusion: dict[str, list[list[int]]]
     reliability: list[Reliability]
+    thresholds: list[ThresholdResult]
     nearly_constant: list[str]
+    verdict: VerdictResult | None
 
 
 def scores_of(
@@ -69,6 +77,9 @@ def scores_of(
         gains = {}
         if best is not None and name not in controls:
             gains = {score: _gain(scored[name], scored[best], score) for score in outcome.scores}
+        verdict = None
+        if best is not None and metric in gains:
+            verdict = verdict_of(gains[metric], metric, algorithm=name, control=best)
         result[name] = Scores(
             metrics={
                 score: _result(scored[name].summary(score), scored[name].by_seed(score))
@@ -82,13 +93,38 @@ def scores_of(
                 if (counts := _confusion(parts))
             },
             reliability=_reliability(predictions[name]),
+            thresholds=_thresholds(predictions[name]),
             nearly_constant=[
                 hospital
                 for hospital, parts in predictions[name].items()
                 if outcome.constant(np.concatenate([one.said for one in parts]))
             ],
+            verdict=verdict,
         )
     return result
+
+
+def own_verdict(
+    own: ParticipantData,
+    algorithm: str,
+    function: Function,
+    controls: Mapping[str, Function],
+    metric: str = defaults.METRIC,
+) -> VerdictResult | None:
+    """What a collaboration is worth to one hospital that knows only itself.
+
+    Args:
+        own: its data.
+        algorithm: that the model is of.
+        function: the model.
+        controls: models without the others; empty: there is nothing to compare with.
+        metric: that models are compared by.
+    """
+    if not controls or algorithm in controls:
+        return None
+    models = {algorithm: function, **controls}
+    seeds = [([own], {name: {own.name: one} for name, one in models.items()})]
+    return scores_of(seeds, list(controls), metric)[algorithm]["verdict"]
 
 
 def class_counts(data: Sequence[ParticipantData]) -> dict[str, list[int]]:
@@ -105,9 +141,7 @@ def _predictions(algorithm: str, seeds: Sequence[Seed]) -> dict[str, list[Scored
     found: dict[str, list[ScoredPredictions]] = {}
     for data, models in seeds:
         for own in data:
-            model, outcome = models[algorithm][own.name], outcome_of(own.test)
-            part = outcome.own_part(logits_of(model, own.train.features), own.train)
-            said = outcome.said(logits_of(model, own.test.features), part)
+            said = said_of(models[algorithm][own.name], own)
             found.setdefault(own.name, []).append(
                 ScoredPredictions(own.test_patients, own.test, said)
             )
@@ -141,6 +175,33 @@ def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list
         )
         for one in bins
     ]
+
+
+def _thresholds(
+    predictions: Mapping[str, Sequence[ScoredPredictions]],
+) -> list[ThresholdResult]:
+    parts = [one for seeds in predictions.values() for one in seeds]
+    probabilities = np.concatenate([one.said for one in parts])
+    if not parts[0].outcome.tells_classes or probabilities.shape[1] != 2:
+        return []
+    ill = np.concatenate([one.samples.labels for one in parts]) == 1
+    found = []
+    for threshold in THRESHOLDS:
+        said = probabilities[:, 1] >= threshold
+        found.append(
+            ThresholdResult(
+                threshold=threshold,
+                said=round(float(said.mean()), DIGITS),
+                sensitivity=_share(said, ill),
+                specificity=_share(~said, ~ill),
+                right=_share(ill, said),
+            )
+        )
+    return found
+
+
+def _share(holds: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+    return round(float(holds[among].mean()), DIGITS) if among.any() else None
 
 
 def _result(

@@ -1,0 +1,165 @@
+"""A configuration that was resolved: what everything that runs or checks it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from securefair.collaboration.kept import table_rules
+from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
+from securefair.config import RunConfig, override
+from securefair.data import ParticipantData, TableSpec
+from securefair.errors import ConfigError, PlanError
+from securefair.records import STANDALONE
+from securefair.user.participants import load_participants
+from securefair.user.tables import ReadTables, resolve
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResolvedRun:
+    """A configuration with all that it only names. Made once, and handed on.
+
+    Attributes:
+        config: with the rules of tables spelt out.
+        kinds: of its algorithms, in its order; its settings fit them.
+        rules: of tables; None where samples are numbers.
+        tables: that are read.
+        inferred: whether columns were inferred from the participants' tables.
+        unused: columns that inference left out, with the reason.
+        data: of everyone, by seed; empty until they are loaded, or the caller's own.
+        agreements: by seed and algorithm; empty until data are loaded.
+        models: that everyone starts from, by name; None: as the configuration says.
+        keeps_heads: whether the outcome is to hold everyone's last model as it trains.
+        classes: names of classes that the configuration does not know of.
+    """
+
+    config: RunConfig
+    kinds: Mapping[str, AnyKind]
+    rules: TableSpec | None = None
+    tables: ReadTables = field(default_factory=ReadTables)
+    inferred: bool = False
+    unused: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[int, list[ParticipantData]] = field(default_factory=dict)
+    agreements: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, Head] | None = None
+    keeps_heads: bool = False
+    classes: Sequence[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        config: RunConfig,
+        kinds: Mapping[str, AnyKind] | None = None,
+        tables: ReadTables | None = None,
+    ) -> Self:
+        """Resolve a configuration.
+
+        Args:
+            config: checked.
+            kinds: of its algorithms, where they are known (`kinds_of`).
+            tables: where some are read already.
+
+        Raises:
+            ConfigError: there is no such algorithm, or settings contradict each other.
+            DataError: a file cannot be read, or no common rules can be found.
+        """
+        kinds = kinds_of(config) if kinds is None else kinds
+        tables = ReadTables() if tables is None else tables
+        found = resolve(config, tables)
+        return cls(
+            config=found.config,
+            kinds=kinds,
+            rules=table_rules(found.config),
+            tables=tables,
+            inferred=found.inferred,
+            unused=found.unused,
+        )
+
+    @property
+    def controlling(self) -> AnyKind:
+        """The kind whose controls it is measured against: the last, which it is about."""
+        return list(self.kinds.values())[-1] if self.kinds else kind_of(next(iter(REGISTERED)))
+
+    def load(self, *, outlines: bool = False) -> Self:
+        """The same with everyone's data as they are now, and with what is agreed on.
+
+        Finds out before a long run, not in it, for whom it is impossible.
+
+        Args:
+            outlines: as of `load_participants`: for whoever only plans.
+
+        Raises:
+            ConfigError, PlanError: names the participant where there is one.
+            SecureFairError: data cannot be read, used or divided so.
+        """
+        config = self.config
+        data = self.data or {
+            seed: load_participants(config, seed, self.tables, outlines=outlines)
+            for seed in config.run.seeds
+        }
+        if not any(kind.takes_teachers for kind in self.kinds.values()):
+            _refuse_teachers([own for everyone in data.values() for own in everyone])
+        if config.privacy is not None and self.kinds:
+            from securefair.collaboration.private import checked_target  # trains: takes torch
+
+            for own in (own for everyone in data.values() for own in everyone):
+                checked_target(own, config.privacy)  # whose patients are too few for a promise
+        agreements = {
+            seed: {
+                name: kind.agree_all(config, everyone, seed=seed)
+                for name, kind in self.kinds.items()
+            }
+            for seed, everyone in data.items()
+        }
+        return replace(self, data=data, agreements=agreements)
+
+    def smaller(self, *, outlines: bool = False) -> Self | None:
+        """What is run once more, for small participants, loaded; None where nothing is.
+
+        Raises:
+            SecureFairError: as `load`; it is impossible with so few samples.
+        """
+        config = smaller_config(self.config)
+        if config is None:
+            return None
+        kinds = {name: self.kinds[name] for name in config.run.collaborative}
+        try:
+            return replace(self, config=config, kinds=kinds, data={}).load(outlines=outlines)
+        except PlanError as error:
+            raise PlanError(
+                error.problem,
+                where=f"run.smaller = {self.config.run.smaller}: {error.where}",
+                found=error.found,
+                expected=error.expected,
+                hint=error.hint,
+            ) from error
+
+
+def _refuse_teachers(data: Sequence[ParticipantData]) -> None:
+    for own in data:
+        if own.teacher is not None:
+            takers = [name for name in REGISTERED if kind_of(name).takes_teachers]
+            raise ConfigError(
+                "no algorithm of this run lets a model that is brought answer",
+                where=f"participants, {own.name}, teacher",
+                found=own.teacher.name,
+                expected=f"no teacher, or {' or '.join(takers)} among the algorithms",
+            )
+
+
+def smaller_config(config: RunConfig) -> RunConfig | None:
+    """The configuration of what is run once more, for small participants; None: nothing is."""
+    if config.run.smaller is None:
+        return None
+    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
+    run |= {
+        "name": f"{config.run.name[:50]}-smaller",
+        "algorithms": [STANDALONE, *config.run.collaborative[-1:]],
+    }
+    return override(
+        config, {"run": run, "data.most_training": config.run.smaller}, source="run.smaller"
+    )

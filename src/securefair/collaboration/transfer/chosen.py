@@ -1,0 +1,29 @@
+"""What hospitals add up, by the settings and by how many they are: resolved here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from securefair.config import TransferSection
+from securefair.config.transfer import answers_from_leaves, degree_of
+from securefair.model.transfer.sums import ChosenSum, choose_sum
+
+
+def chosen_sum(section: TransferSection, teachers: Iterable[int], *, private: bool) -> ChosenSum:
+    """What hospitals add up, and why.
+
+    Args:
+        section: of the settings.
+        teachers: how many every student has.
+        private: answers come from private models.
+
+    Raises:
+        ConfigError: a sum is wanted that these settings do not allow.
+    """
+    return choose_sum(
+        section.sums,
+        min(teachers),
+        linear=degree_of(section) == 1 and not answers_from_leaves(section),
+        private=private,
+        opened=section.opened,
+    )

@@ -1,0 +1,174 @@
+"""The terms of a transfer: settings and public facts, and what follows from them alone."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import msgspec
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.collaboration.agreed import AgreedSections
+from securefair.collaboration.transfer.chosen import chosen_sum
+from securefair.config import EncryptionSection, ModelSection, TransferSection
+from securefair.config.transfer import Degree, answers_from_leaves, degree_of
+from securefair.data.dataset import Samples
+from securefair.model.outcomes import StudyOutcome, agreed_outcome
+from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
+from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
+from securefair.model.transfer.public_trees import LEAVES, public_trees
+from securefair.model.transfer.sums import ChosenSum, sum_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferTerms(AgreedSections):
+    """See `AgreedSections`; the seed draws the projection's basis and whom one asks.
+
+    Attributes:
+        private: answers come from private models.
+
+    Raises:
+        ConfigError: fewer than two participants, or two of one name.
+    """
+
+    transfer: TransferSection
+    model: ModelSection
+    encryption: EncryptionSection
+    private: bool = False
+
+    @property
+    def degree(self) -> Degree:
+        """Of everybody's own fit: 1 linear, 2 quadratic."""
+        return degree_of(self.transfer)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether answers are functions of the leaves of public trees as well."""
+        return answers_from_leaves(self.transfer)
+
+    @property
+    def asked_features(self) -> int:
+        """Numbers of a patient that a question about patients holds."""
+        return self.features + (LEAVES if self.leaves else 0)
+
+    def asked(self, patients: Samples) -> Samples:
+        """Patients as a question holds them: what is public of them is computed in the clear."""
+        if not self.leaves:
+            return patients
+        mapped = public_trees(self.features).mapped(patients.features)
+        return replace(patients, features=mapped)
+
+    def teachers_of(self, student: str) -> tuple[str, ...]:
+        """Whom a student asks, who ask it as well."""
+        return asked_peers(self.participants, student, self.transfer.peers, self.seed)
+
+    @cached_property
+    def most_teachers(self) -> int:
+        """Of any student."""
+        return max(len(self.teachers_of(name)) for name in self.participants)
+
+    @cached_property
+    def chosen_sum(self) -> ChosenSum:
+        """What hospitals add up instead of asking about patients, and why."""
+        teachers = [len(self.teachers_of(one)) for one in self.participants]
+        return chosen_sum(self.transfer, teachers, private=self.private)
+
+    @property
+    def opens(self) -> Opened:
+        """What students open."""
+        if sum_of(self.chosen_sum.name) is not None:
+            return "mean"
+        return opened_of(self.transfer.opened, self.most_teachers)
+
+    @property
+    def sums(self) -> bool:
+        """Whether only sums of answers are opened."""
+        return self.opens == "mean"
+
+    def missing_of(self, student: str) -> int | None:
+        """Of its agreed teachers, how many a student's mean may be without; None: it has no mean.
+
+        All but t + 1 hospitals of a group know the fit of another if they work together, and fewer
+        do not.
+        """
+        if not self.sums:
+            return None
+        return missing_of(self.transfer.missing, len(self.teachers_of(student)), self.fewest_left)
+
+    @property
+    def enough_together(self) -> int:
+        """Fewest hospitals that know the fit of another if they work together."""
+        if not self.sums:
+            return 1
+        groups = {len(self.teachers_of(name)) for name in self.participants}
+        return min(
+            teachers - missing_of(self.transfer.missing, teachers, self.fewest_left)
+            for teachers in groups
+        )
+
+    @property
+    def fewest_left(self) -> int:
+        """Fewest hospitals in a sum."""
+        summed = sum_of(self.chosen_sum.name)
+        return FEWEST_LEFT if summed is None else summed.fewest
+
+    @property
+    def outcome(self) -> StudyOutcome:
+        """What everybody predicts."""
+        return agreed_outcome(self.facts.outcome, self.classes)
+
+    @property
+    def outputs(self) -> int:
+        """Predictors of a model: one difference of logits for two classes."""
+        return self.outcome.outputs(self.classes)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers that determine a teacher's fit."""
+        return self.outputs * parameters_a_logit(self.asked_features, self.degree)
+
+    def numbers_of(self, patients: int) -> int:
+        """Numbers of a logit that a student of so many patients gets: q, or as many as there are.
+
+        Never as many as its samples, and never more than determine a teacher's logit anyway.
+        """
+        return numbers_a_logit(self.transfer.q, patients, self.asked_features, self.degree)
+
+    def spec_for(self, patients: int) -> ExchangeSpec:
+        """The exchange with a student of so many patients.
+
+        Sums of answers are opened with the bounds of one: these are wide enough for all of them.
+
+        Raises:
+            ConfigError: more than was agreed on.
+        """
+        self.check_samples(patients)
+        bounds = HeadBounds()
+        summed = self.most_teachers if self.sums else 1
+        return ExchangeSpec(
+            features=self.asked_features,
+            classes=self.outputs,
+            samples=query_size(patients),
+            hidden=self.outputs * (self.features + 1) if self.degree == 2 else 0,
+            release="projection",
+            basis="public",
+            q=self.numbers_of(patients),
+            flooding_bits=self.encryption.flooding_bits,
+            precision=self.encryption.precision,
+            weight_bits=self.model.weight_bits,
+            bounds=msgspec.structs.replace(bounds, logit=bounds.logit * summed),
+        )
+
+    @property
+    def plan(self) -> ExchangePlan:
+        """Of the exchange with the largest student."""
+        return plan_exchange(self.spec_for(self.facts.samples))
+
+    @property
+    def basis_seed(self) -> bytes:
+        """Public seed of every student's projection, one for all."""
+        return hashlib.sha256(
+            b"securefair transfer basis\0" + msgspec.json.encode(self.seed)
+        ).digest()

@@ -1,0 +1,142 @@
+"""What one column shows by itself: codes of missing values, slips, dates, identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from securefair.data.cells import Column, Table
+from securefair.data.findings import Finding, Severity
+from securefair.data.identifying import are_dates, are_persons, heading_identifies
+from securefair.data.shape import MAX_LEVELS, Shape
+
+MAYBE_MISSING = frozenset(
+    (
+        *("unknown", "missing", "not done", "n.d.", "unbekannt", "fehlt", "keine angabe"),
+        *("nicht erhoben", "inconnu", "manquant", "tbd"),
+    )
+)
+"""Words that may be levels as well."""
+
+
+def column_findings(
+    site: str, name: str, column: Column, shape: Shape, table: Table, *, is_label: bool
+) -> Iterator[Finding]:
+    """Sentinels, outliers, limits, stray texts, dates, identifiers, constants."""
+
+    def finding(
+        kind: str,
+        message: str,
+        remedy: str,
+        row: int | None = None,
+        values: Sequence[str] = (),
+        severity: Severity = "warning",
+    ) -> Finding:
+        return Finding(
+            site=site,
+            column=name,
+            line=None if row is None else table.line_of(row),
+            kind=kind,
+            message=message,
+            remedy=remedy,
+            values=tuple(values),
+            severity=severity,
+        )
+
+    if not shape.present:
+        yield finding("empty_column", "there is no value", "Leave the column out")
+        return
+    if heading_identifies(name) and not is_label:
+        yield finding(
+            "identifier",
+            "the heading names an identifier; the column is no feature",
+            "Leave it out of the table: nobody else needs it",
+        )
+        return
+    texts = [column.texts[at] for at in np.flatnonzero(shape.counted)[:50]]
+    if are_dates(texts):
+        yield finding(
+            "date",
+            f'the values are dates, such as "{texts[0]}"; the column is no feature',
+            "Give a time span instead, such as an age or days since admission",
+            values=texts[:1],
+        )
+        return
+    if are_persons(texts):
+        yield finding(
+            "identifier",
+            "the values look like names of persons; the column is no feature",
+            "Leave it out of the table",
+        )
+        return
+    if not is_label and int(shape.counted.sum()) == 1 and shape.rows >= 2:
+        yield finding(
+            "constant_column",
+            f'every patient has the same value, "{texts[0]}"',
+            "It tells nothing here; keep it only if it differs elsewhere",
+            values=texts[:1],
+            severity="note",
+        )
+    for value, count in shape.sentinels.items():
+        at = column.texts.index(value)
+        yield finding(
+            "sentinel",
+            f'"{value}" stands {"once" if count == 1 else f"{count} times"} and looks like a code '
+            "for a missing value",
+            f'Say missing = ["{value}"] for this column, or correct the table',
+            column.first(np.arange(column.different) == at),
+            [value],
+        )
+    for at in shape.outliers[:3]:
+        yield finding(
+            "outlier",
+            f'"{column.texts[at]}" is far from all other values, {shape.low:g} to {shape.high:g}; '
+            "a range that is inferred does not follow it, and the value is clipped",
+            "Correct it if it is a slip, or write the range yourself",
+            column.first(np.arange(column.different) == at),
+            [column.texts[at]],
+        )
+    if shape.limits.any():
+        row = column.first(shape.limits)
+        text = column.texts[int(column.codes[row])]
+        yield finding(
+            "censored",
+            f'"{text}" is a limit; it counts as the limit itself',
+            "Nothing to do, or write what your laboratory recommends instead",
+            row,
+            [text],
+            "note",
+        )
+    for at in np.flatnonzero(shape.counted).tolist()[: MAX_LEVELS + 1]:
+        text = column.texts[at]
+        if text.casefold() in MAYBE_MISSING:
+            yield finding(
+                "missing_word",
+                f'"{text}" may mean that a value is missing; it counts as a level of its own',
+                f'If it does, say missing = ["{text}"] in [table] (--missing of securefair new)',
+                column.first(np.arange(column.different) == at),
+                [text],
+            )
+    if "-" in column.texts and not shape.counted[column.texts.index("-")]:
+        others = [column.texts[at] for at in np.flatnonzero(shape.counted)]
+        if all(set(one) <= set("+()") for one in others):
+            yield finding(
+                "sign_as_missing",
+                '"-" counts as missing; beside "+" it may mean negative',
+                'If it does, give missing in [table] without "-"',
+                column.first(np.array([text == "-" for text in column.texts])),
+                ["-"],
+                "grave",
+            )
+    if shape.stray.any():
+        row = column.first(shape.stray)
+        text = column.texts[int(column.codes[row])]
+        yield finding(
+            "not_a_number",
+            f'"{text}" stands among numbers',
+            f'Correct it; if it is a code of a missing value, say missing = ["{text}"] in [table] '
+            "(--missing of securefair new)",
+            row,
+            [text],
+        )

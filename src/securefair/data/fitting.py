@@ -1,0 +1,68 @@
+"""How given rules fit one table: ranges that clip patients, classes that nobody has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from securefair.config.columns import ColumnRule, NumericColumn, code
+from securefair.data.cells import Table
+from securefair.data.findings import Finding
+
+CLIPPED = 0.05
+"""Share of patients beyond a range from which it is worth a line; from half of them it is grave."""
+
+
+def range_findings(
+    site: str, table: Table, rules: Sequence[ColumnRule], missing: Sequence[str]
+) -> Iterator[Finding]:
+    """How many patients given ranges clip.
+
+    Args:
+        site: its name.
+        table: its rows.
+        rules: of columns.
+        missing: codes of a missing value in any column.
+    """
+    for rule in rules:
+        if not isinstance(rule, NumericColumn) or rule.name not in table.columns:
+            continue
+        column = table.columns[rule.name]
+        known = np.isfinite(column.measured) & ~column.among({*missing, *rule.missing})
+        beyond = known & ((column.measured < rule.low) | (column.measured > rule.high))
+        counts = column.counts()
+        clipped, total = int(counts[beyond].sum()), int(counts[known].sum())
+        if clipped < max(2, CLIPPED * total):
+            continue
+        values = column.measured[known]
+        yield Finding(
+            site=site,
+            column=rule.name,
+            line=table.line_of(column.first(beyond)),
+            kind="clipped",
+            message=f"{clipped} of {total} patients lie beyond the range {rule.low:g} to "
+            f"{rule.high:g} and count as its ends; values here are {values.min():g} to "
+            f"{values.max():g}",
+            remedy="Correct low and high, or the unit of the table",
+            severity="grave" if 2 * clipped >= total else "warning",
+        )
+
+
+def class_findings(
+    tables: Mapping[str, Table], label: str, groups: Sequence[Sequence[str]], *, joined: bool
+) -> Iterator[Finding]:
+    """Given classes of which no table has a patient."""
+    labels = [table.columns[label] for table in tables.values()]
+    occurring = {code(text, joined=joined) for column in labels for text in column.texts}
+    for group in groups:
+        if occurring.isdisjoint(code(one, joined=joined) for one in group):
+            yield Finding(
+                site="everyone",
+                column=label,
+                line=None,
+                kind="class_of_nobody",
+                message=f'nobody has a patient of class "{" or ".join(group)}"',
+                remedy="Correct table.classes, or leave the class out",
+                severity="grave",
+            )

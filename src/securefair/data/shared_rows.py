@@ -1,0 +1,71 @@
+"""Patients that two tables have in common, where one process reads both.
+
+Hospitals on machines of their own compare nobody: this is for tables that lie side by side anyway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.cells import Table
+from securefair.data.findings import Finding
+from securefair.data.identifying import heading_identifies
+
+ENOUGH_COLUMNS = 5
+"""From so many on one equal row of two tables is told; of fewer columns only a copied table is."""
+
+ALIKE = 0.05
+"""Share of the rows of a table that repeat another row of it, above which equal rows are usual."""
+
+COPIED = 0.5
+"""Share of the rows of the smaller table from which it is taken for a copy."""
+
+
+def shared_rows(tables: Mapping[str, Table], unused: Collection[str] = ()) -> Iterator[Finding]:
+    """Rows that stand in two tables, but for identifiers; one finding a pair of tables.
+
+    Args:
+        tables: by site, each of at least one row.
+        unused: columns that are not compared, such as paths.
+    """
+    common = set.intersection(*(set(table.columns) for table in tables.values()))
+    names = sorted(one for one in common - set(unused) if not heading_identifies(one))
+    if not names:
+        return
+    rows = {site: _hashed(table, names) for site, table in tables.items()}
+    repeats = {site: 1 - len(np.unique(one)) / len(one) for site, one in rows.items()}
+    for first, second in combinations(tables, 2):
+        shared = np.isin(rows[second], rows[first])
+        count, smaller = int(shared.sum()), min(len(rows[first]), len(rows[second]))
+        share, usual = count / smaller, max(repeats[first], repeats[second])
+        copied = share >= COPIED and usual < share / 2
+        if not copied and not (count and len(names) >= ENOUGH_COLUMNS and usual <= ALIKE):
+            continue
+        yield Finding(
+            site=second,
+            column=None,
+            line=tables[second].line_of(int(np.flatnonzero(shared)[0])),
+            kind="shared_patients",
+            message=f"{count} of {len(shared)} rows stand in the table of {first} as well: where "
+            "one hospital trains on a patient and another tests on it, results look better than "
+            "they are",
+            remedy="Keep every patient in one table",
+            severity="grave" if copied or count >= ENOUGH_COLUMNS else "warning",
+        )
+
+
+def _hashed(table: Table, names: Collection[str]) -> NDArray[np.uint64]:
+    """A number of every row, (B,), equal for equal texts in these columns."""
+    mixed = np.zeros(len(table), dtype=np.uint64)
+    for name in names:
+        column = table.columns[name]
+        digests = [hashlib.blake2b(one.encode(), digest_size=8).digest() for one in column.texts]
+        of_text = np.array([int.from_bytes(one) for one in digests], dtype=np.uint64)
+        mixed = (mixed ^ of_text[column.codes]) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed

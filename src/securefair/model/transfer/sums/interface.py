@@ -1,0 +1,202 @@
+"""What a sum of fits is: what a hospital adds to it, and what a student makes of it.
+
+Everybody adds numbers of the fit on its own patients alone, so no value that was opened is in a
+sum. A student's sum is over the others: it takes nothing of itself in. Hospitals add up
+
+    beta_k    the fit, with its constant
+    H_k       its curvature sum_i c_i p_i (1 - p_i) x_i x_i', the constant profiled out; or of that
+              only the diagonal
+    h_k       H_k beta_k + lambda_k beta_k, its slope towards the patients of k alone: at the fit
+              the gradient of the penalised loss is 0
+
+so that sum_k H_k beta - h is, to second order, the gradient at any beta of everybody's loss: one
+step of Newton's method (DANE: Shamir, Srebro and Zhang, ICML 2014) without asking at a beta that
+was opened before. With three classes and more H_k is the mean of the logits' own curvatures.
+
+A student uses the mean fit, in shares, as centre of its slopes, and H^-1 h as another, with
+curvature tau H + lambda for precision: a Gaussian prior, tempered. How much of it, its own patients
+say (`families`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.model.outcomes import outcome_of
+from securefair.model.transfer.alone import OwnFit
+from securefair.model.transfer.averaging import validate
+from securefair.model.transfer.design import INTERCEPT_PENALTY, Design
+from securefair.model.transfer.families import Family
+from securefair.model.transfer.polynomial import Polynomial
+from securefair.model.transfer.transferred import SHARES, Transferred, corrected, deployed
+
+Array = NDArray[np.float64]
+
+TEMPERS, PENALTIES = (0.0, 0.1, 0.3, 1.0), (1.0, 3.0, 10.0, 30.0, 100.0)
+"""Of settings around the mean fit."""
+
+CENTRE_SHARES, CENTRE_TEMPERS = (0.75, 1.0), (0.1, 0.3, 1.0)
+CENTRE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0)
+"""Of settings around H^-1 h."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summed:
+    """Of one hospital's fit, or of several together.
+
+    Attributes:
+        mean: the fit; of several the mean of their fits.
+        curvature: (d, d), H, or their sum.
+        slope: (L, d), h, or their sum.
+    """
+
+    mean: Polynomial
+    curvature: Array
+    slope: Array
+
+
+class FitSum(ABC):
+    """One way to say what a fit knows.
+
+    Attributes:
+        means: what is added up, for people, after "the sum of".
+        rows: whether it holds products of different features, from which rows of patients follow
+            where they are fewer than features.
+        fewest: hospitals in a sum.
+    """
+
+    means: ClassVar[str]
+    rows: ClassVar[bool]
+    fewest: ClassVar[int] = 3
+
+    @abstractmethod
+    def curvatures(self, features: int) -> int:
+        """Numbers of a curvature."""
+
+    @abstractmethod
+    def written(self, curvature: Array) -> Array:
+        """(d, d) -> the numbers of it that are added."""
+
+    @abstractmethod
+    def read(self, numbers: Array, features: int) -> Array:
+        """The inverse; what was not added is 0."""
+
+    def fewest_patients(self, features: int, hospitals: int) -> int:
+        """Patients that a hospital must have to add its part to a sum of so many.
+
+        A curvature over fewer patients than features tells their records. Where every hospital
+        looks at its own, a sum holds twice as many.
+        """
+        return -(-2 * features // hospitals) if self.rows else 1
+
+    def numbers(self, features: int, outputs: int) -> int:
+        """That a hospital adds: fits, curvatures and slopes."""
+        return outputs * (1 + 2 * features) + self.curvatures(features)
+
+    def told(self, own: OwnFit) -> Array:
+        """What a hospital adds, (numbers,)."""
+        one = known(own)
+        curvature = self.written(one.curvature)
+        slope = own.penalty * one.mean.linear
+        slope += one.mean.linear @ self.read(curvature, len(one.curvature))
+        return np.concatenate(
+            [one.mean.constant, one.mean.linear.ravel(), slope.ravel(), curvature]
+        )
+
+    def opened(self, mean: Array, hospitals: int, features: int) -> Summed:
+        """What a student opened: the mean of what so many hospitals added."""
+        outputs = (len(mean) - self.curvatures(features)) // (1 + 2 * features)
+        split = np.cumsum([outputs, outputs * features, outputs * features])
+        constant, linear, slope, curvature = np.split(mean, split)
+        return Summed(
+            Polynomial(constant, linear.reshape(outputs, features)),
+            hospitals * self.read(curvature, features),
+            hospitals * slope.reshape(outputs, features),
+        )
+
+
+def known(own: OwnFit) -> Summed:
+    """What a hospital's own fit knows; its slope is left 0, for it depends on what is written."""
+    samples, model = own.samples, own.model
+    x = samples.features
+    weights = outcome_of(samples).curvatures(model.logits(x), samples)
+    if samples.weights is not None:
+        weights = weights * samples.weights
+    mean = weights @ x / (weights.sum() + INTERCEPT_PENALTY)
+    curvature = (x.T * weights) @ x - np.outer(weights @ x, mean)
+    return Summed(model, curvature, np.zeros_like(model.linear))
+
+
+def transfer_sum(own: OwnFit, summed: Summed) -> Transferred:
+    """Combine a hospital's own fits with what its peers' fits know together."""
+
+    def again(other: OwnFit) -> Transferred:
+        return transfer_sum(other, summed)
+
+    return deployed(own, families(own, summed), again=again)
+
+
+def families(own: OwnFit, summed: Summed) -> list[Family]:
+    """The settings around the peers' mean fit and around the most likely one; leaves of trees
+    correct the mean fit, as it is no fit of theirs.
+    """
+    values, vectors = np.linalg.eigh(summed.curvature)
+    values = np.maximum(values, 0.0)  # rounding
+    x, outputs = own.samples.features, own.design.outputs
+    design = Design(x @ vectors, vectors, x.shape[1], outputs, None)
+    turned = summed.slope @ vectors
+
+    def most_likely(penalty: float) -> Polynomial:
+        return Polynomial(np.zeros(outputs), turned / (values + penalty) @ vectors.T)
+
+    likely = {penalty: most_likely(penalty) for penalty in CENTRE_PENALTIES}
+    around_mean = [
+        (share, summed.mean, temper * values + penalty)
+        for share, temper, penalty in product(SHARES, TEMPERS, PENALTIES)
+    ]
+    around_likely = [
+        (share, likely[penalty], temper * values + penalty)
+        for share, temper, penalty in product(CENTRE_SHARES, CENTRE_TEMPERS, CENTRE_PENALTIES)
+    ]
+    said = summed.mean.logits(x)
+    return [
+        *(_around(own, design, settings) for settings in (around_mean, around_likely)),
+        *(
+            corrected(own, one.design, said, summed.mean)
+            for one in own.families
+            if one.design.trees is not None
+        ),
+    ]
+
+
+def _around(own: OwnFit, design: Design, settings: list[tuple[float, Polynomial, Array]]) -> Family:
+    """Fits whose slopes have a centre, in a share, and a precision for each direction."""
+    samples = own.samples
+    validated = validate(
+        design.columns(),
+        samples,
+        np.stack([share * centre.logits(samples.features) for share, centre, _ in settings]),
+        np.stack(
+            [
+                np.tile(np.append(precision, INTERCEPT_PENALTY), design.outputs)
+                for _, _, precision in settings
+            ]
+        ),
+        own.folds,
+    )
+    shares = np.array([share for share, *_ in settings])
+    centres = list(dict.fromkeys(centre for _, centre, _ in settings))
+    return Family(
+        design,
+        validated,
+        [
+            (shares * np.array([one is centre for _, one, _ in settings]), centre)
+            for centre in centres
+        ],
+    )

@@ -1,0 +1,149 @@
+"""Models that a hospital with a statistician fits to its own patients, with usual settings.
+
+A model of this kind is a function here and a line in `USUAL`. They are controls of every gain, and
+may teach. None is tuned; a study chose settings that do not overfit some dozens of patients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError
+
+Array = NDArray[np.float64]
+Probabilities = Callable[[Array], Array]
+
+MOST_OF_A_PROCESS = 400
+"""Patients that a Gaussian process is fitted to: its time grows with their third power."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimated:
+    """A fitted model of which nothing is known but what it says. It predicts and is not stored.
+
+    Attributes:
+        probabilities: features (B, d) -> (B, M), above 0.
+        features: d.
+        classes: M.
+    """
+
+    probabilities: Probabilities
+    features: int
+    classes: int
+
+    def __repr__(self) -> str:
+        """Its size; what it has learnt is private."""
+        return f"{type(self).__name__}({self.features} -> {self.classes}, redacted)"
+
+    def logits(self, features: Array) -> Array:
+        """Features (B, d) -> logits (B, M): logarithms of the probabilities."""
+        result: Array = np.log(self.probabilities(features))
+        return result
+
+
+def usual_model(name: str, samples: Samples, seed: int) -> Estimated:
+    """One of `USUAL`, fitted.
+
+    Where patients are of one class only, it gives the class frequencies. Probabilities are shrunk
+    by one patient more, divided among all classes: none is 0.
+
+    Args:
+        name: of the model.
+        samples: own training patients, flat features (n, d), n >= 1. Their weights count where the
+            model takes any.
+        seed: of what the model draws.
+
+    Raises:
+        ConfigError: there is no such model.
+    """
+    if name not in USUAL:
+        raise ConfigError("there is no such model", found=name, expected=", ".join(USUAL))
+    if len(np.unique(samples.labels)) == 1:
+        said = _frequencies(samples)
+    else:
+        said = _known_classes(USUAL[name](samples, seed), samples.classes)
+    patients, classes = len(samples), samples.classes
+
+    def shrunk(features: Array) -> Array:
+        return (patients * said(features) + 1 / classes) / (patients + 1)
+
+    return Estimated(shrunk, int(samples.features.shape[1]), classes)
+
+
+def averaged(models: Sequence[Probabilities], like: Samples) -> Estimated:
+    """The equal average of what several models say."""
+
+    def mean(features: Array) -> Array:
+        result: Array = np.mean([says(features) for says in models], axis=0)
+        return result
+
+    return Estimated(mean, int(like.features.shape[1]), like.classes)
+
+
+def _forest(samples: Samples, seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier  # takes a second to load
+
+    forest = RandomForestClassifier(n_estimators=100, min_samples_leaf=3, random_state=seed)
+    return forest.fit(samples.features, samples.labels, sample_weight=samples.weights)
+
+
+def _boosting(samples: Samples, seed: int) -> Any:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    boosting = GradientBoostingClassifier(
+        n_estimators=100, learning_rate=0.05, max_depth=2, subsample=0.8, random_state=seed
+    )
+    return boosting.fit(samples.features, samples.labels, sample_weight=samples.weights)
+
+
+def _gaussian_process(samples: Samples, seed: int) -> Any:
+    """With a radial kernel, by Laplace's method; its two parameters by the marginal likelihood."""
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+    drawn = np.random.default_rng(seed).permutation(len(samples))[:MOST_OF_A_PROCESS]
+    if len(np.unique(samples.labels[drawn])) < len(np.unique(samples.labels)):
+        drawn = np.arange(len(samples))  # a rare class was missed
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(2.0, (1e-1, 1e2))
+    process = GaussianProcessClassifier(kernel, random_state=seed)
+    return _quietly(process.fit, samples.features[drawn], samples.labels[drawn])
+
+
+USUAL: Mapping[str, Callable[[Samples, int], Any]] = MappingProxyType(
+    {"forest": _forest, "boosting": _boosting, "gaussian process": _gaussian_process}
+)
+"""Patients and a seed -> a fitted classifier as scikit-learn has them."""
+
+
+def _quietly(fit: Callable[..., Any], *data: Any) -> Any:
+    """That a parameter ends at its bound is no news to a user."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit(*data)
+
+
+def _known_classes(estimator: Any, classes: int) -> Probabilities:
+    """Its probabilities with a column for every class, those that it never saw included."""
+
+    def said(features: Array) -> Array:
+        result = np.zeros((len(features), classes))
+        result[:, estimator.classes_] = estimator.predict_proba(features)
+        return result
+
+    return said
+
+
+def _frequencies(samples: Samples) -> Probabilities:
+    frequencies = np.bincount(samples.labels, minlength=samples.classes) / len(samples)
+    return lambda features: np.tile(frequencies, (len(features), 1))

@@ -1,0 +1,132 @@
+"""Words of pages that people read, by language: a file of templates each.
+
+A key leads to a template; names of values stand in it in braces. Every language has the same keys
+and asks for the same values, which `tests/unit/words` checks. A language is a file of this folder:
+nothing else knows which there are.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any
+
+from securefair.errors import ConfigError
+
+ENGLISH = "en"
+
+THIN = "\u00a0"
+"""Between a number and its unit, so that no line breaks there."""
+
+MINUS = "\u2212"
+PLUS_MINUS = "\u00b1"
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The templates of one language, and how it writes numbers and lists.
+
+    Attributes:
+        language: such as "en", as HTML names it.
+        templates: by dotted key.
+        nouns: what participants and samples are called, which every template may name.
+    """
+
+    language: str
+    templates: Mapping[str, str]
+    nouns: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of a key.
+
+        Args:
+            key: dotted, such as "verdict.better".
+            values: for the names in braces. Braces in a value stay as they are.
+
+        Raises:
+            KeyError: there is no such key, or a value is missing.
+        """
+        return self.templates[key].format_map({**self.nouns, **values})
+
+    def about(self, whom: str) -> Words:
+        """The same words, of "hospitals" or of "participants" and what these have.
+
+        Beside each noun stands the one that a sentence begins with, such as "samples_capital".
+        """
+        nouns = self.under(f"nouns.{whom}")
+        capital = {f"{name}_capital": noun[:1].upper() + noun[1:] for name, noun in nouns.items()}
+        return replace(self, nouns=nouns | capital)
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """The texts of all keys that start so, by what follows, in the order of the file."""
+        return {
+            key.removeprefix(f"{prefix}."): text
+            for key, text in self.templates.items()
+            if key.startswith(f"{prefix}.")
+        }
+
+    def either(self, key: str, number: int, **values: object) -> str:
+        """The text of `key.one` or `key.many`, with the number as "{number}"."""
+        chosen = "one" if number == 1 else "many"
+        return self(f"{key}.{chosen}", number=self.count(number), **values)
+
+    def listing(self, names: Sequence[str]) -> str:
+        """Names in a sentence: "a, b and c"."""
+        last = f" {self('numbers.and')} "
+        return last.join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+    def count(self, number: int) -> str:
+        """5120 as "5,120"."""
+        return f"{number:,}".replace(",", self("numbers.thousands"))
+
+    def decimal(self, value: float, digits: int = 3, *, sign: bool = False) -> str:
+        """A number with so many digits after the comma, with a typographic minus."""
+        text = f"{value:{'+' if sign else ''}.{digits}f}"
+        return text.replace(".", self("numbers.decimal")).replace("-", MINUS)
+
+    def percent(self, fraction: float, digits: int = 0) -> str:
+        """0.732 as "73 %"."""
+        return f"{self.decimal(100 * fraction, digits)}{THIN}%"
+
+    def with_error(self, value: float, error: float | None, digits: int = 3) -> str:
+        """A value and its standard error: "0.031 ± 0.010"; 0 and None have none."""
+        shown = self.decimal(value, digits)
+        if not error:
+            return shown
+        return f"{shown}{THIN}{PLUS_MINUS}{THIN}{self.decimal(error, digits)}"
+
+
+def languages() -> tuple[str, ...]:
+    """Those that there are, English first."""
+    files = resources.files("securefair.words").iterdir()
+    found = {one.name.removesuffix(".toml") for one in files if one.name.endswith(".toml")}
+    return (ENGLISH, *sorted(found - {ENGLISH}))
+
+
+@functools.cache
+def words_of(language: str = ENGLISH) -> Words:
+    """The words of a language.
+
+    Raises:
+        ConfigError: there is no such language.
+    """
+    if language not in languages():
+        raise ConfigError(
+            "there are no words in this language",
+            where="language",
+            found=language,
+            expected=", ".join(languages()),
+        )
+    text = resources.files("securefair.words").joinpath(f"{language}.toml").read_text("utf-8")
+    return Words(language, dict(_flat(tomllib.loads(text))))
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value

@@ -1,0 +1,49 @@
+import numpy as np
+
+from securefair.data.rows import parse_rows
+from securefair.data.shared_rows import shared_rows
+
+
+def table(seed, n=40, *, wide=True, extra=()):
+    rng = np.random.default_rng(seed)
+    width = 5 if wide else 2
+    rows = [",".join(f"{x:.2f}" for x in rng.normal(size=width)) for _ in range(n)]
+    head = ",".join(["patient_id", *(f"x{at}" for at in range(width)), "ill"])
+    lines = [f"{at + 100 * seed},{row},{at % 2}" for at, row in enumerate(rows)]
+    return parse_rows([f"{line}\n" for line in (head, *lines, *extra)], f"{seed}.csv")
+
+
+def test_a_copy_under_another_number_of_the_patient_is_found():
+    first, second = table(1), table(1)
+    (one,) = shared_rows({"north": first, "south": second})
+    assert (one.kind, one.site, one.line, one.severity) == ("shared_patients", "south", 2, "grave")
+    assert "40 of 40 rows stand in the table of north" in one.message
+
+
+def test_one_patient_of_many_columns_is_found():
+    other = ",".join(table(1)[3].fields.values()).split(",", 1)[1]
+    (one,) = shared_rows({"north": table(1), "south": table(2, extra=[f"999,{other}"])})
+    assert (one.line, one.severity) == (42, "warning")
+
+
+def test_a_copy_of_few_columns_is_found_but_not_one_equal_row():
+    assert len(list(shared_rows({"a": table(1, wide=False), "b": table(1, wide=False)}))) == 1
+    other = ",".join(table(1, wide=False)[3].fields.values())
+    assert (
+        list(shared_rows({"a": table(1, wide=False), "b": table(2, wide=False, extra=[other])}))
+        == []
+    )
+
+
+def test_coarse_columns_are_equal_by_chance():
+    def coarse(seed):
+        rng = np.random.default_rng(seed)
+        rows = [",".join(map(str, rng.integers(0, 3, 5))) for _ in range(60)]
+        return parse_rows([f"{one}\n" for one in ("a,b,c,d,ill", *rows)], "t.csv")
+
+    assert list(shared_rows({"north": coarse(1), "south": coarse(2), "east": coarse(3)})) == []
+
+
+def test_tables_without_a_common_column_are_no_copies():
+    other = parse_rows(["z\n", "1\n"], "z.csv")
+    assert list(shared_rows({"north": table(1), "south": other})) == []

@@ -1,0 +1,103 @@
+"""What every sum of fits is: laws, and that students learn by it."""
+
+import numpy as np
+import pytest
+
+from securefair.model.probabilities import log_losses as losses
+from securefair.model.probabilities import probabilities_of as probabilities
+from securefair.model.transfer import own_fit, without_peers
+from securefair.model.transfer.sums import sum_of, transfer_sum
+from securefair.model.transfer.sums.interface import known
+from securefair.model.transfer.sums.register import REGISTERED
+
+EVERY = pytest.mark.parametrize("name", REGISTERED)
+
+
+def fitted(samples):
+    return own_fit(samples, rng=np.random.default_rng(5))
+
+
+def mean_loss(model, patients):
+    return losses(model.logits(patients.features), patients.labels).mean()
+
+
+def opened(summed, fits):
+    features = fits[0].samples.features.shape[1]
+    return summed.opened(np.mean([summed.told(one) for one in fits], axis=0), len(fits), features)
+
+
+@EVERY
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_hospital_adds_as_many_numbers_as_were_agreed(draw, name, classes):
+    own = fitted(draw(0, 30, classes=classes))
+    numbers = sum_of(name).numbers(own.samples.features.shape[1], own.design.outputs)
+    told = sum_of(name).told(own)
+    assert told.shape == (numbers,)
+    assert np.isfinite(told).all()
+
+
+@EVERY
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_sum_is_of_fits_curvatures_and_slopes(draw, name, classes):
+    fits = [fitted(draw(seed, 30, classes=classes)) for seed in range(3)]
+    summed, found = sum_of(name), opened(sum_of(name), fits)
+    each = [opened(summed, [one]) for one in fits]
+    np.testing.assert_allclose(found.mean.linear, np.mean([o.mean.linear for o in each], axis=0))
+    np.testing.assert_allclose(found.curvature, np.sum([o.curvature for o in each], axis=0))
+    np.testing.assert_allclose(found.slope, np.sum([o.slope for o in each], axis=0))
+    for own, one in zip(fits, each, strict=True):
+        np.testing.assert_allclose(one.mean.linear, own.model.linear)
+        np.testing.assert_allclose(
+            one.slope, own.model.linear @ one.curvature + own.penalty * own.model.linear
+        )
+
+
+def test_the_whole_curvature_is_that_of_the_loss_with_the_constant_profiled_out(draw):
+    own = fitted(draw(0, 40))
+    found = opened(sum_of("curvature"), [own]).curvature
+    p = probabilities(own.model.logits(own.samples.features))
+    x = np.column_stack([own.samples.features, np.ones(len(p))])
+    whole = (x.T * (p[:, 0] * p[:, 1])) @ x
+    whole[-1, -1] += 0.05  # the constant's own penalty
+    np.testing.assert_allclose(found, np.linalg.inv(np.linalg.inv(whole)[:-1, :-1]), atol=1e-10)
+    np.testing.assert_allclose(np.diag(found), np.diag(known(own).curvature))
+    diagonal = opened(sum_of("gradient"), [own]).curvature
+    np.testing.assert_allclose(diagonal, np.diag(np.diag(found)))
+
+
+def test_slopes_are_the_summed_gradient_to_second_order(draw):
+    """H beta - h is the gradient of everybody's loss near the fits: none was asked for there."""
+    fits = [fitted(draw(seed, 400)) for seed in range(3)]
+    found = opened(sum_of("curvature"), fits)
+    near = found.mean.linear[0]
+    expected = np.zeros_like(near)
+    for own in fits:
+        x, y = own.samples.features, own.samples.labels
+        constant = own.model.constant[0]
+        for _ in range(50):  # each constant at its best
+            p = 1 / (1 + np.exp(-(constant + x @ near)))
+            constant -= ((p - y).sum() + 0.05 * constant) / ((p * (1 - p)).sum() + 0.05)
+        expected += x.T @ (1 / (1 + np.exp(-(constant + x @ near))) - y)
+    gradient = found.curvature @ near - found.slope[0]
+    assert np.linalg.norm(gradient - expected) < 0.1 * np.linalg.norm(found.slope)
+
+
+@EVERY
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_few_patients_learn_from_a_sum(draw, name, classes):
+    own, later = fitted(draw(0, 25, classes=classes)), draw(2, 600, classes=classes)
+    peers = [fitted(draw(seed, 130, classes=classes)) for seed in (11, 12, 13)]
+    result = transfer_sum(own, opened(sum_of(name), peers))
+    assert mean_loss(result.model, later) < mean_loss(own.averaged, later) - 0.02
+    assert result.trust.in_peers > 0.9
+    other = fitted(draw(1, 25, classes=classes))
+    again = result.again(other)
+    assert mean_loss(again.model, later) < mean_loss(without_peers(other).model, later) - 0.02
+
+
+@EVERY
+def test_a_student_takes_little_of_peers_with_inverted_labels(draw, name):
+    own, later = fitted(draw(0, 60)), draw(9, 500)
+    peers = [fitted(draw(seed, 130, inverted=True)) for seed in (11, 12, 13)]
+    result = transfer_sum(own, opened(sum_of(name), peers))
+    assert mean_loss(result.model, later) < mean_loss(own.averaged, later) + 0.03

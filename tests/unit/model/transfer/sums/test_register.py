@@ -1,0 +1,42 @@
+import pytest
+
+from securefair.errors import ConfigError
+from securefair.model.transfer.sums import NONE, choose_sum, sum_of
+from securefair.model.transfer.sums.register import AUTO, REGISTERED
+
+
+def choose(wanted, teachers=5, *, linear=True, private=False, opened="auto"):
+    return choose_sum(wanted, teachers, linear=linear, private=private, opened=opened)
+
+
+def test_every_name_has_a_sum_and_no_other_name_has_one():
+    assert all(sum_of(name) is not None for name in REGISTERED)
+    assert sum_of(NONE) is None
+
+
+def test_sums_are_chosen_where_they_do_the_work():
+    assert choose("auto").name == AUTO
+    for other in ({"teachers": 2}, {"linear": False}, {"private": True}, {"opened": "each"}):
+        chosen = choose("auto", **other)
+        assert chosen.name == NONE
+        assert chosen.because
+
+
+@pytest.mark.parametrize("name", [*REGISTERED, NONE])
+def test_what_is_asked_for_is_chosen(name):
+    assert choose(name).name == name
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"teachers": 1}, "1 other, and a sum needs"),
+        ({"linear": False}, "no linear fit"),
+        ({"private": True}, "private models"),
+        ({"opened": "each"}, "by itself"),
+    ],
+)
+def test_a_sum_that_is_impossible_is_refused_by_name(name, other, words):
+    with pytest.raises(ConfigError, match=words):
+        choose(name, **other)

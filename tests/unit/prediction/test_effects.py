@@ -1,0 +1,67 @@
+"""What a model looks at is told in units of the columns."""
+
+import math
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import Samples
+from securefair.data.table import TableSpec, Target
+from securefair.model.transfer import Polynomial
+from securefair.prediction import HospitalModel, ModelRecord, training_facts
+from securefair.prediction.effects import effects
+
+SPEC = TableSpec(
+    columns=(
+        NumericColumn(name="age", low=20, high=90, optional=True),
+        BinaryColumn(name="sex", no="f", yes="m"),
+        CategoricalColumn(name="ward", levels=("A", "B", "C")),
+    ),
+    target=Target(name="ill", groups=(("0",), ("1",))),
+)
+WEIGHTS = {"age": 0.7, "sex": 0.5, "ward=A": 0.1, "ward=B": 0.4, "ward=C": -0.2}
+
+
+def model(**changes):
+    weights = np.array([[WEIGHTS.get(name, 9.0) for name in SPEC.features]])
+    train = Samples(np.zeros((4, weights.shape[1])), np.array([0, 1, 0, 1]), 2)
+    record = ModelRecord(
+        hospital="north",
+        run="r",
+        algorithm="transfer",
+        seed=0,
+        classes=["0", "1"],
+        table=SPEC,
+        feature_range=None,
+        **training_facts(train)._asdict(),
+        patients=4,
+    )
+    return HospitalModel(structs.replace(record, **changes), Polynomial(np.zeros(1), weights))
+
+
+def test_coefficients_are_those_of_a_unit_of_the_column():
+    age, sex, *wards = effects(model())
+    assert (age.column, age.step) == ("age", 5.0)
+    assert age.log_odds == pytest.approx(0.7 * 2 * 5 / 70)
+    assert (sex.code, sex.instead) == ("m", "f")
+    assert sex.log_odds == pytest.approx(2 * 0.5)
+    assert [(one.code, one.instead) for one in wards] == [("B", "A"), ("C", "A")]
+    assert [one.log_odds for one in wards] == pytest.approx([0.3, -0.3])
+
+
+def test_samples_that_came_as_numbers_have_no_columns():
+    assert effects(model(table=None)) == []
+
+
+def test_what_is_said_of_more_classes_is_nothing():
+    assert effects(model(classes=["0", "1", "2"])) == []
+
+
+def test_calibration_counts():
+    from securefair.prediction import Calibration
+
+    halved = model(calibration=Calibration(method="temperature", temperature=2.0, patients=4))
+    (sex,) = [one for one in effects(halved) if one.column == "sex"]
+    assert math.isclose(sex.log_odds, 0.5)

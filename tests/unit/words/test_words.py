@@ -1,0 +1,54 @@
+"""Every language says everything, of the same values."""
+
+import string
+
+import pytest
+
+from securefair.errors import ConfigError
+from securefair.words import ENGLISH, languages, words_of
+
+
+def values_of(template):
+    """Names in braces, but for nouns: which form of them a sentence takes is the language's."""
+    found = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+    return found - set(words_of().about("hospitals").nouns)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_key_is_there_and_asks_for_the_same_values(language):
+    english, words = words_of().templates, words_of(language).templates
+    assert set(words) == set(english)
+    differing = {key for key in english if values_of(words[key]) != values_of(english[key])}
+    assert differing == set()
+    assert all(text.strip() for key, text in words.items() if key != "numbers.thousands")
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("whom", ["hospitals", "participants"])
+def test_every_sentence_can_be_said_of_both(language, whom):
+    words = words_of(language).about(whom)
+    for key, template in words.templates.items():
+        said = words(key, **dict.fromkeys(values_of(template), "X"))
+        assert "{" not in said
+    assert words("table.participant")[0].isupper()
+
+
+def test_numbers_and_lists():
+    words = words_of()
+    assert words.listing(["a", "b", "c"]) == "a, b and c"
+    assert words.listing(["a"]) == "a"
+    assert words.count(5120) == "5,120"
+    assert words.decimal(-0.5, 1) == "\u22120.5"
+    assert words.percent(0.7349) == "73\u00a0%"
+    assert words.with_error(0.031, 0.01) == "0.031\u00a0\u00b1\u00a00.010"
+    assert words.with_error(0.031, 0.0) == "0.031"
+
+
+def test_a_value_with_braces_stays_as_it_is():
+    assert "{x}" in words_of()("verdict.better", names="{x}")
+
+
+def test_an_unknown_language_is_refused_by_name():
+    with pytest.raises(ConfigError, match="no words in this language") as refused:
+        words_of("xx")
+    assert ENGLISH in str(refused.value)

@@ -1,0 +1,90 @@
+"""The one rule has power, and keeps what it promises in worlds whose truth is known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from securefair.worth.verdict import shrunk, told_of
+
+WORLDS = 400
+SPREAD = 0.15  # of one patient's difference of log-loss, as measured on clinical tables
+
+
+def judged(mean, apart, *, hospitals=5, patients=30, seed=0):
+    """Truth and verdicts of many worlds: arrays (WORLDS * hospitals,)."""
+    rng = np.random.default_rng(seed)
+    truth, told = [], []
+    for _ in range(WORLDS):
+        gains = mean + apart * rng.standard_normal(hospitals)
+        tested = [gain + SPREAD * rng.standard_normal(patients) for gain in gains]
+        seen = {
+            str(at): (one.mean(), one.std(ddof=1) / math.sqrt(patients))
+            for at, one in enumerate(tested)
+        }
+        truth += gains.tolist()
+        told += [one.told for one in shrunk(seen).values()]
+    return np.array(truth), np.array(told)
+
+
+def test_where_nobody_gains_hardly_anybody_is_told_so():
+    _, told = judged(0.0, 0.0)
+    assert (told == "better").mean() <= 0.05
+    assert (told == "worse").mean() <= 0.05
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.015, 0.03])
+def test_two_in_five_of_the_truly_better_are_told_so_and_few_others(apart):
+    truth, told = judged(0.03, apart)
+    better = told == "better"
+    assert better[truth > 0.002].mean() >= 0.4
+    assert (truth[better] <= 0.002).mean() <= 0.05
+
+
+def test_one_hospital_that_loses_much_is_not_told_the_others_verdict():
+    seen = {str(at): (0.04, 0.01) for at in range(4)} | {"south": (-0.2, 0.03)}
+    found = shrunk(seen)
+    assert found["south"].told == "worse"
+    assert all(found[str(at)].told == "better" for at in range(4))
+
+
+def test_nobody_is_told_the_opposite_of_what_its_own_patients_say():
+    seen = {str(at): (0.04, 0.01) for at in range(9)} | {"few": (-0.001, 0.1)}
+    assert shrunk(seen)["few"].gain > 0.02
+    assert shrunk(seen)["few"].told == "unclear"
+
+
+def test_others_lend_strength_to_a_small_hospital():
+    small = {"small": (0.03, 0.03)}
+    assert shrunk(small)["small"].told == "unclear"
+    among = shrunk(small | {str(at): (0.03, 0.01) for at in range(4)})["small"]
+    assert among.told == "better"
+    assert among.se < 0.03
+
+
+def test_one_hospital_by_itself_is_judged_by_its_own_patients():
+    (alone,) = shrunk({"own": (0.02, 0.01)}).values()
+    assert (alone.gain, alone.se) == (pytest.approx(0.02), pytest.approx(0.01))
+    assert alone.told == "better"
+
+
+def test_the_rule_knows_no_unit():
+    seen = {"a": (0.03, 0.02), "b": (0.01, 0.02), "c": (0.05, 0.03)}
+    scaled = shrunk({name: (1000 * gain, 1000 * error) for name, (gain, error) in seen.items()})
+    for name, one in shrunk(seen).items():
+        assert scaled[name].gain == pytest.approx(1000 * one.gain)
+        assert scaled[name].told == one.told
+
+
+def test_equal_predictions_are_unclear_and_tell_nothing_of_others():
+    seen = {"a": (0.03, 0.02), "b": (0.01, 0.02)}
+    found = shrunk(seen | {"same": (0.0, 0.0)})
+    assert found["same"].told == "unclear"
+    assert found["a"] == shrunk(seen)["a"]
+
+
+def test_a_mean_is_told_by_its_own_error():
+    assert told_of(0.02, 0.01) == "better"
+    assert told_of(-0.02, 0.01) == "worse"
+    assert told_of(0.01, 0.01) == "unclear"
+    assert told_of(None, None) == told_of(0.0, 0.0) == "unclear"
