@@ -21,7 +21,7 @@ import typer
 from numpy.typing import NDArray
 from page import PageOption, replace_tables, run_script
 from worth_data import DATA_SETS, DataSet, Hospital
-from worth_rivals import rivals
+from worth_rivals import rivals, with_transfer
 from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Rivals, Row, keep, kept, tables
 
 from securefair.data.dataset import ParticipantData, Samples
@@ -138,10 +138,15 @@ def measure_rivals(data: DataSet, seeds: int) -> Rivals:
         people = [ParticipantData(one.name, one.train, one.test) for one in hospitals]
         own = own_fits(people, 1, seed)
         found = rivals(hospitals, own, pool(hospitals), seed)
-        run = run_transfer(Transfer(), people, seed, own=own)
+        runs = {
+            "transfer": run_transfer(Transfer(), people, seed, own=own),
+            "transfer, trees": run_transfer(Transfer(leaves=True), people, seed, own=own),
+        }
+        found |= {name: dict(run.models) for name, run in runs.items()}
+        found["ensemble with transfer, trees"] = with_transfer(people, found)
+        found["averaged alone"] = {name: one.averaged for name, one in own.items()}
         for one in hospitals:
             results.add(ALONE, one, own[one.name].model)
-            results.add("transfer", one, run.models[one.name])
             for method, models in found.items():
                 results.add(method, one, models[one.name])
     alone = results.mean(ALONE)

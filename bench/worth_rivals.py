@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from worth_data import Hospital
 
-from securefair.data.dataset import Samples
-from securefair.model.stored import Function
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import Fitted, OwnFit, own_fit, weighted_sum
 from securefair.model.usual import USUAL, Estimated, averaged, usual_model
 from securefair.worth.tuned import ENSEMBLE
@@ -47,6 +49,26 @@ def rivals(
     result["FedAvg of fits"] = dict.fromkeys(names, mean)
     result["COLA-GLM"] = dict.fromkeys(names, cola_glm(everybody, seed))
     return result
+
+
+def with_transfer(
+    people: Sequence[ParticipantData], found: Mapping[str, Mapping[str, Function]]
+) -> dict[str, Function]:
+    """The ensemble alone, with the transfer in the place of the averaged fits."""
+    return {
+        one.name: averaged(
+            [
+                partial(_said, found[method][one.name])
+                for method in ("transfer, trees", *(f"{name} alone" for name in ENSEMBLE))
+            ],
+            one.train,
+        )
+        for one in people
+    }
+
+
+def _said(model: Function, features: Array) -> Array:
+    return probabilities_of(logits_of(model, features))
 
 
 def cola_glm(everybody: Samples, seed: int) -> Estimated:

@@ -9,14 +9,16 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.model.stored import to_bytes
+from securefair.protocol.states import AskingState
 from securefair.sites.post.peers import refusals
 from securefair.sites.post.post import Post
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.simulation.starting import simulated
-from securefair.sites.site.notes import Notes
+from securefair.sites.site.notes import Notes, told_in
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import SCOPE, Site, stored_records
+from securefair.sites.site.site import Site
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from securefair.worth.sharing import coin
@@ -91,7 +93,8 @@ def never():
 class Town:
     """Some sites, their folders, and a postman who walks from door to door."""
 
-    def __init__(self, folder: Path, data, *, config, round_seconds, roles=None):
+    def __init__(self, folder: Path, data, *, config, round_seconds, roles=None, fewest=0):
+        self.fewest = fewest
         self.folder, self.config, self.roles = folder, config, roles or {}
         self.data = {own.name: own for own in data}
         self.names = tuple(self.data)
@@ -150,6 +153,7 @@ class Town:
             coins=lambda number, peer: coin(SEED, number, name, peer),
             wall=lambda: NOW + self.now,
             monotonic=lambda: self.now,
+            fewest=self.fewest,
         )
         self.sites[name] = Site(
             host,
@@ -157,7 +161,6 @@ class Town:
             fragile,
             self.collaboration.limits,
             schedule,
-            {peer: card.fingerprint.hex() for peer, card in about.cards.items()},
         )
 
     def kill(self, name):
@@ -208,6 +211,20 @@ class Town:
             if not moved:
                 self.now += 1.0
 
+    def until_asked_for_keys(self, student, teacher):
+        """Until a student asks for keys, of which that teacher's does not come."""
+        while True:
+            moved = False
+            for each in list(self.sites):
+                moved |= self.sites[each].turn()
+                total = self.sites[student].machine.memory.averaging.sum
+                asked = {} if total is None else total.teachers
+                if teacher in asked and asked[teacher].state is AskingState.REVEALING:
+                    return
+                moved |= self.walk(each)
+            if not moved:
+                self.now += 1.0
+
     def walk(self, name, hand_over=None):
         """One parcel from a site to each peer; whether any was taken."""
         moved = False
@@ -253,9 +270,9 @@ class Town:
         return sum(facts["numbers"] for kind, facts in self.audited(name) if kind == "answer")
 
     def numbers(self, name):
-        """That its durable ledger counts, of all peers."""
+        """That it let out, by its notes: after a recovery its ledger counts as full."""
         with self.stores[name].view() as tx:
-            return tx.ledger.spent(SCOPE).numbers
+            return told_in(tx).total()
 
     def refused(self, name):
         with self.stores[name].view() as tx:
@@ -288,6 +305,7 @@ def towns(where: Path):
         settings="",
         changes=None,
         roles=None,
+        fewest=0,
     ):
         names = NAMES[:count]
         data = [overlapping(name, at) for at, name in enumerate(names)]
@@ -295,7 +313,9 @@ def towns(where: Path):
         config = override(parse_config(text + settings, source="town"), changes or {})
         place = where / folder
         place.mkdir()
-        town = Town(place, data, config=config, round_seconds=round_seconds, roles=roles)
+        town = Town(
+            place, data, config=config, round_seconds=round_seconds, roles=roles, fewest=fewest
+        )
         made.append(town)
         return town
 

@@ -21,6 +21,7 @@ SCRIPTS = {
     "python_api.py": ["1"],
 }
 ESTIMATOR = "sklearn_user.py"
+OPINION, TEACHERS = "second_opinion.py", "different_teachers.py"
 MOST_LINES = 10
 """Of an ordinary training script that may change."""
 
@@ -54,6 +55,8 @@ def test_no_example_is_forgotten():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         ESTIMATOR,
         *SCRIPTS,
+        OPINION,
+        TEACHERS,
     }
     assert CONFIGURATIONS
 
@@ -72,6 +75,28 @@ def test_the_estimator_gains_from_its_peers(monkeypatch, capsys):
     assert peers < alone
     assert kept < alone
     assert re.search(r"features by importance: \[0, 1, 2\]", shown)
+
+
+def test_a_second_opinion_is_that_of_the_forest(monkeypatch, capsys):
+    run(OPINION, [], monkeypatch)
+    shown = capsys.readouterr().out
+    opinion, forest = map(float, re.findall(r"(\d\.\d+) by the", shown))
+    assert opinion == pytest.approx(forest, abs=0.1)
+    question, answer = map(int, re.findall(r"(\d+) kB", shown))
+    assert question < 150
+    assert answer < 50
+
+
+def test_a_small_clinic_learns_from_models_of_different_kinds(monkeypatch, capsys):
+    run(TEACHERS, ["clear"], monkeypatch)
+    shown = capsys.readouterr().out
+    assert re.findall(r"^(\w+) \((\w+)\): its stand-in", shown, re.MULTILINE) == [
+        ("North", "forest"),
+        ("West", "MLPClassifier"),
+    ]
+    losses = dict(re.findall(r"^Small, ([\w-]+): log-loss (\d\.\d+)", shown, re.MULTILINE))
+    assert float(losses.pop("transfer")) < min(map(float, losses.values()))
+    assert float(re.search(r"sent (\d\.\d+) MB", shown)[1]) <= 1.5
 
 
 def test_who_has_the_fewest_samples_gains_most_from_the_collaboration(monkeypatch, capsys):

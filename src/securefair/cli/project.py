@@ -81,18 +81,22 @@ def new(
     ],
     settings: Annotated[
         Path | None,
-        typer.Option(help="TOML with sections of a configuration, such as [transfer], [table]."),
+        typer.Option(help=r"TOML with sections of a configuration, such as \[transfer], \[table]."),
     ] = None,
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
-    features: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
-    classes: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
+    features: Annotated[int | None, typer.Option(help=r"Where there is no \[table].")] = None,
+    classes: Annotated[int | None, typer.Option(help=r"Where there is no \[table].")] = None,
     round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
     setup_hours: Annotated[
         float,
         typer.Option(min=0, help="Added to the first round's: how long a site is waited for."),
     ] = 24.0,
+    min_peers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Peers that a round needs; with fewer a site waits. Else half."),
+    ] = None,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long it runs at most.")] = 365,
     force: ForceOption = False,
     json: JsonOption = False,
@@ -125,6 +129,7 @@ def new(
         classes=classes,
         round_seconds=round_hours * 3600,
         setup_seconds=setup_hours * 3600,
+        min_peers=min_peers,
         now=time.time(),
         days=days,
     )

@@ -9,7 +9,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase
 from securefair.cli.options import JsonOption
-from securefair.report.telling import say, tell
+from securefair.report.telling import say, say_json, tell
 
 app = typer.Typer(name="site", help="One hospital's own machine.", no_args_is_help=True)
 audit_app = typer.Typer(name="audit", help="The log of what a site did.", no_args_is_help=True)
@@ -96,16 +96,29 @@ def check(
 def start(
     folder: SiteArgument, passphrase_file: PassphraseOption = None, json: JsonOption = False
 ) -> None:
-    """Run the site in the foreground, until all rounds are over or it is stopped.
+    """Run the site in the foreground, until all rounds are over or it is stopped; checks it first.
+
+    With --json, each line of the log is a JSON document on standard error.
 
     Example: securefair site start ~/north --passphrase-file ~/.north
     """
+    import time
+
+    from securefair.sites.site.checking import check_site
     from securefair.sites.site.starting import run_site
 
     def log(line: str) -> None:
-        say(line, err=json)
+        if json:
+            say_json(
+                {"time": round(time.time(), 3), "site": folder.name, "message": line}, err=True
+            )
+        else:
+            say(line)
 
-    rounds, own = run_site(folder, passphrase(passphrase_file), log)
+    secret = passphrase(passphrase_file)
+    for line in check_site(folder, secret):
+        log(line)
+    rounds, own = run_site(folder, secret, log)
     text = (
         f"All rounds are over ({rounds}).\nReport: {own.page}\n"
         f"Next: securefair predict {own.model} new.csv"

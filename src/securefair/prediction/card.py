@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from securefair.prediction.evaluation import ModelEvaluation
@@ -17,6 +19,9 @@ SHOWN = (
     ("brier", "Brier score", "{:.3f}"),
     ("calibration_error", "Calibration error", "{:.1%}"),
 )
+
+MODELS_BESIDE = 5
+"""Columns of a table of scores."""
 
 
 class Taught(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +81,11 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits(
-    test: ModelEvaluation, seeds: int, origin: str | None, outcomes: dict[str, int]
+    test: ModelEvaluation,
+    seeds: int,
+    origin: str | None,
+    outcomes: dict[str, int],
+    findings: Sequence[str] = (),
 ) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
     low, high = test.intervals["accuracy"]
@@ -84,6 +93,7 @@ def limits(
         "It is a result of research. It is no medical device, and nobody validated it for care.",
         f"It was tested on {test.patients} patients of the same hospital: its accuracy there "
         f"lies between {low:.1%} and {high:.1%} (95 % interval). Elsewhere it is unknown.",
+        *(f"In the table it was trained on: {one}" for one in findings),
         "The file tells of the patients that it was trained on. Keep it where their records are.",
     ]
     few = [name for name, count in outcomes.items() if count < 10]
@@ -167,11 +177,15 @@ def _scores(card: ModelCard) -> list[str]:
     if card.uncalibrated is not None:
         models["As fitted"] = card.uncalibrated
     models |= {card.titles.get(name, name): one for name, one in card.controls.items()}
-    rows = [f"| Score | {' | '.join(models)} |", f"|---|{'---:|' * len(models)}"]
-    for name, title, form in SHOWN:
-        values = [one.scores.get(name) for one in models.values()]
-        texts = ["undefined" if value is None else form.format(value) for value in values]
-        rows.append(f"| {title} | {' | '.join(texts)} |")
+    rows: list[str] = []
+    for start in range(0, len(models), MODELS_BESIDE):  # one below the other, for narrow screens
+        some = dict(list(models.items())[start : start + MODELS_BESIDE])
+        rows += [""] if rows else []
+        rows += [f"| Score | {' | '.join(some)} |", f"|---|{'---:|' * len(some)}"]
+        for name, title, form in SHOWN:
+            values = [one.scores.get(name) for one in some.values()]
+            texts = ["undefined" if value is None else form.format(value) for value in values]
+            rows.append(f"| {title} | {' | '.join(texts)} |")
     return rows
 
 

@@ -41,8 +41,8 @@ def plan(
     """Choose parameters for an exchange: ring, primes, scales, keys, bytes, work, error bound.
 
     Nothing is encrypted or measured. A spec that cannot be granted ends with the reason, and with
-    the nearest plan that could be. With a cost model of this machine, the plan comes with what a
-    whole collaboration of such exchanges costs a hospital: hours, bytes and memory.
+    what could be. With a cost model of this machine, the plan comes with what a whole collaboration
+    of such exchanges costs a hospital: hours, bytes and memory.
 
     --estimate adds what the best-known kind of attack on the keys would take, by two cost models.
     It is an estimate; what a plan may use is decided by a published table for 128 bits.
@@ -52,23 +52,11 @@ def plan(
     import msgspec
 
     from securefair.circuit.planner import plan_exchange
-    from securefair.errors import PlanError
-    from securefair.profiling.nearest import nearest_plan
     from securefair.profiling.plan_tables import plan_table
     from securefair.profiling.planned import report_plan
     from securefair.report.screen import Screen
 
-    try:
-        report = report_plan(plan_exchange(spec))
-    except PlanError as refusal:
-        nearest = nearest_plan(spec, refusal)
-        if nearest is not None:
-            field, instead = nearest
-            value = getattr(instead.spec, field)
-            console = Screen(err=True)
-            console.print(plan_table(report_plan(instead)))
-            console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
-        raise
+    report = report_plan(plan_exchange(spec))
     cost = prices = None
     if model is not None:
         from securefair.profiling.cost_model import load_model

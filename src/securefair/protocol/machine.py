@@ -128,6 +128,11 @@ class ParticipantMachine:
         return rounds.reputations(self._memory)
 
     @property
+    def awaited(self) -> tuple[str, ...]:
+        """Peers without whom the round would go on if its deadline passed now."""
+        return rounds.awaited(self._memory, self.settings)
+
+    @property
     def ledger(self) -> Ledger:
         """What this participant has disclosed as teacher."""
         return self._memory.ledger

@@ -9,7 +9,15 @@ from securefair.protocol import admission, linking, student, summing, teacher
 from securefair.protocol.effects import Begin, Expired, RoundOver, RoundSummary, SetDeadline
 from securefair.protocol.jobs import Step
 from securefair.protocol.messages import Decline
-from securefair.protocol.states import ROUND, AskingState, Event, PreparationState, RoundState
+from securefair.protocol.settings import MachineSettings
+from securefair.protocol.states import (
+    ROUND,
+    AdmissionState,
+    AskingState,
+    Event,
+    PreparationState,
+    RoundState,
+)
 from securefair.protocol.turn import Memory, Turn
 
 
@@ -87,6 +95,24 @@ def expire(turn: Turn, event: Expired) -> None:
     if exchanging:
         student.expire(turn)
         _step(turn)
+
+
+def awaited(memory: Memory, settings: MachineSettings) -> tuple[str, ...]:
+    """Peers without whom the round would go on if its deadline passed now."""
+    states = {name: peer.asking.state for name, peer in memory.peers.items()}
+    if memory.state is RoundState.EXCHANGING:
+        return tuple(name for name, state in states.items() if state in student.UNSETTLED)
+    if settings.sums is None or memory.state not in (RoundState.LINKING, RoundState.SUMMING):
+        return ()
+    heard, current = memory.averaging.offers.get(memory.round, {}), memory.averaging.sum
+    asked = {} if current is None else {n: one.state for n, one in current.teachers.items()}
+    return tuple(
+        name
+        for name in settings.sums.neighbours
+        if (name not in heard or asked.get(name) in summing.AWAITED)
+        and not memory.peers[name].away
+        and memory.peers[name].introduction.state is not AdmissionState.REFUSED
+    )
 
 
 def settle(turn: Turn) -> None:

@@ -20,7 +20,7 @@ from securefair.protocol.messages import Answer, Ask, Decline, Key, Reveal, name
 from securefair.protocol.states import ASKING, ROUND, AskingState, Event, RoundState
 from securefair.protocol.turn import Asking, Sum, Turn
 
-_AWAITED = (AskingState.WAITING, AskingState.ASKED, AskingState.REVEALING)
+AWAITED = (AskingState.WAITING, AskingState.ASKED, AskingState.REVEALING)
 _LOST = (AskingState.DECLINED, AskingState.MISSED)
 
 
@@ -151,7 +151,7 @@ def _go_on(turn: Turn) -> None:
     if current is None or turn.memory.state is not RoundState.SUMMING:
         return
     states = {asking.state for asking in current.teachers.values()}
-    if states & set(_AWAITED):
+    if states & set(AWAITED):
         return
     if states & set(_LOST):
         _without_lost(turn, current)
@@ -159,7 +159,9 @@ def _go_on(turn: Turn) -> None:
         for name in current.teachers:
             _move(turn, name, Event.REVEAL_SENT)
             turn.send(name, Reveal(turn.round, current.attempt))
-        turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
+        # Nothing can be asked again now: who was gone for a day costs no sum.
+        seconds = turn.settings.round_seconds + turn.settings.setup_seconds
+        turn.effects.append(SetDeadline(turn.round, seconds))
     else:
         turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ALL_OPEN))
         turn.run(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from securefair.report.files import (
         write_text as write_text,
     )
-    from securefair.report.html import write_report as write_report
+    from securefair.report.html import render_report as render_report
     from securefair.report.progress import Progress as Progress
     from securefair.report.progress import show_progress as show_progress
     from securefair.report.screen import Screen as Screen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from securefair.collaboration.kinds import unread_keys, wording_of
 from securefair.collaboration.verdict import headline
@@ -34,7 +33,6 @@ from securefair.report import (
     wording,
 )
 from securefair.report.figures import Contender
-from securefair.report.files import write_text
 from securefair.report.pages import rendered
 from securefair.words import ENGLISH, words_of
 from securefair.worth import no_gain_bound
@@ -42,58 +40,12 @@ from securefair.worth import no_gain_bound
 FILE_NAME = "report.html"
 
 
-def write_report(
-    directory: Path,
-    *,
-    result: RunResult,
-    smaller: RunResult | None = None,
-    rounds: Sequence[RoundRecord],
-    exchanges: Sequence[ExchangeRecord],
-    ledger: Sequence[LedgerRow],
-    traffic: Sequence[TrafficRow],
-    config: RunConfig,
-    versions: Mapping[str, str],
-    models: Sequence[HospitalModel] = (),
-    language: str = ENGLISH,
-) -> Path:
-    """Write the report into the folder, atomically, and return its path.
-
-    Args:
-        directory: folder of the run; made if it is missing.
-        result: conclusions; `result.algorithm` is the one that the page is about.
-        smaller: conclusions of the same run with fewer training samples; None where there is none.
-        rounds, exchanges, ledger, traffic: records of one repetition (the first seed), of any
-            algorithms; may be empty, their sections are then left out.
-        config: what was asked for; printed in full so that the run can be repeated.
-        versions: name and version of everything that took part, as it should be printed.
-        models: of one repetition, for what they look at; may be empty.
-        language: of the first page; what stands behind it is in English.
-
-    Raises:
-        ConfigError: there are no words in this language.
-        OSError: the folder cannot be written.
-    """
-    page = render(
-        result=result,
-        smaller=smaller,
-        rounds=rounds,
-        exchanges=exchanges,
-        ledger=ledger,
-        traffic=traffic,
-        config=config,
-        versions=versions,
-        models=models,
-        language=language,
-    )
-    return write_text(directory / file_name(language), page)
-
-
 def file_name(language: str) -> str:
     """Of a report: "report.html", and "report.de.html" where it is not in English."""
     return FILE_NAME if language == ENGLISH else f"report.{language}.html"
 
 
-def render(
+def render_report(
     *,
     result: RunResult,
     smaller: RunResult | None = None,
@@ -106,7 +58,18 @@ def render(
     models: Sequence[HospitalModel] = (),
     language: str = ENGLISH,
 ) -> str:
-    """The page as text; arguments as in `write_report`. Every name in it is escaped."""
+    """The page as text. Every name in it is escaped.
+
+    Args:
+        result: conclusions; `result.algorithm` is the one that the page is about.
+        smaller: conclusions of the same run with fewer training samples; None where there is none.
+        rounds, exchanges, ledger, traffic: records of one repetition (the first seed), of any
+            algorithms; may be empty, their sections are then left out.
+        config: what was asked for; printed in full so that the run can be repeated.
+        versions: name and version of everything that took part, as it should be printed.
+        models: of one repetition, for what they look at; may be empty.
+        language: of the first page; what stands behind it is in English.
+    """
     nouns = wording.nouns(config.data.source)
     english, words = (
         words_of(one).about(wording.whom(config.data.source)) for one in (ENGLISH, language)

@@ -23,19 +23,20 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     typer.echo(printable(text), err=err, nl=nl)
 
 
-def say_json(facts: object, *, indent: int | None = None) -> None:
+def say_json(facts: object, *, indent: int | None = None, err: bool = False) -> None:
     """Print one JSON document for a script.
 
     Args:
         facts: records and plain values. What would steer a terminal is escaped, so a script reads
             what it was.
         indent: spaces for each level; None for one line.
+        err: on standard error.
     """
     import msgspec  # which `securefair doctor` reports where it is missing
 
     encoded = msgspec.json.encode(facts)
     text = encoded if indent is None else msgspec.json.format(encoded, indent=indent)
-    typer.echo(printable(text.decode(), instead=lambda found: escapes.dumps(found)[1:-1]))
+    typer.echo(printable(text.decode(), instead=lambda found: escapes.dumps(found)[1:-1]), err=err)
 
 
 def tell(json: bool, text: str, facts: object) -> None:

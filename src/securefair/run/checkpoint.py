@@ -30,7 +30,7 @@ from securefair.report import read_json, write_json, write_text
 from securefair.run.entry import Entry
 
 FOLDER = "unfinished"
-FORMAT = 6
+FORMAT = 7
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,11 +31,12 @@ from securefair.records import (
 from securefair.report import (
     read_json,
     read_json_lines,
+    render_report,
     write_json,
     write_json_lines,
-    write_report,
     write_text,
 )
+from securefair.report.html import file_name
 from securefair.run.results import RESULT_FORMAT, Outcome
 from securefair.words import ENGLISH
 
@@ -121,8 +122,7 @@ def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
         OSError: the folder cannot be written.
     """
     outcome = run.outcome
-    return write_report(
-        out,
+    page = render_report(
         result=outcome.result,
         smaller=None if outcome.smaller is None else outcome.smaller.result,
         rounds=outcome.rounds,
@@ -134,6 +134,7 @@ def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
         models=[one.model for one in outcome.models],
         language=language,
     )
+    return write_text(out / file_name(language), page)
 
 
 def read_run(folder: Path) -> StoredRun:

@@ -5,6 +5,7 @@ import sys
 import pytest
 import typer
 import typer.testing
+from rich.text import Text
 
 from securefair.cli import MEASURE, PLACES, app, on_demand
 from securefair.cli.on_demand import CommandsOnDemand
@@ -105,3 +106,17 @@ def test_other_names_are_unknown_without_the_laboratory_too(invoke, alone):
 
 def other() -> None:
     """A command of an extension."""
+
+
+def every_command(commands, before=()):
+    for name, command in commands.items():
+        yield (*before, name), command
+        yield from every_command(getattr(command, "commands", {}), (*before, name))
+
+
+def test_no_help_loses_words_in_brackets():
+    """Brackets are markup to rich, which prints the help: "[table]" would vanish."""
+    for path, command in every_command(typer.main.get_command(app).commands):
+        texts = [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
+        for text in texts:
+            assert Text.from_markup(text).plain == text.replace("\\[", "["), path

@@ -58,15 +58,15 @@ def test_options_reach_the_plan():
     assert (spec["features"], spec["hidden"], spec["classes"], spec["samples"]) == (6, 3, 2, 40)
 
 
-def test_an_impossible_spec_ends_with_the_reason_and_the_nearest_plan():
-    result = call("plan", *SMALL, "--q", "40", "--json")
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert "q = 39" in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("securefair: q:")
+def test_an_impossible_spec_ends_with_the_reason_and_what_would_do():
+    result = call("plan", *SMALL, "--precision", "1e-11")
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("securefair: precision:")
+    assert "expected 'at least " in line
 
 
-def test_a_spec_without_neighbours_ends_with_the_reason_alone():
+def test_an_unknown_release_ends_with_the_reason():
     result = call("plan", "--release", "weights")
     assert result.exit_code == 2
     assert result.stderr.startswith("securefair: release: unknown choice")

@@ -37,7 +37,7 @@ BYTES = {"features": 2_310_000, "answer": 41_300, "decline": 96, "ask": 112}
 
 @dataclass(frozen=True)
 class Run:
-    """Everything `write_report` and `summary` take."""
+    """Everything `render_report` and `summary` take."""
 
     config: RunConfig
     result: RunResult

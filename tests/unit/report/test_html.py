@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from securefair.config import override
-from securefair.report import write_report
-from securefair.report.html import render
+from securefair.report import render_report
 
 VOID = {"meta", "input", "br", "link", "img", "line", "rect", "polyline", "polygon"}
 
@@ -70,22 +69,7 @@ def rendered(run, **changes):
         "config": run.config,
         "versions": run.versions,
     }
-    return render(**(arguments | changes))
-
-
-def test_the_file_is_written_where_it_says(tmp_path, run):
-    path = write_report(
-        tmp_path / "demo",
-        result=run.result,
-        rounds=run.rounds,
-        exchanges=run.exchanges,
-        ledger=run.ledger,
-        traffic=run.traffic,
-        config=run.config,
-        versions=run.versions,
-    )
-    assert path == tmp_path / "demo" / "report.html"
-    assert path.read_text(encoding="utf-8") == page_of(run)
+    return render_report(**(arguments | changes))
 
 
 def test_nothing_is_loaded_from_anywhere(run):

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from securefair.collaboration.verdict import headline, with_verdicts
 from securefair.records import MetricResult
-from securefair.report.html import render
+from securefair.report.html import render_report
 from securefair.words import words_of
 
 
@@ -43,7 +43,7 @@ def test_the_page_says_it_first_and_nothing_by_accuracy_before(run):
     told = with_verdicts(
         structs.replace(result, algorithms=result.algorithms | {result.algorithm: old})
     )
-    page = render(
+    page = render_report(
         result=told,
         rounds=run.rounds,
         exchanges=run.exchanges,

@@ -31,6 +31,7 @@ from securefair.model.transfer import (
     rows_by_patient,
     transfer,
     transfer_each,
+    with_leaves,
 )
 from securefair.worth import check_participants, own_fits
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
@@ -45,6 +46,8 @@ class Transfer:
 
     Args:
         degree: of everybody's fit: 1 for linear logits, 2 for quadratic ones.
+        leaves: whether everybody answers from its best fit of features and of leaves of the public
+            trees, `fit = "trees"`; of degree 1.
         release: what of a teacher's logits reaches a student.
         opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
         peers: how many others each hospital asks at most, 2 or more; the seed draws whom.
@@ -55,6 +58,7 @@ class Transfer:
     """
 
     degree: Degree = 1
+    leaves: bool = False
     release: Release = field(default_factory=ProjectionRelease)
     opened: Opened | None = None
     peers: int = defaults.PEERS
@@ -65,6 +69,7 @@ class Transfer:
         check_settings(
             self,
             degree=(self.degree in (1, 2), "1 or 2"),
+            leaves=(not self.leaves or self.degree == 1, "False with degree 2"),
             opened=(self.opened in (None, "each", "mean"), '"each", "mean" or None'),
             peers=(self.peers >= 2, "2 or more"),
         )
@@ -125,16 +130,23 @@ def run_transfer(
             teacher: received_logits(settings, own[teacher], student.train)
             for teacher in asked[student.name]
         }
-        transferred[student.name] = combined(own[student.name], answers, opened, settings.degree)
+        transferred[student.name] = combined(
+            own[student.name], answers, opened, settings.degree, leaves=settings.leaves
+        )
     return TransferResult(own, asked, transferred)
 
 
 def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> Array:
     """What a student makes of one teacher's answer, (n, L): from its own fit, as released."""
+    model = teacher.model
+    if settings.leaves:
+        best = with_leaves(teacher.best_of_all)
+        model = best.on_mapped()
+        patients = replace(patients, features=best.trees.mapped(patients.features))
     if settings.rounding is None:
-        logits = teacher.model.logits(patients.features)
+        logits = model.logits(patients.features)
     else:
-        folded = balanced_by_weights(teacher.model.folded(), settings.rounding.row_norm)
+        folded = balanced_by_weights(model.folded(), settings.rounding.row_norm)
         logits = quantize_at(folded, settings.rounding.log2_scales).logits(patients.features)
     release = settings.release
     if isinstance(release, LogitsRelease):
@@ -147,11 +159,16 @@ def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> A
 
 
 def combined(
-    own: OwnFit, answers: Mapping[str, Array], opened: Opened, degree: Degree
+    own: OwnFit,
+    answers: Mapping[str, Array],
+    opened: Opened,
+    degree: Degree,
+    *,
+    leaves: bool = False,
 ) -> Transferred:
     """A student's deployed model, of its own fits and the answers that came, which may be none."""
     if not answers:
         return transfer(own, None)
     if opened == "each":
-        return transfer_each(own, answers, degree)
-    return transfer(own, np.mean(list(answers.values()), axis=0), degree)
+        return transfer_each(own, answers, degree, leaves=leaves)
+    return transfer(own, np.mean(list(answers.values()), axis=0), degree, leaves=leaves)

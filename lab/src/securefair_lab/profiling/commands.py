@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from securefair.config import defaults
-from securefair.profiling import options
 from securefair.profiling.options import (
     EngineOption,
     FloodingOption,
@@ -18,6 +17,7 @@ from securefair.profiling.options import (
     WarmOption,
 )
 from securefair.report import say_json
+from securefair_lab.profiling.numbers import numbers_of
 
 
 def sharing(
@@ -78,7 +78,7 @@ def sharing(
 
     if out is not None:
         check_writable(out)
-    chosen = options.numbers_of("--probabilities", probabilities)
+    chosen = numbers_of("--probabilities", probabilities)
     task = task_config(
         load_config(config) if config else None,
         source=data,

@@ -21,6 +21,7 @@ from securefair.profiling.options import (
     ReleaseOption,
 )
 from securefair.report import say_json
+from securefair_lab.profiling.numbers import whole_numbers_of
 
 if TYPE_CHECKING:
     from securefair.circuit import ExchangeSpec
@@ -181,12 +182,12 @@ def _exchanges(
 ) -> ScaleProfile:
     from securefair_lab.profiling.scale import profile_scale
 
-    last = options.whole_numbers_of("--held-out", sizes["held_out"], exactly=2)
+    last = whole_numbers_of("--held-out", sizes["held_out"], exactly=2)
     return profile_scale(
         spec,
-        samples=options.whole_numbers_of("--samples", sizes["samples"]),
-        features=options.whole_numbers_of("--features", sizes["features"]),
-        participants=options.whole_numbers_of("--participants", sizes["participants"]),
+        samples=whole_numbers_of("--samples", sizes["samples"]),
+        features=whole_numbers_of("--features", sizes["features"]),
+        participants=whole_numbers_of("--participants", sizes["participants"]),
         held_out=(last[0], last[1]),
         backend=backend,
         repeats=repeats,
@@ -206,10 +207,10 @@ def _transfers(
     from securefair_lab.profiling.scale_transfer import profile_transfer
 
     return profile_transfer(
-        patients=options.whole_numbers_of("--samples", sizes["samples"], exactly=1)[0],
-        features=options.whole_numbers_of("--features", sizes["features"], exactly=1)[0],
-        participants=options.whole_numbers_of("--participants", sizes["participants"]),
-        held_out=options.whole_numbers_of("--held-out", sizes["held_out"], exactly=1)[0],
+        patients=whole_numbers_of("--samples", sizes["samples"], exactly=1)[0],
+        features=whole_numbers_of("--features", sizes["features"], exactly=1)[0],
+        participants=whole_numbers_of("--participants", sizes["participants"]),
+        held_out=whole_numbers_of("--held-out", sizes["held_out"], exactly=1)[0],
         classes=classes,
         q=q,
         peers=peers,

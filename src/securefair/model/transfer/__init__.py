@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from securefair.model.transfer.leafed import Fitted as Fitted
     from securefair.model.transfer.leafed import Leafed as Leafed
     from securefair.model.transfer.leafed import weighted_sum as weighted_sum
+    from securefair.model.transfer.leafed import with_leaves as with_leaves
     from securefair.model.transfer.peers import FEWEST_SUMMED as FEWEST_SUMMED
     from securefair.model.transfer.peers import Opened as Opened
     from securefair.model.transfer.peers import asked_peers as asked_peers

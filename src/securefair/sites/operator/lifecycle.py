@@ -22,7 +22,8 @@ from securefair.sites.project.project import load_project
 from securefair.sites.site.folder import KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.notices import Notice, notice_frame
-from securefair.sites.site.site import LEFT, stored_pieces
+from securefair.sites.site.records import stored_pieces
+from securefair.sites.site.site import LEFT
 from securefair.sites.site.starting import carried, open_site
 from securefair.storage import Secret, Store
 

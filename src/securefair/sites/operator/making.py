@@ -34,6 +34,7 @@ def new_project(
     classes: int | None,
     round_seconds: float,
     setup_seconds: float = defaults.SITE_SETUP_SECONDS,
+    min_peers: int | None = None,
     now: float,
     days: int,
 ) -> Project:
@@ -48,6 +49,7 @@ def new_project(
         features, classes: where the settings have no [table].
         round_seconds: deadline of a round.
         setup_seconds: added to the first round's, for sites that start late.
+        min_peers: that a site needs in a round; None: half of them.
         now: seconds since 1970.
         days: how long the project may run.
 
@@ -68,6 +70,7 @@ def new_project(
     project |= {
         key: value for key, value in (("features", features), ("classes", classes)) if value
     }
+    project |= {} if min_peers is None else {"min_peers": min_peers}
     table: dict[str, Any] = {**settings, "project": project}
     made = Project(terms=checked_terms(table, source="project new"), cards=())
     refuse_unread(made.terms.config)

@@ -1,7 +1,8 @@
 """A read-only page of a site's status, on this machine only: one HTML file, server-sent events.
 
-It listens on 127.0.0.1, answers two addresses, takes no input, and names of peers reach the page as
-text only. A request that names another host is refused, so that no page of the web can read it.
+It listens on 127.0.0.1, answers three addresses, one of them for Prometheus, takes no input, and
+names of peers reach the page as text only. A request that names another host is refused, so that no
+page of the web can read it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.errors import SecureFairError
+from securefair.sites.operator.metrics import CONTENT_TYPE, metrics
 from securefair.sites.site.status import status_of
 
 HOST = "127.0.0.1"
@@ -73,12 +75,14 @@ class _Answers(BaseHTTPRequestHandler):
     server: StatusServer
 
     def do_GET(self) -> None:  # the name is http.server's
-        """The page, or its events."""
+        """The page, its events, or metrics."""
         known = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
         if self.headers.get("Host") not in known:
             self.send_error(403)
         elif self.path == "/":
             self._page()
+        elif self.path == "/metrics":
+            self._metrics()
         elif self.path == "/events":
             with suppress(OSError):  # the browser went away
                 self._events()
@@ -98,6 +102,19 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_header("Content-Security-Policy", _POLICY.format(nonce))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _metrics(self) -> None:
+        try:
+            body = metrics(status_of(self.server.folder)).encode()
+        except SecureFairError:  # the store is being replaced
+            self.send_error(503)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", CONTENT_TYPE)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
         self.end_headers()
         self.wfile.write(body)
 

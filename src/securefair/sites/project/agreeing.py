@@ -25,6 +25,12 @@ def rounds_of(terms: Terms) -> int:
     return kind_in(terms).rounds(terms.config)
 
 
+def fewest_peers(project: Project) -> int:
+    """Peers without which a site goes on with no round: what was agreed on, or half of them."""
+    peers, said = len(project.cards) - 1, project.terms.project.min_peers
+    return -(-peers // 2) if said is None else min(said, peers)
+
+
 def agreement_of(project: Project) -> Any:
     """The public constants of a project, an `Agreement` of its kind.
 

@@ -54,6 +54,12 @@ class ProjectSection(Section):
         ge=0,
         description="Added to the first round's, for keys and features",
     )
+    min_peers: int | None = Field(
+        default=None,
+        ge=0,
+        description="Peers that a site needs in a round: with fewer it waits, to the end of the "
+        "project. Default: half of them",
+    )
     valid_from: int = Field(ge=0, description="Seconds since 1970")
     valid_until: int = Field(ge=1, description="Seconds since 1970")
     protocol: int = Field(ge=1, description="Version of the protocol")

@@ -39,7 +39,7 @@ from securefair.sites.rehearsal.rehearsal import (
 )
 from securefair.sites.site.folder import KEYS, STORE
 from securefair.sites.site.notes import noted_in
-from securefair.sites.site.site import stored_records
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.starting import Rehearsal, carried, open_site
 from securefair.storage import Access, Store, unlock
 from securefair.storage.audit import Fact

@@ -19,8 +19,8 @@ from securefair.sites.post.streams import stream_of
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
-from securefair.sites.site.records import SiteRecord
-from securefair.sites.site.site import MODEL, stored_records
+from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.site import MODEL
 from securefair.storage import Access, Store, Transaction
 
 LOOK_EVERY = 0.1

@@ -27,9 +27,9 @@ from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.states import RoundState
 from securefair.sites.couriers.memory import Delivery, Link, MemoryCourier
 from securefair.sites.simulation.post import SimulatedPost
-from securefair.sites.site.records import SiteRecord
+from securefair.sites.site.records import RECORD, SiteRecord
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import RECORD, Site
+from securefair.sites.site.site import Site
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Secret, Store, Transaction
 from securefair.worth.sharing import coin
@@ -178,7 +178,6 @@ class Town:
                 wall=lambda: self.courier.now,
                 monotonic=lambda: self.courier.now,
             ),
-            {peer: peer for peer in peers},
             partial(self._note, name),
         )
         post.announce()  # what the process before this one did not deliver

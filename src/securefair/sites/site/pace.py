@@ -1,14 +1,15 @@
 """When a site begins its next round: together with the others, but not at any price. Pure.
 
 A site begins a round once all peers that are here have ended the ones before, so that it finds them
-in the same round. After a round's deadline nobody is waited for any longer. Who was away goes on in
+in the same round. After a round's deadline nobody is waited for any longer, unless fewer would be
+left than were agreed on: an outage burns no rounds. Who was away goes on in
 the round in which most of the others are: the median of what they say, so that one peer alone
 cannot make a site skip its rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -68,9 +69,32 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             peer for peer in peers if peer not in self.away and self.ready.get(peer, 0) < round
         )
 
+    def behind(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Peers, here or away, that have not said that they ended the rounds before this one."""
+        return tuple(peer for peer in peers if self.ready.get(peer, 0) < round)
+
     def silent(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
         """Of those who are waited for, who was not heard of since the last round began."""
         return tuple(peer for peer in self.waits_for(round, peers) if peer not in self.heard)
+
+    def too_few(
+        self, absent: Collection[str], fewest: int, rounds: int, peers: tuple[str, ...]
+    ) -> bool:
+        """Whether so many are absent that a deadline must not count.
+
+        Nobody comes back of those that leave, or are through with all rounds and absent.
+
+        Args:
+            absent: peers that a round would go on without.
+            fewest: peers that it needs.
+            rounds: of the collaboration.
+            peers: all.
+        """
+        present = {peer for peer in peers if peer not in self.left and peer not in absent}
+        to_come = {
+            peer for peer in peers if peer not in self.left and self.ready.get(peer, 0) < rounds
+        }
+        return len(present) < min(fewest, len(present | to_come))
 
     def begins(self, round: int, gone: tuple[str, ...]) -> Pace:
         """As a round begins without those who are gone."""

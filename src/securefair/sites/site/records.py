@@ -11,6 +11,9 @@ import msgspec
 from securefair.collaboration.host import Host
 from securefair.protocol.effects import RoundOver
 from securefair.sites.site.pace import Pace
+from securefair.storage import Transaction
+
+HOST, RECORD = "host ", "record "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +24,15 @@ class SiteState:
         pace: everybody's rounds.
         left: seconds to the deadline when it was written; time in which the site is down does not
             count.
+        missing: peers for whom it waits although a deadline has passed; too few are left.
+        since: when it began to, seconds since 1970; 0 where it does not.
         closed: the audit log has its closing row, and nothing came in since.
     """
 
     pace: Pace = field(default_factory=Pace)
     left: float = 0.0
+    missing: tuple[str, ...] = ()
+    since: float = 0.0
     closed: bool = False
 
 
@@ -115,3 +122,19 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         sum_error=summary.sum_error,
         sum_declined={peer: reason.value for peer, reason in summary.sum_declined.items()},
     )
+
+
+def stored_pieces(tx: Transaction) -> dict[str, bytes]:
+    """What the participant gave out to be remembered, by its own names."""
+    pieces = {name.removeprefix(HOST): tx.memory.get(name) for name in tx.memory.names(HOST)}
+    return {name: piece for name, piece in pieces.items() if piece is not None}
+
+
+def stored_records(tx: Transaction) -> list[SiteRecord]:
+    """All rounds that are over."""
+    found = []
+    for name in tx.memory.names(RECORD):
+        data = tx.memory.get(name)
+        if data is not None:
+            found.append(msgspec.json.decode(data, type=SiteRecord))
+    return found

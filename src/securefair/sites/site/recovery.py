@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,9 @@ from securefair.sites.post.peers import PeerState, read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH, stream_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
-from securefair.sites.site.site import BLOB, HOST, MACHINE, STATE, stored_records
+from securefair.sites.site.keeping import BLOB, MACHINE
+from securefair.sites.site.records import HOST, SiteState, stored_records
+from securefair.sites.site.site import STATE
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
@@ -114,6 +117,11 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
+        data = tx.memory.get(STATE)
+        if blocked and data is not None:  # nobody waits for it any more
+            state = msgspec.msgpack.decode(data, type=SiteState)
+            state = replace(state, pace=state.pace.leaves(peer))
+            tx.memory.put(STATE, msgspec.msgpack.encode(state))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
 

@@ -10,7 +10,7 @@ where it was: jobs that were under way run again, and nobody has seen their firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -37,22 +37,18 @@ from securefair.protocol.effects import (
 from securefair.protocol.jobs import Job
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
-from securefair.protocol.stored import encode_memory
 from securefair.sites.project.card import utc
+from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters
-from securefair.sites.site.notes import end_round, end_site, note
+from securefair.sites.site.notes import ANSWER, end_round, end_site, note
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
-from securefair.sites.site.records import SiteRecord, SiteState, record_of
+from securefair.sites.site.records import RECORD, SiteState, record_of
 from securefair.sites.site.schedule import Timetable
-from securefair.storage import Amount, Item, LedgerLimits, Store, Transaction
+from securefair.storage import Item, Store, Transaction
 
-MACHINE, STATE, RECORD, BLOB = "machine", "site state", "record ", "machine blob "
-HOST, MODEL, LEFT = "host ", "site model", "site left"
+STATE, MODEL, LEFT = "site state", "site model", "site left"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
-
-SCOPE, CONTROL_SCOPE = "answers", "control messages"
-"""Of the ledger's rows: numbers that were released, and bits of opened values (`flows`)."""
 
 
 Aside: TypeAlias = Callable[[Transaction, Blame | Failed], None]
@@ -71,7 +67,6 @@ class Site:
         store: open.
         limits: most bytes of every message.
         schedule: rounds, coins and clocks.
-        identities: of the peers in the durable ledger, by name.
         aside: hears of every blame and of every job that failed, inside their transaction.
     """
 
@@ -82,22 +77,20 @@ class Site:
         store: Store,
         limits: Limits,
         schedule: Timetable,
-        identities: Mapping[str, str],
         aside: Aside = _unheard,
     ) -> None:
         self._host, self._post, self._store = host, post, store
-        self._limits, self._schedule, self._identities = limits, schedule, identities
+        self._limits, self._schedule = limits, schedule
         self._aside = aside
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
-            self._blobs = set(tx.memory.names(BLOB))
+            self._keeper = Keeper(tx)
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
-        self._apart: Mapping[bytes, bytes] = {}
         accounts = host.ledger.accounts
-        self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
+        self._told = {peer: one.total for peer, one in accounts.items()}
 
     @property
     def machine(self) -> ParticipantMachine:
@@ -121,20 +114,27 @@ class Site:
         if not self.finished or self._post.fault is not None:
             return False
         if self.left <= 0:
-            return True
+            return not self._too_few(self._state.pace.behind(self._schedule.rounds, self._peers))
         if self._state.pace.waits_for(self._schedule.rounds, self._peers):
             return False
         with self._store.view() as tx:
             return not any(self._post.unconfirmed(tx, peer) for peer in self._peers)
 
-    def run(self, over: Callable[[int], None] = lambda _: None) -> None:
-        """Take turns until the rounds are over; tell `over` of each.
+    def run(
+        self, over: Callable[[int], None] = lambda _: None, beat: Callable[[], None] = lambda: None
+    ) -> None:
+        """Take turns until the rounds are over.
+
+        Args:
+            over: is told of each round that is.
+            beat: is called before every turn, some seconds apart at most where nothing is computed.
 
         Raises:
             SecureFairError: the store failed, or is not what peers remember; or the own training
                 failed. What was committed stays.
         """
         while True:
+            beat()
             since, before = self._post.changes, self.machine.memory
             if self.turn():
                 after = self.machine.memory
@@ -148,7 +148,7 @@ class Site:
                 return
             if not self.finished and self._host.idle():
                 continue  # with what came in the meantime
-            self._post.wait(since, max(0.01, min(self.left, LOOK_AGAIN)))
+            self._post.wait(since, min(self.left, LOOK_AGAIN) if self.left > 0 else LOOK_AGAIN)
 
     def _settle(self) -> None:
         """Once everyone has ended all rounds, only receipts are missing: some may never come."""
@@ -200,6 +200,9 @@ class Site:
         if memory.state is not RoundState.IDLE:
             if self.left > 0:
                 return False
+            held = self._held(self.machine.awaited)
+            if held is not None:
+                return held
             self._feed(Expired(memory.round))
             return True
         return False if self.finished else self._begin_when_due(rounds)
@@ -252,10 +255,14 @@ class Site:
             if self.left > 0:
                 return False
             gone = pace.silent(number, self._peers)
+            held = self._held((*pace.away, *gone))
+            if held is not None:
+                return held
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
         skipped = pace.announced < number
-        self._state = replace(self._state, pace=pace.begins(number, gone))
+        pace = pace.begins(number, gone)
+        self._state = replace(self._state, pace=pace, missing=(), since=0.0)
         events: list[Input] = [Presence(peer, here=False) for peer in gone]
         events.append(Begin(number, coins, teacher_version=number))
         self._feed(*events, notice=Notice(number) if skipped and number > 0 else None)
@@ -279,7 +286,7 @@ class Site:
                 if isinstance(event, Failed):
                     self._aside(tx, event)
                 effects = self.machine.handle(event)
-                self._charge(tx)  # before the row of a round that ends with this
+                self._note_answers(tx)  # before the row of a round that ends with this
                 for effect in effects:
                     self._carry_out(tx, effect)
             if notice is not None:
@@ -312,6 +319,7 @@ class Site:
         record = record_of(over, self._host, away)
         tx.memory.put(MODEL, to_bytes(self._host.model()))
         tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
+        self._state = replace(self._state, missing=(), since=0.0)
         at, opened = utc(self._schedule.wall()), len(over.summary.opened)
         end_round(tx, round=over.round, opened=opened, at=at)
         if over.round == self._schedule.rounds - 1:
@@ -324,43 +332,20 @@ class Site:
         for peer in self._peers:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
 
-    def _charge(self, tx: Transaction) -> None:
-        """Count in the durable ledger, by identity, what the participant has decided to let out."""
+    def _note_answers(self, tx: Transaction) -> None:
+        """Note what the participant's ledger counts more than before."""
         for peer, account in self._host.ledger.accounts.items():
-            total, bits = self._charged.get(peer, (0, 0.0))
-            self._charged[peer] = account.total, account.bits
-            told = (
-                (SCOPE, Amount(numbers=account.total - total)),
-                (CONTROL_SCOPE, Amount(bits=account.bits - bits)),
-            )
-            for scope, amount in told:
-                if amount != Amount():
-                    item = f"model of round {self.machine.memory.teacher_version}"
-                    # Its own ledger has kept to the limits.
-                    tx.ledger.charge(scope, self._identities[peer], item, amount, LedgerLimits())
-            if account.total > total:
-                numbers = account.total - total
-                note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
+            numbers = account.total - self._told.get(peer, 0)
+            self._told[peer] = account.total
+            if numbers > 0:
+                note(tx, ANSWER, peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
         self._state = replace(self._state, left=self.left, closed=closed)
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it
-        data, apart = encode_memory(self.machine.memory, self._apart)
-        self._apart = apart
-        tx.memory.put(MACHINE, data)
-        named = {BLOB + digest.hex(): value for digest, value in apart.items()}
-        for name in named.keys() - self._blobs:
-            tx.memory.put(name, named[name])
-        for name in self._blobs - named.keys():
-            tx.memory.delete(name)
-        self._blobs = set(named)
-        for name, piece in self._host.changed().items():
-            if piece is None:
-                tx.memory.delete(HOST + name)
-            else:
-                tx.memory.put(HOST + name, piece)
+        self._keeper.keep(tx, self._host)
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
 
     # --- time ---
@@ -370,22 +355,30 @@ class Site:
         """Seconds to the deadline: of the round, or after the last one of the waiting."""
         return self._state.left - (self._schedule.monotonic() - self._anchor)
 
+    def _too_few(self, absent: Collection[str]) -> bool:
+        schedule = self._schedule
+        if schedule.wall() >= schedule.ends:
+            return False
+        return self._state.pace.too_few(absent, schedule.fewest, schedule.rounds, self._peers)
+
+    def _held(self, absent: tuple[str, ...]) -> bool | None:
+        """Whether anything changed while a deadline counts for nothing; None: it counts.
+
+        Once enough are back, everybody has the time of a round again.
+        """
+        if self._too_few(absent):
+            if self._state.missing == absent:
+                return False
+            since = self._state.since or self._schedule.wall()
+            self._state = replace(self._state, missing=absent, since=since)
+        elif self._state.since:
+            self._state = replace(self._state, missing=(), since=0.0)
+            self._set_deadline(self._schedule.linger)
+        else:
+            return None
+        self._feed()
+        return True
+
     def _set_deadline(self, seconds: float) -> None:
         self._anchor = self._schedule.monotonic()
         self._state = replace(self._state, left=seconds)
-
-
-def stored_pieces(tx: Transaction) -> dict[str, bytes]:
-    """What the participant gave out to be remembered, by its own names."""
-    pieces = {name.removeprefix(HOST): tx.memory.get(name) for name in tx.memory.names(HOST)}
-    return {name: piece for name, piece in pieces.items() if piece is not None}
-
-
-def stored_records(tx: Transaction) -> list[SiteRecord]:
-    """All rounds that are over."""
-    found = []
-    for name in tx.memory.names(RECORD):
-        data = tx.memory.get(name)
-        if data is not None:
-            found.append(msgspec.json.decode(data, type=SiteRecord))
-    return found

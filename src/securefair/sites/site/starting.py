@@ -24,7 +24,7 @@ from securefair.sites.post.port import Spoil, unspoilt
 from securefair.sites.post.post import Post
 from securefair.sites.post.proof import RECOVER
 from securefair.sites.post.settling import Correspondence
-from securefair.sites.project.agreeing import check_agreement, kind_in, rounds_of
+from securefair.sites.project.agreeing import check_agreement, fewest_peers, kind_in, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.export import Results, write_results
@@ -42,11 +42,12 @@ from securefair.sites.site.folder import (
     read_settings,
 )
 from securefair.sites.site.format import check_format
-from securefair.sites.site.records import learned_from, rounds_away
+from securefair.sites.site.keeping import BLOB, MACHINE
+from securefair.sites.site.records import learned_from, rounds_away, stored_pieces, stored_records
 from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.samples import check_same_samples, own_samples
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import BLOB, LEFT, MACHINE, Site, stored_pieces, stored_records
+from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 from securefair.storage.generation import advance
 from securefair.worth.sharing import coin, private_coin
@@ -133,10 +134,11 @@ def open_site(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
             wall=wall,
+            fewest=fewest_peers(project),
+            ends=project.terms.valid_until,
             linger=project.terms.project.round_seconds,
             receipts=RECEIPTS + settings.tick_seconds,
         )
-        identities = {card.name: card.fingerprint.hex() for card in project.cards}
         yield OpenSite(
             settings=settings,
             project=project,
@@ -145,7 +147,7 @@ def open_site(
             seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, agreement.limits, schedule, identities),
+            site=Site(host, post, store, agreement.limits, schedule),
             host=host,
         )
 

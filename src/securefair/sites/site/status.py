@@ -8,6 +8,7 @@ import msgspec
 from msgspec import structs
 
 from securefair.report.html import FILE_NAME as PAGE
+from securefair.report.wording import duration
 from securefair.sites.post.clock import WRONG
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
@@ -15,9 +16,10 @@ from securefair.sites.project.agreeing import disclosure_of, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
-from securefair.sites.site.records import SiteState
-from securefair.sites.site.site import SCOPE, STATE, stored_records
-from securefair.storage import Access, Store, Transaction
+from securefair.sites.site.notes import told_in
+from securefair.sites.site.records import SiteState, stored_records
+from securefair.sites.site.site import STATE
+from securefair.storage import Access, Store, Transaction, running_process
 
 NEVER = "never"
 
@@ -60,6 +62,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         accuracy: of the own model on own test samples after the last round; None before.
         audit_rows, audit_head: of the audit log.
         report: page about the rounds; None before they are over.
+        running: whether its process runs.
     """
 
     name: str
@@ -75,6 +78,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     audit_rows: int
     audit_head: str
     report: str | None = None
+    running: bool = False
 
 
 def status_of(folder: Path) -> SiteStatus:
@@ -87,7 +91,11 @@ def status_of(folder: Path) -> SiteStatus:
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
         status = site_status(tx, project, settings.name)
     report = folder / RESULTS / PAGE
-    return structs.replace(status, report=str(report) if report.exists() else None)
+    return structs.replace(
+        status,
+        report=str(report) if report.exists() else None,
+        running=running_process(folder / STORE) is not None,
+    )
 
 
 def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
@@ -95,7 +103,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     limits = disclosure_of(project.terms)
     data = tx.memory.get(STATE)
     state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
-    peers = []
+    peers, told = [], told_in(tx)
     for card in project.cards:
         if card.name == name:
             continue
@@ -123,7 +131,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 ready=state.pace.ready.get(card.name, 0),
                 heard=utc(known.heard) if known.heard else NEVER,
                 unconfirmed=following - known.confirmed,
-                numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,
                 fault=fault,
@@ -150,14 +158,14 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
 def sentences(status: SiteStatus) -> list[str]:
     """The status for a terminal, a line each."""
     lines = [
-        f"{status.name}, project {status.project}: "
+        f"{status.name}, project {status.project}: {'running' if status.running else 'stopped'}, "
         f"{status.rounds_over} of {status.rounds} rounds are over",
     ]
     if status.accuracy is not None:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
     if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
-            f"round {status.rounds_over + 1}: at most {status.seconds_left / 3600:.1f} hours left; "
+            f"round {status.rounds_over + 1}: at most {duration(status.seconds_left)} left; "
             "it goes on without whoever has not answered by then"
         )
     for peer in status.peers:

@@ -45,6 +45,16 @@ def test_only_the_silent_are_gone_and_they_come_back():
     assert pace.hears("c").away == ()
 
 
+def test_too_few_are_counted_of_those_who_may_come_back():
+    pace = said(a=1, b=1, c=1)
+    assert not pace.too_few(("a",), 2, 9, PEERS)
+    assert pace.too_few(("a", "b"), 2, 9, PEERS)
+    assert not pace.too_few(("a", "b"), 1, 9, PEERS)
+    assert not pace.leaves("a").leaves("b").too_few(("a", "b"), 2, 9, PEERS)
+    assert not pace.says("a", 9).says("b", 9).too_few(("a", "b"), 2, 9, PEERS)
+    assert not pace.too_few(PEERS, 0, 9, PEERS)
+
+
 def test_nobody_left_is_nobody_to_wait_for():
     pace = said().begins(1, PEERS)
     assert pace.waits_for(2, PEERS) == ()

@@ -7,7 +7,7 @@ import pytest
 
 from securefair.protocol.effects import RoundOver
 from securefair.sites.site.notices import Notice, notice_frame
-from support.town import noted
+from support.town import NOW, noted
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +24,64 @@ def test_a_site_that_is_gone_for_good_costs_one_deadline(make_town):
         assert "west" in records[-1].away
         assert records[3].opened == (("south",) if name == "north" else ("north",))  # forced
     assert town.now - before < 4 * 50.0 + 600.0 + 100
+
+
+def test_an_outage_burns_no_rounds(make_town):
+    """Nobody reaches anybody for ten days of deadlines, in the middle of a round."""
+    town = make_town(3, rounds=4, fewest=1)
+    dark = False
+
+    def courier(peer, parcel):
+        return None if dark else town.deliver(peer, parcel)
+
+    town.until("west", 1, courier)
+    dark, began = True, town.now
+    while town.now < began + 500 * 50.0:
+        moved = False
+        for name in town.names:
+            moved |= town.sites[name].turn()
+            moved |= town.walk(name, courier)
+        if not moved:
+            town.now += 50.0
+    assert max(len(town.records(name)) for name in town.names) <= 2
+    for name in town.names:
+        state = town.sites[name].state
+        assert len(state.missing) == 2
+        assert began < state.since - NOW < began + 200.0
+    dark = False
+    town.live(courier)
+    for name in town.names:
+        assert town.sites[name].state.since == 0.0
+        records = town.records(name)
+        assert [record.round for record in records] == list(range(4))
+        assert all(len(record.opened) + len(record.declined) > 0 for record in records[:1])
+        assert records[3].missed == ()
+
+
+def test_a_teacher_that_is_gone_for_an_outage_costs_no_sum_of_the_others(make_town):
+    """It dies when all answers are there and its key is not."""
+    town = make_town(4, algorithm="transfer", fewest=2)
+    town.until_asked_for_keys("north", "west")
+    town.stop("west")
+    town.now += 3600.0
+    for _ in range(100):
+        for name in list(town.sites):
+            town.sites[name].turn()
+            town.walk(name)
+    town.start("west")
+    town.live()
+    assert set(town.records("north")[0].combined) == {"south", "west", "east"}
+
+
+def test_nobody_waits_for_a_quorum_when_the_project_is_over(make_town):
+    town = make_town(2, rounds=3, fewest=1)
+    town.until("south", 1)
+    town.stop("south")
+    schedule = town.sites["north"]._schedule
+    town.sites["north"]._schedule = replace(schedule, ends=NOW + town.now + 5000.0)
+    town.live()
+    assert town.now > 5000.0
+    assert [record.round for record in town.records("north")] == list(range(3))
 
 
 def test_a_site_that_comes_back_takes_part_again(make_town):
@@ -132,7 +190,7 @@ def test_an_answer_that_ends_a_round_is_in_its_row(make_town, monkeypatch):
     def only_now(event):
         effects = handle(event)
         if any(isinstance(effect, RoundOver) for effect in effects):
-            site._charged.clear()
+            site._told.clear()
         return effects
 
     monkeypatch.setattr(site.machine, "handle", only_now)

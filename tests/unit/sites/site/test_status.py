@@ -43,6 +43,8 @@ def test_rounds_are_counted_from_one_and_numbers_against_their_limit():
 
 
 def test_it_says_how_long_a_round_is_waited_for():
-    assert "round 2: at most 1.5 hours left" in text()
-    assert "hours left" not in text(rounds_over=2)
-    assert "hours left" not in text(left=0.0)
+    assert "round 2: at most 1\u00a0h 30\u00a0min left" in text()
+    assert " left" not in text(rounds_over=2)
+    assert " left" not in text(left=0.0)
+    assert "at most 40\u00a0s left" in text(left=40.0)
+    assert "stopped, 1 of" in text()

@@ -1,0 +1,57 @@
+"""Prometheus can read a site's status, whatever peers are called."""
+
+import re
+
+from securefair.sites.operator.metrics import metrics
+from securefair.sites.site.status import PeerStatus, SiteStatus
+
+LINE = re.compile(r'securefair_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\.)*"\})? -?[0-9.e+-]+')
+
+
+def status(name="south"):
+    peer = PeerStatus(
+        name=name,
+        here=True,
+        ready=1,
+        heard="2026",
+        unconfirmed=2,
+        numbers=64,
+        bytes_out=10,
+        bytes_in=2_000_000_000,
+        fault="",
+    )
+    return SiteStatus(
+        name="north",
+        project="heart",
+        rounds_over=1,
+        rounds=2,
+        seconds_left=30.5,
+        peers=(peer,),
+        refused={"unknown sender": 3},
+        student_limit=None,
+        teacher_limit=None,
+        accuracy=0.8,
+        audit_rows=7,
+        audit_head="",
+        running=True,
+    )
+
+
+def test_every_line_is_a_sample_or_says_what_one_is():
+    text = metrics(status())
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        assert line.startswith(("# HELP securefair_", "# TYPE securefair_")) or LINE.fullmatch(line)
+    assert "securefair_running 1\n" in text
+    assert 'securefair_peer_bytes_in_total{peer="south"} 2000000000\n' in text
+    assert 'securefair_refused_total{what="unknown sender"} 3\n' in text
+
+
+def test_no_model_is_in_it():
+    assert "accuracy" not in metrics(status())
+
+
+def test_a_name_cannot_add_a_line():
+    text = metrics(status('a"} 1\nsecurefair_running 0'))
+    assert text.count("\nsecurefair_running ") == 1
+    assert all(line.startswith("#") or LINE.fullmatch(line) for line in text.splitlines())
