@@ -40,7 +40,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         seconds: that it took, over all processes.
         seen: what no store of a site remembers; None where there are no stores.
         finished: no round is left.
-        facts: of a finished encrypted run.
+        facts: facts of a finished encrypted run.
         interrupted: how often another process went on with it.
         models: everyone's, once finished (`model.stored.to_bytes`).
     """
@@ -60,7 +60,7 @@ class Entry:
     """One algorithm of one seed: what is known of it, and how to write more.
 
     Attributes:
-        path: of its files, without a suffix; None keeps everything in memory.
+        path: path of its files, without a suffix; None keeps everything in memory.
     """
 
     path: Path | None

@@ -103,7 +103,7 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     """Write every file of a run, each atomically; a checkpoint of it is then removed.
 
     Args:
-        outcome: of `run_resolved`.
+        outcome: outcome of `run_resolved`.
         config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
             tables may have changed since.
         out: folder of the results.
