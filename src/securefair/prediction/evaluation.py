@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from securefair.data import Samples, encode_labels, read_rows
 from securefair.errors import DataError
-from securefair.model.outcomes.class_scores import counted, probabilistic_scores
+from securefair.model.outcomes.class_scores import count_patients, probabilistic_scores
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.worth import confusion
 from securefair.worth.interval import wilson
@@ -92,7 +92,7 @@ def _scored(
         confusion=confusion(chosen, labels, probabilities.shape[1]).tolist(),
         intervals={
             name: wilson(share, patients)
-            for name, patients in counted(labels, probabilities.shape[1]).items()
+            for name, patients in count_patients(labels, probabilities.shape[1]).items()
             if (share := scores[name]) is not None
         },
     )

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from securefair.worth.mixing import links as links
     from securefair.worth.mixing import mix as mix
     from securefair.worth.mixing import preferences as preferences
-    from securefair.worth.mixing import rounded as rounded
+    from securefair.worth.mixing import round_similarities as round_similarities
     from securefair.worth.mixing import similarity as similarity
     from securefair.worth.mixing import smooth as smooth
     from securefair.worth.networks import NetworkLearners as NetworkLearners

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import outcome_of
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
@@ -47,7 +47,7 @@ class TunedPopulation:
         """Everybody's usual model of that name; those of a seed are fitted once."""
         if (name, seed) not in self._usual:
             self._usual[name, seed] = {
-                one.name: usual_model(name, one.train, derived_seed(seed, name, one.name) % 2**32)
+                one.name: usual_model(name, one.train, derive_seed(seed, name, one.name) % 2**32)
                 for one in self.participants
             }
         return self._usual[name, seed]
@@ -73,7 +73,7 @@ def own_fits(
     """Everybody's fits on its own training patients."""
     return {
         one.name: own_fit(
-            one.train, degree, rng=np.random.default_rng(derived_seed(seed, "folds", one.name))
+            one.train, degree, rng=np.random.default_rng(derive_seed(seed, "folds", one.name))
         )
         for one in participants
     }
@@ -168,7 +168,7 @@ def _ensemble(population: TunedPopulation, seed: int) -> Models:
 
 def _pooled(population: TunedPopulation, seed: int) -> Models:
     everyone = together([own.train for own in population.participants])
-    rng = np.random.default_rng(derived_seed(seed, "folds", ""))
+    rng = np.random.default_rng(derive_seed(seed, "folds", ""))
     model = own_fit(everyone, population.degree, rng=rng).averaged
     return {own.name: model for own in population.participants}
 

@@ -202,7 +202,7 @@ def means(values: Array) -> Array:
     return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
 
 
-def counted(labels: NDArray[np.int64], classes: int) -> dict[str, int]:
+def count_patients(labels: NDArray[np.int64], classes: int) -> dict[str, int]:
     """Of how many patients each score is a share, for those scores that are one.
 
     Args:

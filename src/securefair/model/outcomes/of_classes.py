@@ -13,7 +13,7 @@ from securefair.model.outcomes.class_scores import (
     LOWER_IS_BETTER,
     SCORES,
     check_predictions,
-    counted,
+    count_patients,
     nearly_constant,
     probabilistic_scores,
     weighted_scores,
@@ -74,7 +74,7 @@ class OfClasses(StudyOutcome):
 
     def shares(self, samples: Samples) -> dict[str, int]:
         """See `StudyOutcome`."""
-        return counted(samples.labels, samples.classes)
+        return count_patients(samples.labels, samples.classes)
 
     def confusion(self, said: Array, samples: Samples) -> NDArray[np.int64]:
         """See `StudyOutcome`."""

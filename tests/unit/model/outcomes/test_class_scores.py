@@ -9,7 +9,7 @@ from sklearn import metrics as reference
 from securefair.errors import DataError
 from securefair.model.outcomes.class_scores import (
     SCORES,
-    counted,
+    count_patients,
     nearly_constant,
     probabilistic_scores,
     weighted_scores,
@@ -112,6 +112,6 @@ def test_refuses_what_cannot_be_scored(p, labels, problem):
 
 def test_only_scores_of_patients_are_counted():
     labels = np.array([0, 1, 1, 1])
-    assert counted(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
-    assert counted(labels, 3) == {"accuracy": 4}
-    assert counted(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}
+    assert count_patients(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
+    assert count_patients(labels, 3) == {"accuracy": 4}
+    assert count_patients(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}
