@@ -328,3 +328,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
     problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them
+    findings: dict[str, list[str]] = {}  # what makes results wrong in a table, by whose it is

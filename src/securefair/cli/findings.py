@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.data.findings import Finding
+from securefair.data.findings import Finding, said_of
 
 _STYLES = {"refusal": "red", "grave": "red", "warning": "yellow", "note": "dim"}
 
@@ -19,10 +19,6 @@ def findings_report(findings: Sequence[Finding]) -> RenderableType:
 
 def line_of(finding: Finding) -> str:
     """A finding in one line: where, what, and what to do."""
-    where = [finding.site]
-    if finding.column is not None:
-        where.append(f"column {finding.column}")
-    if finding.line is not None:
-        where.append(f"line {finding.line}")
-    text = f"{', '.join(where)}: {finding.message}. {finding.remedy}."
-    return text.replace("\n", " ")
+    told = said_of(finding)
+    place = finding.column is not None or finding.line is not None
+    return f"{finding.site}{', ' if place else ': '}{told}"

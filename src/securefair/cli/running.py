@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -244,6 +245,7 @@ def _run(
     config = resolved.config
     findings = inspect_tables(config, resolved.tables)
     urgent = of_weight(findings)
+    resolved = replace(resolved, findings=urgent)
     if urgent:
         console.print(findings_report(urgent))
     points = sum(one.severity == "warning" for one in findings)

@@ -54,6 +54,7 @@ def kept_model(
     privacy: str | None = None,
     classes: Sequence[str] | None = None,
     verdict: VerdictResult | None = None,
+    findings: Sequence[str] = (),
     folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
@@ -71,6 +72,7 @@ def kept_model(
         privacy: what is promised to the patients behind its answers.
         classes: names of classes that the rules do not say.
         verdict: of the run; None: from its own test patients alone, where there are controls.
+        findings: in its table, that may make results wrong.
         folder: that relative paths of extractors' weights start from.
     """
     facts = training_facts(own.train)
@@ -115,7 +117,7 @@ def kept_model(
         verdict=verdict or own_verdict(own, algorithm, function, controls, config.run.metric),
         taught=taught,
         origin=origin,
-        limits=limits(test, len(config.run.seeds), origin, by_class),
+        limits=limits(test, len(config.run.seeds), origin, by_class, findings),
         versions=dict(versions),
         calibration=record.calibration,
         uncalibrated=tested(function) if record.calibration.method != "none" else None,

@@ -10,6 +10,7 @@ from securefair.collaboration.kept import table_rules
 from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
+from securefair.data.findings import Finding
 from securefair.errors import ConfigError, PlanError
 from securefair.records import STANDALONE
 from securefair.user.participants import load_participants
@@ -35,6 +36,7 @@ class ResolvedRun:
         models: that everyone starts from, by name; None: as the configuration says.
         keeps_heads: whether the outcome is to hold everyone's last model as it trains.
         classes: names of classes that the configuration does not know of.
+        findings: in the tables, that belong to the results.
     """
 
     config: RunConfig
@@ -48,6 +50,7 @@ class ResolvedRun:
     models: Mapping[str, Head] | None = None
     keeps_heads: bool = False
     classes: Sequence[str] | None = None
+    findings: Sequence[Finding] = ()
 
     @classmethod
     def of(

@@ -141,7 +141,7 @@ def checked_section(kind: type[S], values: Mapping[str, object], *, source: str)
     """Check one section by itself, where nobody has a whole configuration.
 
     Args:
-        kind: of a configuration's sections.
+        kind: class of a configuration's sections.
         values: plain values of its keys.
         source: names them in errors.
 

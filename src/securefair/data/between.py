@@ -13,7 +13,7 @@ import numpy as np
 
 from securefair.config.columns import code
 from securefair.data.cells import Table
-from securefair.data.findings import Finding
+from securefair.data.findings import EVERYONE, Finding
 from securefair.data.shape import MAX_LEVELS, Shape
 
 UNIT_RATIO = 2.0
@@ -204,7 +204,7 @@ def _tells_sites(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding
     whole = all(end.is_integer() for one in ends for end in one)
     if apart and whole and ends[0][0] >= LEAST_NUMBER and wide < 0.1:
         yield Finding(
-            site="everyone",
+            site=EVERYONE,
             column=name,
             line=None,
             kind="tells_sites",

@@ -10,6 +10,9 @@ import msgspec
 from securefair.data.cells import Note
 from securefair.errors import SecureFairError
 
+EVERYONE = "everyone"
+"""Whose table a finding is in that belongs to no single one."""
+
 Severity = Literal["refusal", "grave", "warning", "note"]
 """How much depends on it, the most first."""
 
@@ -48,6 +51,23 @@ def by_weight(findings: Iterable[Finding]) -> list[Finding]:
 def of_weight(findings: Iterable[Finding]) -> list[Finding]:
     """Those that may make results wrong: reports, cards and records carry them."""
     return [one for one in by_weight(findings) if one.severity in ("refusal", "grave")]
+
+
+def said_of(finding: Finding) -> str:
+    """A finding in one line but for whose it is: where, what, and what to do."""
+    where = [] if finding.column is None else [f"column {finding.column}"]
+    if finding.line is not None:
+        where.append(f"line {finding.line}")
+    before = f"{', '.join(where)}: " if where else ""
+    return f"{before}{finding.message}. {finding.remedy}.".replace("\n", " ")
+
+
+def by_site(findings: Iterable[Finding]) -> dict[str, list[str]]:
+    """Findings of weight as records have them: lines by whose table it is, the gravest first."""
+    told: dict[str, list[str]] = {}
+    for one in of_weight(findings):
+        told.setdefault(one.site, []).append(said_of(one))
+    return told
 
 
 def refusal(error: SecureFairError) -> Finding:

@@ -8,7 +8,7 @@ import numpy as np
 
 from securefair.config.columns import ColumnRule, NumericColumn, code
 from securefair.data.cells import Table
-from securefair.data.findings import Finding
+from securefair.data.findings import EVERYONE, Finding
 
 CLIPPED = 0.05
 """Share of patients beyond a range from which it is worth a line; from half of them it is grave."""
@@ -58,7 +58,7 @@ def class_findings(
     for group in groups:
         if occurring.isdisjoint(code(one, joined=joined) for one in group):
             yield Finding(
-                site="everyone",
+                site=EVERYONE,
                 column=label,
                 line=None,
                 kind="class_of_nobody",

@@ -146,6 +146,7 @@ def collaborate(
         models=heads if models.are_modules else None,
         keeps_heads=True,
         classes=classes,
+        findings=findings,
     ).load()
     with threads_set(threads), _watched(progress) as watched:
         outcome = run_resolved(

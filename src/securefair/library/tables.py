@@ -19,7 +19,7 @@ from securefair.data import (
 )
 from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import stacked
-from securefair.data.findings import Finding, by_weight
+from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.errors import ConfigError, DataError
 from securefair.library.classes import Positive, order_with
 from securefair.user.data_sets import alike
@@ -100,7 +100,7 @@ def _findings(tables: Mapping[str, Table], spec: TableSpec, *, given: bool) -> l
 
 def _unused(name: str, why: str) -> Finding:
     return Finding(
-        site="everyone",
+        site=EVERYONE,
         column=name,
         line=None,
         kind="unused_column",

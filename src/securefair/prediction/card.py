@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from securefair.prediction.evaluation import ModelEvaluation
@@ -79,7 +81,11 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits(
-    test: ModelEvaluation, seeds: int, origin: str | None, outcomes: dict[str, int]
+    test: ModelEvaluation,
+    seeds: int,
+    origin: str | None,
+    outcomes: dict[str, int],
+    findings: Sequence[str] = (),
 ) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
     low, high = test.intervals["accuracy"]
@@ -87,6 +93,7 @@ def limits(
         "It is a result of research. It is no medical device, and nobody validated it for care.",
         f"It was tested on {test.patients} patients of the same hospital: its accuracy there "
         f"lies between {low:.1%} and {high:.1%} (95 % interval). Elsewhere it is unknown.",
+        *(f"In the table it was trained on: {one}" for one in findings),
         "The file tells of the patients that it was trained on. Keep it where their records are.",
     ]
     few = [name for name, count in outcomes.items() if count < 10]

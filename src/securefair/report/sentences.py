@@ -29,10 +29,11 @@ from securefair.report.wording import (
 
 
 def cautions(result: RunResult, nouns: Nouns) -> list[str]:
-    """How far chance, or one frequent answer, could explain the result."""
+    """What was found in the tables; how far chance, or one frequent answer, could explain it."""
     smallest = min(result.participants, key=lambda one: one.test_samples)
     step = 1 / smallest.test_samples
-    notes = [
+    notes = [f"{whose}: {one}" for whose, found in result.findings.items() for one in found]
+    notes += [
         f"The smallest test set is {smallest.name}'s, with "
         f"{plural(smallest.test_samples, nouns.sample, nouns.samples)}: one more or one fewer "
         f"correct prediction there moves accuracy by {step * 100:.1f} points."

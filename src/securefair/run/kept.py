@@ -8,6 +8,7 @@ from securefair.collaboration.kept import UNCALIBRATED, KeptModel, kept_model
 from securefair.collaboration.privacy import joined
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.data import ParticipantData
+from securefair.data.findings import EVERYONE
 from securefair.prediction import (
     Calibration,
 )
@@ -23,9 +24,9 @@ def kept_models(
 
     Args:
         run: that is over.
-        repetition: of the first seed, finished.
-        result: of all its seeds.
-        versions: of what computed it.
+        repetition: repetition of the first seed, finished.
+        result: result of all its seeds.
+        versions: versions of what computed it.
     """
     main = result.algorithm
     return [
@@ -46,6 +47,9 @@ def kept_models(
             rules=run.rules,
             classes=result.classes,
             verdict=result.algorithms[main].verdict,
+            findings=[
+                line for whose in (own.name, EVERYONE) for line in result.findings.get(whose, [])
+            ],
         )
         for own in repetition.data
         if own.name in repetition.models.get(main, {})

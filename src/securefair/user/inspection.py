@@ -38,6 +38,15 @@ def inspect_tables(
     return found
 
 
+def inspect_own(config: RunConfig, one: ParticipantSection) -> list[Finding]:
+    """Every finding of one participant's table, where nobody sees the others'.
+
+    Raises:
+        DataError: as `inspect_tables`.
+    """
+    return _inspected(config, [one], ReadTables(), ())
+
+
 def _inspected(
     config: RunConfig,
     participants: Iterable[ParticipantSection],

@@ -336,6 +336,23 @@ class TestFindings:
         assert "times higher than at south: the unit may differ" in said
         assert "to look at in the tables" not in said  # there is nothing else
 
+    def test_what_makes_results_wrong_goes_with_them(self, invoke, tmp_path):
+        for shift, name in enumerate(("north", "south")):
+            header, *lines = site(["no", "yes"], shift=shift).splitlines()
+            told = [f"{line},{'drug' if line.endswith('yes') else 'rest'}" for line in lines]
+            (tmp_path / f"{name}.csv").write_text("\n".join([f"{header},therapy", *told]) + "\n")
+        invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        assert invoke("run", "p/config.toml", "--backend", "clear", "--out", "out").exit_code == 0
+        found = json.loads((tmp_path / "out" / "metrics.json").read_text())["findings"]
+        assert list(found) == ["north", "south"]
+        assert all(
+            "column therapy: this column alone tells 100%" in one[0] for one in found.values()
+        )
+        page = (tmp_path / "out" / "report.html").read_text()
+        assert "north: column therapy: this column alone tells 100%" in page
+        card = (tmp_path / "out" / "models" / "south" / "card.md").read_text()
+        assert "In the table it was trained on: column therapy" in " ".join(card.split())
+
     def test_tables_are_read_once(self, invoke, tmp_path, monkeypatch):
         for name in ("north", "south"):
             (tmp_path / f"{name}.csv").write_text(site(["no", "yes"], shift=len(name)))

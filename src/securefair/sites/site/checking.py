@@ -12,6 +12,7 @@ import numpy as np
 from securefair.collaboration.interface import Agreement
 from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
+from securefair.data.findings import said_of
 from securefair.errors import StorageError
 from securefair.report.wording import sensitivity_of
 from securefair.sites.couriers.register import courier_of
@@ -25,7 +26,7 @@ from securefair.sites.project.agreeing import (
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import KEYS, STORE, identity_of, project_of, read_settings
-from securefair.sites.site.samples import own_samples
+from securefair.sites.site.samples import own_findings, own_samples
 from securefair.storage import Keystore, Secret, Store
 
 ROOM = 4
@@ -54,6 +55,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"keys: of {settings.name}"
     data = own_samples(settings, project.terms, seed=0)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
+    for one in own_findings(settings.name, settings.data, project.terms):
+        if one.severity != "note":
+            yield f"WARNING: {said_of(one)}"
     said = sensitivity_of(classes_of(project.terms), table=False)
     if said:
         yield f"scores: {said}"

@@ -17,6 +17,7 @@ from securefair.collaboration.host import Role
 from securefair.collaboration.kept import kept_model, table_rules
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
+from securefair.data.findings import by_site
 from securefair.errors import StorageError
 from securefair.model.stored import Function, from_bytes
 from securefair.model.transfer import ALL
@@ -40,6 +41,7 @@ from securefair.report.site import (
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.samples import own_findings
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
@@ -105,6 +107,7 @@ def write_results(
         privacy=promised,
         rules=table_rules(terms.config),
         versions=versions(),
+        findings=by_site(own_findings(own.name, data, terms)).get(own.name, []),
         folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)

@@ -10,12 +10,14 @@ import numpy as np
 from securefair.config import ParticipantSection
 from securefair.data import ParticipantData
 from securefair.data.databases import is_query
+from securefair.data.findings import Finding
 from securefair.errors import DataError
 from securefair.sites.project.agreeing import shape_of
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SiteSettings, check_data_file
 from securefair.storage import Store
 from securefair.user.files import one_from_files
+from securefair.user.inspection import inspect_own
 
 SAMPLES = "samples digest"
 """Of the store: which samples the first start found."""
@@ -63,17 +65,8 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         if path is not None:
             check_data_file(path)
     features, classes = shape_of(terms)
-    own = one_from_files(
-        terms.config,
-        ParticipantSection(
-            name=settings.name,
-            file=None if query else Path(settings.data),
-            data=settings.data if query else None,
-            test_file=test,
-        ),
-        classes=classes,
-        seed=seed,
-    )
+    section = _section(settings.name, settings.data, test)
+    own = one_from_files(terms.config, section, classes=classes, seed=seed)
     found = own.train.features.shape[1]
     if found != features:
         raise DataError(
@@ -90,3 +83,21 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
             expected=f"at most {terms.project.max_samples}",
         )
     return own
+
+
+def own_findings(name: str, data: str, terms: Terms) -> list[Finding]:
+    """What to look at in the table of one site; of arrays, or a table that is gone, nothing."""
+    try:
+        return inspect_own(terms.config, _section(name, data, None))
+    except DataError:
+        return []
+
+
+def _section(name: str, data: str, test: Path | None) -> ParticipantSection:
+    query = is_query(data)
+    return ParticipantSection(
+        name=name,
+        file=None if query else Path(data),
+        data=data if query else None,
+        test_file=test,
+    )
