@@ -26,6 +26,14 @@ def init(
     test_data: Annotated[
         Path | None, typer.Option("--test-data", help="Else a part is held out.")
     ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            "--teacher",
+            help="What answers in a transfer instead of a fit: forest, boosting, gaussian "
+            "process, or a file, .onnx or .safetensors.",
+        ),
+    ] = None,
     shared_folder: Annotated[
         Path | None,
         typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
@@ -43,6 +51,7 @@ def init(
     Example: securefair site init ~/north --project heart.toml --identity north.keys --data own.csv
     --shared-folder /mnt/heart
     """
+    from securefair.config import absolute_teacher
     from securefair.report import write_text
     from securefair.sites.couriers.folder import make_project_folder
     from securefair.sites.couriers.interface import CourierSettings
@@ -65,6 +74,7 @@ def init(
         name=own.card.name,
         data=str(data.absolute()),
         test_data=None if test_data is None else str(test_data.absolute()),
+        teacher=absolute_teacher(teacher, Path.cwd()),
         courier=courier,
     )
     found = own_samples(settings, loaded.terms, seed=0)
