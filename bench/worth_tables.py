@@ -245,6 +245,14 @@ def told(rows: Mapping[str, TableRow]) -> str:
     return "\n".join(lines)
 
 
+def kept(path: Path) -> dict[str, TableRow]:
+    """In the order of the tables; none where nothing was kept."""
+    found = (
+        msgspec.json.decode(path.read_bytes(), type=dict[str, TableRow]) if path.exists() else {}
+    )
+    return {name: found[name] for name in TABLES if name in found}
+
+
 def _interval(changes: np.ndarray) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     means = changes[rng.integers(0, len(changes), (4000, len(changes)))].mean(axis=1)
@@ -259,21 +267,17 @@ def main(
     write: PageOption = None,
 ) -> None:
     """Measure, keep, print, and write."""
-    kept = (
-        msgspec.json.decode(results.read_bytes(), type=dict[str, TableRow])
-        if results.exists()
-        else {}
-    )
+    rows = kept(results)
     for name, table in TABLES.items():
         if only in name:
             print(name, flush=True)
-            kept[name] = measure(table, seeds)
-            text = msgspec.json.format(msgspec.json.encode(kept)).decode() + "\n"
+            rows[name] = measure(table, seeds)
+            text = msgspec.json.format(msgspec.json.encode(rows)).decode() + "\n"
             write_text(results, text)
-    ordered = {name: kept[name] for name in TABLES if name in kept}
-    print(told(ordered))
+    made = {"tables": told(kept(results))}
+    print(made["tables"])
     if write is not None:
-        replace_tables(write, {"tables": told(ordered)})
+        replace_tables(write, made)
 
 
 if __name__ == "__main__":
