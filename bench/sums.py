@@ -22,8 +22,8 @@ from page import PageOption, replace_tables, run_script
 
 from securefair.data.dataset import Samples
 from securefair.data.heart import load_heart
+from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import OwnFit, own_fit
-from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.sums import Summed, sum_of
 from securefair.report import write_text
 

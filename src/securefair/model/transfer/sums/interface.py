@@ -28,11 +28,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import INTERCEPT_PENALTY, Design
 from securefair.model.transfer.families import Family
-from securefair.model.transfer.penalised import probabilities
 from securefair.model.transfer.polynomial import Polynomial
 from securefair.model.transfer.transferred import Transferred, corrected, deployed
 
@@ -127,8 +127,8 @@ class FitSum(ABC):
 def known(own: OwnFit) -> Summed:
     """What a hospital's own fit knows; its slope is left 0, for it depends on what is written."""
     samples, model = own.samples, own.model
-    x, p = samples.features, probabilities(model.logits(samples.features))
-    weights = p[:, 0] * p[:, 1] if p.shape[1] == 2 else (p * (1 - p)).mean(axis=1)
+    x = samples.features
+    weights = outcome_of(samples).curvatures(model.logits(x), samples)
     if samples.weights is not None:
         weights = weights * samples.weights
     mean = weights @ x / (weights.sum() + INTERCEPT_PENALTY)
@@ -183,7 +183,7 @@ def _around(own: OwnFit, design: Design, settings: list[tuple[float, Polynomial,
     samples = own.samples
     validated = validate(
         design.columns(),
-        samples.labels,
+        samples,
         np.stack([share * centre.logits(samples.features) for share, centre, _ in settings]),
         np.stack(
             [
@@ -192,7 +192,6 @@ def _around(own: OwnFit, design: Design, settings: list[tuple[float, Polynomial,
             ]
         ),
         own.folds,
-        samples.weights,
     )
     shares = np.array([share for share, *_ in settings])
     centres = list(dict.fromkeys(centre for _, centre, _ in settings))
