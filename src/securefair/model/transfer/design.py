@@ -34,8 +34,8 @@ Array = NDArray[np.float64]
 
 INTERCEPT_PENALTY = 0.05
 TREE_HANDICAP = 1.0
-"""Leaves fit much by chance: without it few patients lose up to 0.01 nats each where there is nothing
-to learn; with more, tables with steps gain less."""
+"""Leaves fit much by chance: without it few patients lose up to 0.01 nats each where there is
+nothing to learn; with more, tables with steps gain less."""
 LINEAR, QUADRATIC, TREES, BOTH = "linear", "quadratic", "trees", "both"
 """Families of fits."""
 
