@@ -108,7 +108,7 @@ def render_report(
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
         worth=scores.worth(result, english)[1:],
-        scores=scores.SCORES,
+        scores=scores.titles_of(result),
         score_rows=scores.score_rows(result),
         certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),
         first=clinician.first_page(
