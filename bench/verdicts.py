@@ -23,7 +23,7 @@ from page import PageOption, replace_tables, run_script
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.stored import Function, logits_of
-from securefair.model.transfer.penalised import losses
+from securefair.model.probabilities import log_losses as losses
 from securefair.report import write_text
 from securefair.worth import own_fits
 from securefair.worth.verdict import shrunk
