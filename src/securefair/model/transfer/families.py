@@ -41,6 +41,12 @@ class Family:
     parts: Sequence[tuple[Array, Fitted]] = ()
     with_peers: bool = True
 
+    @property
+    def scores(self) -> Array:
+        """S_c, (S,), with the handicap of the design."""
+        result: Array = self.validated.scores + self.design.handicap
+        return result
+
     def deployed(self, weights: Array) -> Fitted:
         """The sum of its settings' functions with weights (S,) that need not add up to 1."""
         own = self.design.function(weights @ self.validated.coefficients)
@@ -56,7 +62,7 @@ class Averaged:
         model: to be deployed.
         in_peers: sum of the weights of settings with peers, in [0, 1].
         by_design: sum of the weights of settings of each family of fits, by its name.
-        held_out: (n, L), its logits of each patient by fits that did not see it.
+        held_out: its predictors of each patient by fits that did not see it, as `Validated`.
     """
 
     model: Fitted
@@ -71,7 +77,7 @@ def average(families: Sequence[Family]) -> Averaged:
     Args:
         families: of the same patients and folds; at least one.
     """
-    weights = averaging_weights(np.concatenate([one.validated.scores for one in families]))
+    weights = averaging_weights(np.concatenate([one.scores for one in families]))
     ends = np.cumsum([len(one.validated.losses) for one in families])
     by_family = np.split(weights, ends[:-1])
     pairs = list(zip(by_family, families, strict=True))
@@ -84,7 +90,7 @@ def average(families: Sequence[Family]) -> Averaged:
         in_peers=float(sum(each.sum() for each, family in pairs if family.with_peers)),
         by_design=by_design,
         held_out=np.sum(
-            [np.einsum("s,snl->nl", each, family.validated.held_out) for each, family in pairs],
+            [np.einsum("s,s...->...", each, family.validated.held_out) for each, family in pairs],
             axis=0,
         ),
     )
