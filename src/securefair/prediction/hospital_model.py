@@ -210,8 +210,7 @@ class HospitalModel:
         """Probabilities, classes, and what lies outside of what the model was trained on.
 
         Raises:
-            DataError: a column is missing, or a measurement is no number; names file, line and
-                column.
+            DataError: a column is missing; names the file.
         """
         rows = self._rows(data)
         features, filled = self._encoded(data if rows is None else rows)

@@ -113,7 +113,6 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     [
         ("age,smoker\n50,yes\n", r"new\.csv: column 'ward' is not in the table"),
         ("smoker\nyes\n", r"columns are not in the table: age, ward"),
-        ("age,smoker,ward\n50,yes,A\nold,yes,A\n", r"line 3, column age: not a number"),
     ],
 )
 def test_refusals_name_line_and_column(tmp_path, model, text, message):
