@@ -21,7 +21,7 @@ from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.tensor import CipherTensor
 from securefair.ckks.threads import cores, set_threads
-from securefair.exchange.compile import compiled_network
+from securefair.exchange.compile import compile_network
 from securefair.model.networks import balanced_by_values, fold
 from securefair_lab.networks import reference, reference_network
 from securefair_lab.networks.reference import ReferenceName
@@ -85,7 +85,7 @@ def test_one_band_of_a_convolution(
     benchmark.group = f"network: a band of {name}"
     task = task_of(name)
     plan = task.plan
-    bands = compiled_network(task.network, plan.spec.network).maps[place].bands
+    bands = compile_network(task.network, plan.spec.network).maps[place].bands
     band = bands[len(bands) // 2]
     evaluator = evaluator_of(name)
     limbs, layer, groups = plan.schedule.stages[place].linear.limbs, band.layer, band.groups

@@ -16,7 +16,7 @@ from task import BOUNDS, CLASSES, FEATURES, HIDDEN, MODEL, features
 from torch.nn.functional import cross_entropy
 
 import securefair as sf
-from securefair.model.balance import balanced_by_weights
+from securefair.model.balance import balance_by_weights
 from securefair_lab.data.images import load_mnist
 
 EPOCHS, BATCH, RATE, DECAY, PENALTY = 8, 256, 4e-3, 1e-4, 2e-3
@@ -47,7 +47,7 @@ def main() -> None:
     head.double()
     stored = {name: value.numpy().astype(np.float16) for name, value in head.state_dict().items()}
     np.savez(MODEL, **stored)
-    balanced = balanced_by_weights(head.folded(), BOUNDS.row_norm)
+    balanced = balance_by_weights(head.folded(), BOUNDS.row_norm)
     outer = np.abs(balanced.layers[-1].weights)
     print(f"output weights: largest {outer.max():.2f}, l1 {outer.sum(axis=1).max():.1f}, "
           f"l2 {np.sqrt((outer**2).sum(axis=1)).max():.2f}")  # fmt: skip

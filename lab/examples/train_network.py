@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from securefair.cli.ending import errors
-from securefair.data.cache import cached_array, content_key
+from securefair.data.cache import cache_array, content_key
 from securefair.model.folded import activation_ranges
 from securefair.model.networks import balanced_by_values, fold
 from securefair.model.quantize import quantize
@@ -99,7 +99,7 @@ def labels_of_a_larger_network(
         return soft_labels(network, features)
 
     key = content_key(f"{recipe} seed {seed}", features, labels)
-    return cached_array(cache, "soft-labels", key, build).astype(np.float32)
+    return cache_array(cache, "soft-labels", key, build).astype(np.float32)
 
 
 @errors()

@@ -201,7 +201,7 @@ def test_a_run_goes_on_from_its_stores_as_if_nothing_had_been(name, tmp_path):
         before = list(first.rounds(stop))
         first.close()
         later, _ = begun(name, "clear", folder=folder)
-        later.restore(first.saved_state(), stop, first.exchanges)
+        later.go_on(first.seen, stop, first.exchanges)
         assert before + list(later.rounds(rounds)) == whole
         assert later.facts().ledger == facts.ledger
         assert later.facts().encryption == facts.encryption
@@ -223,7 +223,7 @@ def test_a_run_goes_on_within_a_round(name, tmp_path):
         first.close()
         later, _ = begun(name, "clear", folder=folder)
         if stop:
-            later.restore(first.saved_state(), stop, first.exchanges)
+            later.go_on(first.seen, stop, first.exchanges)
         assert before + list(later.rounds(rounds)) == whole
         assert later.facts().ledger == facts.ledger
         assert later.facts().traffic == facts.traffic

@@ -17,7 +17,7 @@ from securefair.cli import app
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import DataError, SecureFairError, printable
 from securefair.model.heads import build_head
-from securefair.model.seeds import derived_seed, private_seed
+from securefair.model.seeds import derive_seed, private_seed
 
 HOSTILE = """
 from pathlib import Path
@@ -115,7 +115,7 @@ def test_no_unpickling_anywhere():
 def test_first_weights_are_foretold_from_a_public_seed_and_from_no_private_one():
 
     def first(seed):
-        model = build_head("linear", 3, 0, 2, derived_seed(seed, "head", "ann"))
+        model = build_head("linear", 3, 0, 2, derive_seed(seed, "head", "ann"))
         return model.output_weights.detach().numpy()
 
     assert (first(0) == first(0)).all()  # anybody can compute them

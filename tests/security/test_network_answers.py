@@ -12,7 +12,7 @@ from securefair.ckks.evaluator import Released
 from securefair.ckks.noise import rounding
 from securefair.data import Samples
 from securefair.exchange import steps
-from securefair.exchange.compile import bounded_logits, bounds_by_shape
+from securefair.exchange.compile import bound_logits, bounds_by_shape
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
@@ -130,7 +130,7 @@ def test_a_student_may_ask_beyond_the_bounds_and_gets_the_function(student, samp
     teacher = Teacher(model, plan.spec)
     answer = teacher.evaluate(teacher.receive(plan.spec, b"", student.public_keys, upload, b""))
     compiled = steps.compile_model(plan, model)
-    exact, beyond = bounded_logits(
+    exact, beyond = bound_logits(
         compiled.quantized.network, plan.spec.network, features.reshape(-1, 1, 4, 4)
     )
     assert np.flatnonzero(beyond).tolist() == [5]

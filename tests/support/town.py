@@ -15,10 +15,10 @@ from securefair.sites.post.post import Post
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.simulation.starting import simulated
-from securefair.sites.site.notes import Notes
+from securefair.sites.site.notes import Notes, told_in
 from securefair.sites.site.records import stored_records
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import SCOPE, Site
+from securefair.sites.site.site import Site
 from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from securefair.worth.sharing import coin
@@ -161,7 +161,6 @@ class Town:
             fragile,
             self.collaboration.limits,
             schedule,
-            {peer: card.fingerprint.hex() for peer, card in about.cards.items()},
         )
 
     def kill(self, name):
@@ -271,9 +270,9 @@ class Town:
         return sum(facts["numbers"] for kind, facts in self.audited(name) if kind == "answer")
 
     def numbers(self, name):
-        """That its durable ledger counts, of all peers."""
+        """That it let out, by its notes: after a recovery its ledger counts as full."""
         with self.stores[name].view() as tx:
-            return tx.ledger.spent(SCOPE).numbers
+            return told_in(tx).total()
 
     def refused(self, name):
         with self.stores[name].view() as tx:

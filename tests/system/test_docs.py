@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from securefair.ckks import backends
 from securefair.cli import app
-from securefair.config import checked_settings, demo_config
+from securefair.config import check_settings, demo_config
 from support import processes
 
 pytest.importorskip("securefair_lab", reason="pages tell of the laboratory as well")
@@ -217,7 +217,7 @@ def test_a_wrong_option_would_be_noticed():
 def test_settings_are_accepted(page):
     for block in blocks(page):
         if block.language == "toml":
-            checked_settings(whole(tomllib.loads(block.text)), source=f"{page}, {block.line}")
+            check_settings(whole(tomllib.loads(block.text)), source=f"{page}, {block.line}")
 
 
 def whole(settings):
@@ -239,7 +239,7 @@ def whole(settings):
 
 def test_a_wrong_key_would_be_noticed():
     with pytest.raises(Exception, match="foced_every"):
-        checked_settings(whole({"fairness": {"foced_every": 3}}), source="test")
+        check_settings(whole({"fairness": {"foced_every": 3}}), source="test")
 
 
 def test_the_tutorial_runs_from_csv_to_report(tmp_path, monkeypatch):

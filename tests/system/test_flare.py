@@ -23,6 +23,7 @@ from securefair.sites.operator.relay import COURIER, RUNTIME, export_job, harden
 from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.proof import Proof, proof_of_concept
+from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.site.records import stored_pieces
 from securefair.sites.site.site import MODEL
 from support.certificates import certificate
@@ -135,7 +136,7 @@ def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
     project, identities = rehearsal._project(data, "cycle", rounds, "rns")
     rehearsal._make_places(place, data, project, identities, "flare")
     expected = rehearsal.in_one_process(project, data, rounds, 0)
-    witness = rehearsal.witness_of(project)
+    witness = Witness()
     troupe = Troupe(place, project.names, 0, 0.0, rounds, witness)
     first, second = project.names
     ground = str(place / "flare")

@@ -17,6 +17,7 @@ import pytest
 
 from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
+from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.site.records import stored_records
 from securefair.sites.site.starting import export_site
 from securefair.sites.site.status import status_of
@@ -84,7 +85,7 @@ def test_rounds_go_on_over_slow_links_without_who_is_gone(tmp_path_factory, monk
     rehearsal._make_places(place, data, project, identities, "flare")
     *staying, slow, gone = project.names
     staying.append(slow)
-    troupe = Troupe(place, project.names, 0, 0.0, ROUNDS, rehearsal.witness_of(project))
+    troupe = Troupe(place, project.names, 0, 0.0, ROUNDS, Witness())
     stop, until = threading.Event(), time.monotonic() + 2400
     with Hosts(project.names, RATE) as hosts, carried(hosts, place, project.names):
         play = threading.Thread(target=troupe.play, args=(0, 1, until), daemon=True)

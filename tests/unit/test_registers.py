@@ -17,7 +17,7 @@ from securefair.averaging.interface import AVERAGING
 from securefair.circuit.packings import register as packings
 from securefair.ckks.backends import BACKENDS
 from securefair.collaboration import kinds
-from securefair.config import checked_settings, defaults, demo_config, override
+from securefair.config import check_settings, defaults, demo_config, override
 from securefair.config.describing import expectation
 from securefair.errors import ConfigError
 from securefair.model.transfer.sums import register as sums
@@ -144,7 +144,7 @@ def test_a_configuration_takes_what_is_added_to_a_register(what, monkeypatch):
     plain = {"run": {"name": "x"}, "data": {"source": "heart"}}
     for of_another_type in (1, None, ["another"]):
         with pytest.raises(ConfigError, match="not one of those allowed"):
-            checked_settings(plain | {section: {name: of_another_type}}, source="test")
+            check_settings(plain | {section: {name: of_another_type}}, source="test")
 
 
 @pytest.mark.parametrize(

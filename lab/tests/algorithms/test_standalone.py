@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from securefair.model import TrainState, build_head, derived_seed, evaluate, train_epochs
+from securefair.model import TrainState, build_head, derive_seed, evaluate, train_epochs
 from securefair.worth import run
 from securefair_lab.algorithms import Cycle, Standalone
 
@@ -10,7 +10,7 @@ def test_rounds_are_as_many_more_epochs_of_the_same_training(make_population):
     population = make_population(local_epochs=10, local_steps=3)
     record = list(run(Standalone(), population, 7, 4))[-1]
     for n, participant in enumerate(population.participants):
-        head = build_head("quadratic", 4, 4, 2, derived_seed(7, "head", participant.name))
+        head = build_head("quadratic", 4, 4, 2, derive_seed(7, "head", participant.name))
         train_state = TrainState.start(head, population.optimizer)
         train_epochs(train_state, participant.train, 10 + 4 * 3)
         assert record.accuracy[n] == evaluate(head, participant.test).accuracy

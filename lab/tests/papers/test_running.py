@@ -59,7 +59,7 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
     whole = rows_of(tiny, tmp_path / "whole", silent())
     with pytest.raises(KeyboardInterrupt):
         rows_of(tiny, tmp_path / "cut", silent(stop_after=5))
-    assert list((tmp_path / "cut" / "runs").glob("*.state"))
+    assert list((tmp_path / "cut" / "runs").glob("*.jsonl"))
     resumed = rows_of(tiny, tmp_path / "cut", silent(), resume=True)
     assert resumed == whole
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")

@@ -67,38 +67,6 @@ def test_what_is_written_is_the_same_every_time(
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        ("cycle-table2", 3),  # distillation
-        ("cycle-table3", 3),  # gossip
-        ("dpfl-table1", 7),  # federated averaging with tuning, personalised methods
-        ("dpfl-table5", 3),  # chosen collaborators
-        ("cffl-table2", 7),  # reputations, a server's turns
-        ("fairsl-table2", 7),  # sections of cycles
-    ],
-)
-def test_every_kind_of_state_survives_an_interruption(
-    name: str, step: int, silent: Callable[..., Progress], tmp_path: Path
-) -> None:
-    experiment = EXPERIMENTS[name]
-
-    def runs(out: Path, progress: Progress, *, resume: bool) -> dict[str, bytes]:
-        finished_runs(
-            experiment, "smoke", seeds=1, data=None, out=out, resume=resume, progress=progress
-        )
-        return {path.name: path.read_bytes() for path in (out / "runs").glob("*.rounds.jsonl")}
-
-    whole = runs(tmp_path / "whole", silent(), resume=False)
-    for done in range(1, 60, step):  # again and again, always a little further
-        try:
-            resumed = runs(tmp_path / "cut", silent(stop_after=done), resume=True)
-            break
-        except KeyboardInterrupt:
-            continue
-    assert resumed == whole
-
-
 @pytest.mark.parametrize("name", ["cycle-table1", "cycle-table4", "dpfl-table1"])
 def test_missing_data_say_what_to_put_where(
     name: str, silent: Callable[..., Progress], tmp_path: Path

@@ -73,7 +73,7 @@ def logits_of(
     Args:
         evaluator, spec, schedule, specs: any backend's, and public facts.
         maps: None for each where nothing is computed.
-        blocks: of the upload.
+        blocks: blocks of the upload.
     """
     packing = packing_of(schedule.packing)
     return packing.logits(evaluator, spec, schedule, specs, maps, blocks)

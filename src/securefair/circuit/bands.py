@@ -74,7 +74,7 @@ class Window:
     """How a kernel moves over an image; `pool`: squares are then summed over such windows.
 
     Attributes:
-        shape: of the input, (channels, height, width).
+        shape: shape of the input, (channels, height, width).
         kernel, stride, padding: along height and width.
         pool: None where nothing is squared, (1, 1) for plain squares.
     """

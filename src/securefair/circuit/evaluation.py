@@ -38,7 +38,7 @@ def evaluate(
     Args:
         spec: what is asked for.
         schedule: what is to grant it.
-        logits: of one block, where the schedule's stages have been run already.
+        logits: logits of one block, where the schedule's stages have been run already.
     """
     found = computed(spec, schedule, logits=logits)
     return None if found is None else found.released(schedule)

@@ -90,7 +90,7 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         classes: M, width of the logits; one logit may stand for two classes.
         samples: B, the student's samples; they fill ceil(B / (N/2)) blocks.
         release: what leaves the encryption (protocol.md section 2).
-        basis: of a projection: coefficients of the message polynomial, or the student's rows.
+        basis: basis of a projection: coefficients of the message polynomial, or the student's rows.
         q: released numbers per class of a projection.
         flooding_bits: s, statistical hiding of all noise that depends on the teacher.
         precision: largest error of a logit over the range of logits, of encryption alone: against

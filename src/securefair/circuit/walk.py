@@ -47,11 +47,11 @@ class Walk:
         ckks: parameters.
         feature_scale: log2 scale of the features.
         target: log2 scale that values are kept at, or `WHOLE`.
-        stages: of every map.
+        stages: stages of every map.
         logits: public facts of what comes out, a block.
         seconds: roughly, an upload block.
         spare: limbs that were never needed.
-        packing, parts: of the schedule.
+        packing, parts: packing and parts of the schedule.
     """
 
     ckks: CkksSpec

@@ -145,7 +145,7 @@ class Backend(ABC):
         """Fresh keys, from the operating system's entropy.
 
         Args:
-            params: of the ciphertexts.
+            params: parameters of the ciphertexts.
             relinearization: most limbs of a ciphertext that is relinearised; 0 for no such key.
             galois: most limbs of one that goes through X -> X^element, and is switched back; 0 for
                 no such key.
@@ -178,7 +178,7 @@ class Backend(ABC):
         """An answer whose released coefficients are hidden under masks that cancel in a sum.
 
         Args:
-            meta: of the answer.
+            meta: public facts of the answer.
             coefficients: released ones of each ciphertext, q.
             data: the answer.
             masks: (d, q, limbs), each below its prime.

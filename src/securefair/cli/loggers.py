@@ -18,7 +18,7 @@ def loggers(config: RunConfig, wanted: Sequence[str]) -> Iterator[list[Callback]
     """Loggers, closed at the end however it comes.
 
     Args:
-        config: of the run.
+        config: configuration of the run.
         wanted: "mlflow", or "tensorboard:FOLDER".
 
     Raises:

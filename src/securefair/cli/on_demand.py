@@ -23,7 +23,7 @@ class CommandsOnDemand(Mapping[str, Any]):
             of that name, or a `Typer` with sub-commands.
         panel_of_extensions: where commands of installed extensions stand; these are looked for
             only where a name is not among the places, and cannot take one of these names.
-        group: of entry points that name these commands.
+        group: group of entry points that name these commands.
     """
 
     def __init__(

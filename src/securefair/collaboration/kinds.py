@@ -9,7 +9,7 @@ from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig, checked_settings, given_keys, kinds_keys
+from securefair.config import RunConfig, check_settings, given_keys, kinds_keys
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
@@ -130,7 +130,7 @@ def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
     table["run"]["algorithms"] = ["standalone", algorithm]
     if algorithm != config.run.main:
         table["run"].pop("smaller", None)  # so many samples suit the algorithm that was last
-    return checked_settings(table, source=f"configuration of {algorithm}")
+    return check_settings(table, source=f"configuration of {algorithm}")
 
 
 def refuse_unread(config: RunConfig, *, asked: str | None = None) -> None:

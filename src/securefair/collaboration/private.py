@@ -23,7 +23,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head, LinearHead, QuadraticHead
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Degree, Polynomial
 from securefair.privacy import (
     NoiseSource,
@@ -199,7 +199,7 @@ class _Fitting:
         )
 
     def _simulated_noise(self) -> NoiseSource:
-        return SeededNoise(derived_seed(self.seed, "private noise", self.name))
+        return SeededNoise(derive_seed(self.seed, "private noise", self.name))
 
     def _fitted(self, noise: NoiseSource) -> list[list[float]]:
         """The private parameters, tensor by tensor."""
@@ -231,7 +231,7 @@ class _Fitting:
             Samples(public, labels, self.samples.classes),
             hidden=self.hidden,
             network=self.network,
-            seed=derived_seed(self.seed, "private head", self.name),
+            seed=derive_seed(self.seed, "private head", self.name),
         )
 
 

@@ -1,9 +1,8 @@
-"""The state of an algorithm as bytes and back, without any code in the bytes.
+"""What a participant learns with, as bytes and back, without any code in the bytes.
 
-States are frozen dataclasses of numbers, arrays, tensors, training states and mappings. Whatever
-`init` of an algorithm makes is the template that a snapshot is read into: structure, functions,
-devices and models' shapes come from there, numbers from the bytes. So reading a snapshot never
-runs anything.
+That is numbers, arrays, tensors and training states, in frozen dataclasses and mappings. A fresh
+one is the template that a snapshot is read into: structure, devices and models' shapes come from
+there, numbers from the bytes. So reading a snapshot never runs anything.
 
 Guarantee: a state that was written and read goes on exactly as the one that was written; every
 float keeps its bits.
@@ -12,7 +11,7 @@ float keeps its bits.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.errors import DataError
+from securefair.errors import DataError, LocalProtocolError
 from securefair.model.training import TrainState
 
 S = TypeVar("S")
@@ -29,15 +28,11 @@ KINDS = "fiub"
 """Kinds of numpy numbers that a snapshot holds."""
 
 
-class NotStorableError(TypeError):
-    """A state holds something that is neither numbers nor a function."""
-
-
 def encode_state(state: object) -> bytes:
     """A state as bytes.
 
     Raises:
-        NotStorableError: a part of it is something else than the module says.
+        LocalProtocolError: a part of it is something else than the module says.
     """
     return msgspec.msgpack.encode(_encoded(state, "state"))
 
@@ -83,9 +78,7 @@ def _encoded(value: object, where: str) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value) if field.init]
         return ["fields", {n: _encoded(getattr(value, n), f"{where}.{n}") for n in names}]
-    if isinstance(value, Callable):  # type: ignore[arg-type]  # mypy rejects the special form
-        return ["given"]
-    raise NotStorableError(f"{where} is a {type(value).__name__}")
+    raise _not_storable(where, type(value).__name__)
 
 
 def _decoded(data: Any, template: Any) -> Any:
@@ -113,10 +106,6 @@ def _decoded(data: Any, template: Any) -> Any:
         case "fields":
             values = {name: _decoded(v, getattr(template, name)) for name, v in rest[0].items()}
             return dataclasses.replace(template, **values)
-        case "given":
-            if template is None:
-                raise ValueError("a function has no counterpart")
-            return template
     raise ValueError(f"unknown part {tag!r}")
 
 
@@ -147,7 +136,7 @@ def _decoded_train_state(data: list[Any], template: object) -> TrainState:
 
 def _array(tag: str, array: NDArray[np.generic], where: str) -> list[object]:
     if array.dtype.kind not in KINDS:
-        raise NotStorableError(f"{where} holds {array.dtype}")
+        raise _not_storable(where, str(array.dtype))
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return [tag, little.dtype.str, list(array.shape), little.tobytes()]
 
@@ -158,3 +147,7 @@ def _numbers(data: list[Any]) -> NDArray[np.generic]:
     if kind.kind not in KINDS:
         raise ValueError(f"no numbers: {dtype}")
     return np.frombuffer(content, kind).reshape(shape).astype(kind.newbyteorder("="), copy=True)
+
+
+def _not_storable(where: str, found: str) -> LocalProtocolError:
+    return LocalProtocolError("a state holds what cannot be stored", where=where, found=found)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         EncryptionSection as EncryptionSection,
     )
     from securefair.config.gossip import GossipSection as GossipSection
-    from securefair.config.loading import checked_section as checked_section
+    from securefair.config.loading import check_section as check_section
     from securefair.config.loading import (
-        checked_settings as checked_settings,
+        check_settings as check_settings,
     )
     from securefair.config.loading import (
         demo_config as demo_config,

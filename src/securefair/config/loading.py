@@ -76,7 +76,7 @@ def parse_config(text: str, *, source: str) -> RunConfig:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError("this is not valid TOML", where=source, found=str(error)) from error
-    return checked_settings(table, source=source)
+    return check_settings(table, source=source)
 
 
 def override(
@@ -105,7 +105,7 @@ def override(
                     "there is no such key", where=f"{source}: {dotted}", found=f"{name} is a value"
                 )
         inner[key] = value
-    return checked_settings(table, source=source)
+    return check_settings(table, source=source)
 
 
 def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
@@ -123,7 +123,7 @@ def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
     return config.model_copy(update=changes)
 
 
-def checked_settings(table: Mapping[str, object], *, source: str) -> RunConfig:
+def check_settings(table: Mapping[str, object], *, source: str) -> RunConfig:
     """Check plain values, as TOML has them; `source` names them in errors.
 
     Raises:
@@ -137,11 +137,11 @@ def checked_settings(table: Mapping[str, object], *, source: str) -> RunConfig:
         raise _config_error(mistakes, source) from None
 
 
-def checked_section(kind: type[S], values: Mapping[str, object], *, source: str) -> S:
+def check_section(kind: type[S], values: Mapping[str, object], *, source: str) -> S:
     """Check one section by itself, where nobody has a whole configuration.
 
     Args:
-        kind: of a configuration's sections.
+        kind: class of a configuration's sections.
         values: plain values of its keys.
         source: names them in errors.
 

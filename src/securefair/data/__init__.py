@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from securefair.data.arrays import (
         samples_of as samples_of,
     )
-    from securefair.data.cache import cached_array as cached_array
+    from securefair.data.cache import cache_array as cache_array
     from securefair.data.cache import content_key as content_key
     from securefair.data.conversion import make_samples as make_samples
     from securefair.data.dataset import ParticipantData as ParticipantData

@@ -26,7 +26,7 @@ def content_key(*parts: NDArray[Any] | str) -> str:
     return digest.hexdigest()
 
 
-def cached_array(
+def cache_array(
     folder: Path | None, name: str, key: str, build: Callable[[], NDArray[Any]]
 ) -> NDArray[Any]:
     """The array `build()` makes, from the file `name-key.npy` where an earlier call left it.

@@ -16,8 +16,8 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.exchange.compile import CompiledNetwork as CompiledNetwork
-    from securefair.exchange.compile import bounded_logits as bounded_logits
+    from securefair.exchange.compile import bound_logits as bound_logits
     from securefair.exchange.compile import bounds_for as bounds_for
-    from securefair.exchange.compile import compiled_network as compiled_network
+    from securefair.exchange.compile import compile_network as compile_network
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

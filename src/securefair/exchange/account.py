@@ -13,16 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, most_bits, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
-from securefair.storage import Access, Amount, LedgerLimits, Store, StoredLedger
+from securefair.protocol.ledger import Account, DisclosurePolicy, Ledger
+from securefair.storage import Access, Store, Transaction
 from securefair.storage.connection import DATABASE
 
-SCOPE = "answers"
+ANSWERS = "answers "
+"""Before a caller's name: where its account is in the store."""
 
 ACCOUNTS = 8
 """All callers together may get so many times what one may, by default."""
@@ -32,9 +35,9 @@ WAIT_SECONDS = 5.0
 
 
 _ARGUMENTS = {
-    "identity_numbers": "max_numbers",
-    "identity_bits": "max_bits",
-    "total_numbers": "total_numbers",
+    "student_total": "max_numbers",
+    "student_bits": "max_bits",
+    "teacher_total": "total_numbers",
 }
 """A teacher's arguments by what the ledger calls their limits."""
 
@@ -44,7 +47,7 @@ class Allowance:
     """The most that a teacher discloses over its account's life.
 
     Args:
-        max_numbers: to one caller; None for the default of `limits`.
+        max_numbers: to one caller; None for the default of `policy`.
         max_bits: to one caller; None for as many a number as a plan may carry (`most_bits`).
         total_numbers: to all callers together, who may be one; None for eight times `max_numbers`.
 
@@ -63,22 +66,20 @@ class Allowance:
             if value is not None and not value >= 0:
                 raise LedgerError("not a limit", where=name, found=value, expected="0 or more")
 
-    @property
-    def unplanned(self) -> LedgerLimits:
-        """What is known of the limits before there is a plan."""
+    def unplanned(self, spec: ExchangeSpec, determining: int) -> DisclosurePolicy:
+        """What is known of the limits before there is a plan: what was given, and no default."""
         most = math.inf if self.max_numbers is None else self.max_numbers
-        total = ACCOUNTS * most if self.total_numbers is None else self.total_numbers
         bits = math.inf if self.max_bits is None else self.max_bits
-        return LedgerLimits(identity_numbers=most, identity_bits=bits, total_numbers=total)
+        return self._policy(spec, determining, most, bits)
 
-    def limits(
+    def policy(
         self,
         plan: ExchangePlan,
         determining: int,
         agreed: ExchangeSpec | None,
         *,
         coefficients: bool = True,
-    ) -> LedgerLimits:
+    ) -> DisclosurePolicy:
         """The limits for answers by this plan.
 
         By default one answer of an agreed spec, and more only as long as all of them together stay
@@ -101,16 +102,27 @@ class Allowance:
             if agreed is not None:
                 bound = min(determining, plan.spec.samples * plan.spec.classes)
                 numbers = max(_one_answer(plan, agreed, coefficients), bound)
-        total = self.total_numbers
-        return LedgerLimits(
-            identity_numbers=numbers,
-            identity_bits=most_bits(plan) * numbers if self.max_bits is None else self.max_bits,
-            total_numbers=ACCOUNTS * numbers if total is None else total,
+        bits = most_bits(plan) * numbers if self.max_bits is None else self.max_bits
+        return self._policy(plan.spec, determining, numbers, bits)
+
+    def _policy(
+        self, spec: ExchangeSpec, determining: int, numbers: float, bits: float
+    ) -> DisclosurePolicy:
+        total = ACCOUNTS * numbers if self.total_numbers is None else self.total_numbers
+        return DisclosurePolicy(
+            release=spec.release,
+            classes=spec.classes,
+            rows=max(1, spec.q),
+            teacher_parameters=max(1, determining),
+            fraction_per_version=None,
+            student_total=_whole(numbers),
+            student_bits=None if bits == math.inf else bits,
+            teacher_total=_whole(total),
         )
 
 
 class AnswerAccount:
-    """What one teacher has told, by caller.
+    """What one teacher has told, by caller: the ledger (`protocol.ledger`), kept in a store.
 
     Args:
         store: folder of a store, which several processes may share; None: in memory.
@@ -135,8 +147,14 @@ class AnswerAccount:
             # Usable at all?
             Store.open(store, access=Access.SHARED, create=create, wait_s=WAIT_SECONDS).close()
 
-    def charge(self, peer: str, item: str, plan: ExchangePlan, limits: LedgerLimits) -> None:
+    def charge(self, peer: str, item: str, plan: ExchangePlan, policy: DisclosurePolicy) -> None:
         """Charge one answer; on the disk when this returns.
+
+        Args:
+            peer: who gets it.
+            item: of which model, see `item_of`.
+            plan: of the answer, which says how many numbers and bits it discloses.
+            policy: the limits.
 
         Raises:
             DataError: this is no caller's name.
@@ -144,16 +162,14 @@ class AnswerAccount:
             StorageError: the store cannot be used; nothing may leave.
         """
         check_caller(peer)
-        with self._store() as store, _explained(), store.transaction() as tx:
-            tx.ledger.charge(SCOPE, peer, item, amount_of(plan), limits)
+        with self._store() as store, store.transaction() as tx:
+            ledger = Ledger(policy, _accounts(tx))
+            ledger = _charged(ledger, peer, plan.numbers, plan.bits, plan.spec.samples, item)
+            tx.memory.put(ANSWERS + peer, msgspec.json.encode(ledger.accounts[peer]))
 
-    def spent(self, peer: str | None = None) -> Amount:
-        """What one caller, or all together, were told."""
-        with self._store() as store, store.view() as tx:
-            ledger: StoredLedger = tx.ledger
-            return ledger.spent(SCOPE, identity=peer)
-
-    def check(self, peer: str, amount: Amount, limits: LedgerLimits) -> None:
+    def check(
+        self, peer: str, policy: DisclosurePolicy, *, numbers: int, bits: float = 0.0
+    ) -> None:
         """Refuse early, before anything dear is done, what `charge` would refuse.
 
         Raises:
@@ -162,8 +178,16 @@ class AnswerAccount:
             StorageError: the store cannot be used.
         """
         check_caller(peer)
-        with self._store() as store, _explained(), store.view() as tx:
-            tx.ledger.check(SCOPE, peer, amount, limits)
+        _charged(Ledger(policy, self.accounts()), peer, numbers, bits, samples=1)
+
+    def accounts(self) -> dict[str, Account]:
+        """What was told so far, by caller.
+
+        Raises:
+            StorageError: the store cannot be used.
+        """
+        with self._store() as store, store.view() as tx:
+            return _accounts(tx)
 
     @contextmanager
     def _store(self) -> Iterator[Store]:
@@ -174,6 +198,49 @@ class AnswerAccount:
                 self._folder, access=Access.SHARED, create=False, wait_s=WAIT_SECONDS
             ) as store:
                 yield store
+
+
+def _accounts(tx: Transaction) -> dict[str, Account]:
+    found = {name: tx.memory.get(name) for name in tx.memory.names(ANSWERS)}
+    return {
+        name.removeprefix(ANSWERS): msgspec.json.decode(data, type=Account)
+        for name, data in found.items()
+        if data is not None
+    }
+
+
+def _charged(
+    ledger: Ledger, peer: str, numbers: int, bits: float, samples: int, item: str = ""
+) -> Ledger:
+    """The ledger after an answer; a refusal says which argument of a teacher the limit is."""
+    try:
+        return ledger.charge(
+            peer,
+            numbers=numbers,
+            bits=bits,
+            version=0,
+            basis=item,
+            samples=samples,
+            repeats=False,
+        )
+    except LedgerError as error:
+        limit = _ARGUMENTS.get(error.where or "")
+        if limit is None:
+            raise
+        account = ledger.accounts.get(peer, Account(samples))
+        told = {
+            "max_numbers": account.total,
+            "max_bits": account.carried,
+            "total_numbers": ledger.total,
+        }
+        raise LedgerError(
+            error.problem,
+            where=limit,
+            found=error.found,
+            expected=error.expected,
+            hint=f"So far it disclosed {told[limit]:.12g}. Every answer counts, one to the same "
+            f"request too. More is for the model's owner to decide, by a larger {limit}",
+        ) from error
 
 
 def check_caller(peer: str) -> None:
@@ -193,28 +260,8 @@ def check_caller(peer: str) -> None:
         ) from error
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Say which argument of a teacher the limit is, and what there is to do."""
-    try:
-        yield
-    except LedgerError as error:
-        limit = _ARGUMENTS.get(error.where or "")
-        if limit is None:
-            raise
-        raise LedgerError(
-            error.problem,
-            where=limit,
-            found=error.found,
-            expected=error.expected,
-            hint=f"{error.hint}. Every answer counts, one to the same request too. More is for the "
-            f"model's owner to decide, by a larger {limit}",
-        ) from error
-
-
-def amount_of(plan: ExchangePlan) -> Amount:
-    """What one answer by a plan discloses."""
-    return Amount(numbers=plan.numbers, bits=plan.bits)
+def _whole(limit: float) -> int | None:
+    return None if limit == math.inf else math.floor(limit)
 
 
 def _one_answer(plan: ExchangePlan, agreed: ExchangeSpec, coefficients: bool) -> int:

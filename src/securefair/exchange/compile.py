@@ -246,7 +246,7 @@ class CompiledNetwork:
         return self.quantized.logits(features)
 
 
-def compiled_network(
+def compile_network(
     network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], *, most: int | None = MOST_VALUES
 ) -> CompiledNetwork:
     """Integer weights at the agreed scales; whether they keep the other bounds is checked where
@@ -281,7 +281,7 @@ def compiled_network(
     )
 
 
-def bounded_logits(
+def bound_logits(
     network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], inputs: NDArray[np.floating]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Logits in the clear, and which samples reach a value beyond its agreed bound.

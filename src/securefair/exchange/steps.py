@@ -24,8 +24,8 @@ from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import DataError, EncryptionError, ModelError
-from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
-from securefair.model.balance import balanced_by_weights
+from securefair.exchange.compile import CompiledNetwork, bound_logits, compile_network
+from securefair.model.balance import balance_by_weights
 from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.projection import block_signs, public_indices, sample_at
 
@@ -199,9 +199,9 @@ def compile_model(plan: ExchangePlan, model: Foldable) -> CompiledNetwork:
         planned = "network" if spec.network else "head"
         raise ModelError(f"a {planned} was planned", found=type(model).__name__)
     if spec.network:
-        return compiled_network(folded, spec.layers)
-    balanced = balanced_by_weights(folded, spec.bounds.row_norm)
-    return compiled_network(balanced, spec.layers, most=None)
+        return compile_network(folded, spec.layers)
+    balanced = balance_by_weights(folded, spec.bounds.row_norm)
+    return compile_network(balanced, spec.layers, most=None)
 
 
 def check_own_bounds(plan: ExchangePlan, model: CompiledNetwork, own: Array) -> None:
@@ -220,7 +220,7 @@ def check_own_bounds(plan: ExchangePlan, model: CompiledNetwork, own: Array) -> 
     if not plan.spec.network:
         return
     images = own.reshape(-1, *model.quantized.folded.input_shape)
-    _, beyond = bounded_logits(model.quantized.network, plan.spec.network, images)
+    _, beyond = bound_logits(model.quantized.network, plan.spec.network, images)
     if beyond.any():
         raise ModelError(
             "a network's values exceed the agreed bounds on its owner's own samples",

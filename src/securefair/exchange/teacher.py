@@ -11,7 +11,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.keys import PublicKeys
 from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
-from securefair.exchange.account import Allowance, AnswerAccount, amount_of, item_of
+from securefair.exchange.account import Allowance, AnswerAccount, item_of
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.request import decode_request
 from securefair.exchange.saved import unlocked
@@ -24,7 +24,8 @@ from securefair.exchange.saved_teacher import (
 )
 from securefair.exchange.upload import ReceivedUpload, check_keys, check_lengths, receive_upload
 from securefair.model.foldable import Foldable
-from securefair.storage import Amount, KeystoreCost, LedgerLimits, Secret
+from securefair.protocol.ledger import DisclosurePolicy
+from securefair.storage import KeystoreCost, Secret
 
 if TYPE_CHECKING:
     from torch import nn
@@ -197,7 +198,7 @@ class Teacher(Answerer):
             EncryptionError: the encrypted predictions do not fit the plan.
         """
         plan, inputs = upload.plan, self._inputs(upload, predictions)
-        self._account.charge(upload.peer, item_of(self.model), plan, self._limits(plan))
+        self._account.charge(upload.peer, item_of(self.model), plan, self._policy(plan))
         try:
             return self._computed(upload, inputs)
         except ModelError as error:
@@ -229,7 +230,8 @@ class Teacher(Answerer):
             )
         asked = decode_request(request)
         self._check_spec(asked.spec, asked.seed)
-        self._account.check(peer, Amount(numbers=1), self._allowance.unplanned)
+        unplanned = self._allowance.unplanned(asked.spec, self.model.folded().determining)
+        self._account.check(peer, unplanned, numbers=1)
         self._check_parameters(asked.spec, asked.schedule)
         plan = verified_plan(asked.spec, asked.schedule)
         if plan.digest != asked.digest:
@@ -237,7 +239,7 @@ class Teacher(Answerer):
                 "student and teacher plan differently",
                 hint="Use the same version of securefair on both sides",
             )
-        self._account.check(peer, amount_of(plan), self._limits(plan))
+        self._account.check(peer, self._policy(plan), numbers=plan.numbers, bits=plan.bits)
         if self._backend.planned_bytes:
             check_lengths(plan, asked)
         check_keys(plan, len(asked.evaluation_keys))
@@ -247,8 +249,8 @@ class Teacher(Answerer):
         )
         return self.evaluate(upload, asked.predictions)
 
-    def _limits(self, plan: ExchangePlan) -> LedgerLimits:
-        return self._allowance.limits(
+    def _policy(self, plan: ExchangePlan) -> DisclosurePolicy:
+        return self._allowance.policy(
             plan,
             self.model.folded().determining,
             self._agreed,

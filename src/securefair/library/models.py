@@ -13,7 +13,7 @@ from securefair.data import ParticipantData
 from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
 from securefair.model.modules import head_of, module_of
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 
 Model = HeadKind | nn.Module
 
@@ -138,7 +138,7 @@ def suitable_q(data: Sequence[ParticipantData], heads: Mapping[str, Head]) -> in
 def _head(model: Model, own: ParticipantData, hidden: int, seed: int) -> Head:
     features, classes = int(own.train.features.shape[1]), own.train.classes
     if not isinstance(model, nn.Module):
-        return build_head(model, features, hidden, classes, derived_seed(seed, "head", own.name))
+        return build_head(model, features, hidden, classes, derive_seed(seed, "head", own.name))
     head = head_of(model)
     if (head.features, head.classes) != (features, classes):
         raise ModelError(

@@ -8,7 +8,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of, refuse_unread
 from securefair.config import RunConfig, kinds_keys
 from securefair.config.base import Section
 from securefair.config.keys import in_sections
-from securefair.config.loading import checked_settings
+from securefair.config.loading import check_settings
 from securefair.errors import ConfigError
 
 SOURCE = "collaborate"
@@ -80,7 +80,7 @@ def settings(
         table.setdefault(section, {}).setdefault(key, model)
     data = {"source": "python", "entry": ENTRY} | table.pop("data", {})
     run = {"name": "collaboration", "seeds": [seed], "algorithms": ["standalone", algorithm]}
-    config = checked_settings(
+    config = check_settings(
         {"run": run | table.pop("run", {}), "data": data, **table}, source=SOURCE
     )
     kind.check(config)

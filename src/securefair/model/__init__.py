@@ -12,7 +12,7 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.model.architectures import architecture as architecture
-    from securefair.model.balance import balanced_by_weights as balanced_by_weights
+    from securefair.model.balance import balance_by_weights as balance_by_weights
     from securefair.model.batches import Batches as Batches
     from securefair.model.batches import StackedSamples as StackedSamples
     from securefair.model.batches import draw_batches as draw_batches
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from securefair.model.reconstruction import (
         reconstruct as reconstruct,
     )
-    from securefair.model.seeds import derived_seed as derived_seed
+    from securefair.model.seeds import derive_seed as derive_seed
     from securefair.model.stacked import Slot as Slot
     from securefair.model.stacked import Stacked as Stacked
     from securefair.model.stacked_training import Distillation as Distillation

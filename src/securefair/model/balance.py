@@ -24,7 +24,7 @@ from securefair.model.linear_maps import ConvMap, DenseMap
 FloatArray = NDArray[np.float64]
 
 
-def balanced_by_weights(network: FoldedNetwork, row_norm: float) -> FoldedNetwork:
+def balance_by_weights(network: FoldedNetwork, row_norm: float) -> FoldedNetwork:
     """The same function; what is squared has weights and bias of Euclidean norm `row_norm`.
 
     Units whose weights and bias are all zero stay as they are. The last map takes what the others

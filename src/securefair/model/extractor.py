@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from securefair.data.cache import cached_array, content_key
+from securefair.data.cache import cache_array, content_key
 from securefair.errors import BackendUnavailableError, ModelError
 from securefair.model.torch_file import read_tensors
 
@@ -101,7 +101,7 @@ def extract_features(
         return features
 
     key = content_key(extractor.key, np.asarray(pixels))
-    return cached_array(cache, extractor.name, key, compute).astype(np.float64)
+    return cache_array(cache, extractor.name, key, compute).astype(np.float64)
 
 
 def lite0_weights() -> Path:

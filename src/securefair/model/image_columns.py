@@ -22,7 +22,7 @@ from safetensors.torch import load as load_tensors
 from torch import Tensor, nn
 
 from securefair.config.columns import ImageColumn
-from securefair.data.cache import cached_array, content_key
+from securefair.data.cache import cache_array, content_key
 from securefair.data.dataset import FeatureArray
 from securefair.data.images.files import check_image, read_image
 from securefair.data.torchvision_import import import_torchvision
@@ -107,7 +107,7 @@ class ImageColumns:
             return compute()
         if not os.access(self.cache, os.W_OK):
             return compute()
-        return cached_array(self.cache, extractor.name, key, compute)
+        return cache_array(self.cache, extractor.name, key, compute)
 
 
 def headers_only(rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> FeatureArray:

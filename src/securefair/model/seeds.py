@@ -19,7 +19,7 @@ def private_seed() -> int:
     return secrets.randbits(63)
 
 
-def derived_seed(seed: int, purpose: str, participant: str) -> int:
+def derive_seed(seed: int, purpose: str, participant: str) -> int:
     """A seed in [0, 2^63) for one purpose ("head", "batches") of one participant.
 
     Equal in every process and on every platform; other arguments give an unrelated seed.

@@ -12,7 +12,7 @@ from securefair.data import Samples, encode_labels, read_rows
 from securefair.errors import DataError
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.worth import confusion
-from securefair.worth.interval import counted, wilson
+from securefair.worth.interval import count_patients, wilson
 from securefair.worth.probabilistic import probabilistic_scores
 
 
@@ -92,7 +92,7 @@ def _scored(
         confusion=confusion(chosen, labels, probabilities.shape[1]).tolist(),
         intervals={
             name: wilson(share, patients)
-            for name, patients in counted(labels, probabilities.shape[1]).items()
+            for name, patients in count_patients(labels, probabilities.shape[1]).items()
             if (share := scores[name]) is not None
         },
     )

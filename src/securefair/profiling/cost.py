@@ -41,8 +41,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         multiply_adds: modular, of 31-bit residues; those of transforms and encryptions included.
-        transforms: of one polynomial with one limb, forward or back.
-        encryptions: of zero, under a public key.
+        transforms: transforms of one polynomial with one limb, forward or back.
+        encryptions: encryptions of zero, under a public key.
         expanded: residues made from seeds.
         bytes: read and written.
     """

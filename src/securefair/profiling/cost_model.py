@@ -66,7 +66,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
     """Prices on one machine, at one number of threads and with one backend.
 
     Attributes:
-        format: of the file.
+        format: format of the file.
         spec: what was measured; samples and features aside.
         machine: where they were measured.
         backend, threads: with what.

@@ -20,10 +20,10 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         participants, rounds, forced_every, sharing: what was assumed; `sharing` is the mean
             probability that a teacher answers outside forced rounds.
         answers: that it gives as a teacher, and as many that it opens as a student.
-        teacher_hours, student_hours: of one core of a machine like the model's.
+        teacher_hours, student_hours: time of one core of a machine like the model's.
         gigabytes_up, gigabytes_down: that it sends as a student and receives as one; as a teacher
             it receives and sends as much.
-        peak_gigabytes: of memory, uploads of all peers included; None where it was not measured.
+        peak_gigabytes: memory, uploads of all peers included; None where it was not measured.
     """
 
     participants: int
@@ -58,7 +58,7 @@ def estimate(
         plan: the exchange with a student of that many samples.
         model: prices of a machine like the hospital's.
         participants: N, this hospital included.
-        rounds: of the protocol.
+        rounds: rounds of the protocol.
         forced_every: R; in every R-th round, the first included, everyone answers.
         sharing: mean reputation, in [0, 1]; 1 is always sharing, 0 asks in forced rounds only.
 

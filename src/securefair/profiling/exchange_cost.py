@@ -40,7 +40,7 @@ class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
         release: what leaves the encryption.
         backend, threads: who computed, and on how many threads.
         ring_degree, modulus_bits, limbs: parameters; bits of all primes, fresh limbs.
-        level: of the answer that travels; 0 is the last.
+        level: level of the answer that travels; 0 is the last.
         slots_used, slots_available: samples, and how many the blocks have room for.
         key_bytes, feature_bytes, query_bytes, answer_bytes: on the wire.
         expansion: encrypted features over float64 features.
@@ -96,7 +96,7 @@ class PreparedExchange:
     Args:
         spec: the exchange.
         head: the teacher's model; None for random weights.
-        backend: of both.
+        backend: engine of both sides.
 
     Raises:
         PlanError: the spec cannot be granted.

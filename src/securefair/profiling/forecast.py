@@ -45,11 +45,11 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         inferred: the columns were found in the tables now.
         unused: columns that inference left out, with the reason.
         algorithms: what each would send; none where nobody collaborates.
-        plan: of the participant with the most samples.
+        plan: plan of the participant with the most samples.
         estimate: cost of one participant, if prices were given.
         measure: the command that measures them.
         disclosure: for each student.
-        sums: of models; None where none are averaged.
+        sums: sums of models; None where none are averaged.
         warnings: what may surprise.
     """
 

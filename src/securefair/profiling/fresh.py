@@ -65,7 +65,7 @@ class Question(msgspec.Struct, frozen=True):
 
     Attributes:
         encryption, evaluation: keys.
-        descriptor: of an open file.
+        descriptor: descriptor of an open file.
         features, factors: bytes.
     """
 

@@ -63,7 +63,7 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         multiply_adds_per_second, bytes_per_second: the limits (`measure.MachineLimits`).
-        multiply_adds, bytes: of an answer, from upload to released bytes (`cost`).
+        multiply_adds, bytes: work of an answer, from upload to released bytes (`cost`).
         arithmetic_limit_ms_per_sample, bandwidth_limit_ms_per_sample: what they need at least.
         over_arithmetic_limit, over_bandwidth_limit: measured time over these.
     """
@@ -98,7 +98,7 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
         ahead_ms_per_sample: encryptions of zero for an answer, made while the teacher waits and
             in neither of these; what a teacher that never waits adds to both.
         encrypt_ms_per_sample: packing and encrypting the features.
-        first_encrypt_ms_per_sample: of the first in its process, which starts child processes.
+        first_encrypt_ms_per_sample: the first in its process, which starts child processes.
         query_ms_per_sample: encrypting predictions or a basis; 0 where there are none.
         decrypt_us_per_sample: opening the answer, without reconstruction.
         prepare_s: preparing the reconstruction, once per data epoch; 0 without one.

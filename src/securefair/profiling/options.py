@@ -19,7 +19,7 @@ def _key(dotted: str, *names: str, default: object = None) -> Any:
 
     Args:
         dotted: the key.
-        names: of the option, where they are not the argument's.
+        names: names of the option, where they are not the argument's.
         default: what holds without it, where None stands for that.
     """
     place = tuple(dotted.split("."))

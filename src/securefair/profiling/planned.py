@@ -26,7 +26,7 @@ class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):
         log2_scale: between a value and its integer encoding.
         bound: declared bound on |value|.
         error: bound on a slot's error, in the value's unit.
-        spare_bits: of the modulus that the value and its noise leave free.
+        spare_bits: bits of the modulus that the value and its noise leave free.
         work: all times together.
     """
 
@@ -69,7 +69,7 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         numbers: released by an answer.
-        model_parameters: of the teacher's model; as many numbers could determine it. None for a
+        model_parameters: the teacher's model's; as many numbers could determine it. None for a
             network, whose spec does not tell how often it uses a weight.
         all_logits: what the release `logits` would disclose, samples times classes.
     """
@@ -83,7 +83,7 @@ class Certified(msgspec.Struct, frozen=True, kw_only=True):
     """One fact of a plan's noise certificate (`circuit.certificate`).
 
     Attributes:
-        name: of the fact.
+        name: name of the fact.
         holds: by exact arithmetic, independent of the planner.
         margin_bits: log2 by which it holds; None where it holds by any.
     """
@@ -110,7 +110,7 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         steps: the answer, from upload to release.
         teacher: work of one answer, the upload's expansion included.
         encryptions: symmetric ones by the student, of features and factors.
-        error_bound: of a released number, in its own unit.
+        error_bound: error bound of a released number, in its own unit.
         relative_error: the same over the range that the spec declares.
         flooding_bits: by which answers are flooded: at least what was asked for.
         number_bits: most that one released number carries, whatever a student asks.

@@ -23,7 +23,7 @@ class Pricing:
 
     Attributes:
         measure: the command that measures the prices of an agreement.
-        cost: of a hospital, by a file of prices; None where there is no plan to price. None
+        cost: cost of a hospital, by a file of prices; None where there is no plan to price. None
             instead of a function: what is measured foretells no hours.
     """
 

@@ -88,10 +88,10 @@ class FheCost:
         """Fail the test if the last exchange exceeded a budget.
 
         Args:
-            bytes: of keys, features, query and answer together.
-            seconds: of the teacher, from upload to answer; depends on the machine.
-            error: of a released number.
-            peak_bytes: of memory, both sides together.
+            bytes: bytes of keys, features, query and answer together.
+            seconds: seconds of the teacher, from upload to answer; depends on the machine.
+            error: error of a released number.
+            peak_bytes: bytes of memory, both sides together.
 
         Raises:
             ConfigError: nothing was measured yet.

@@ -16,7 +16,7 @@ class LatticeCostModel(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         bits: log2 of the operations of the attack.
-        formula: of the model, beta the block size and d the dimension of the lattice.
+        formula: formula of the model, beta the block size and d the dimension of the lattice.
     """
 
     bits: float

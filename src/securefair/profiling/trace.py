@@ -50,7 +50,7 @@ class TracedStep:
             samples become two tensors, of which this is either.
         coefficients: how many coefficients leave; None where whole ciphertexts do, or nothing.
         times: how often, once a block for most.
-        products: of a sparse linear map, of a weight and a ciphertext; None where it is dense.
+        products: those of a sparse linear map, weight by ciphertext; None where it is dense.
     """
 
     stage: str

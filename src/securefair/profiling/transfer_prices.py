@@ -27,9 +27,9 @@ class TransferPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         participants: N.
-        answers: of all teachers together.
-        seconds: of one core, measured: all hospitals together.
-        bytes: of all messages.
+        answers: answers of all teachers together.
+        seconds: seconds of one core, measured: all hospitals together.
+        bytes: bytes of all messages.
         predicted: seconds, by the prices.
         error: predicted over measured seconds, minus 1.
     """
@@ -47,7 +47,7 @@ class TransferProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         machine, backend: where, and with which engine, on one thread.
-        patients, features, classes, q, peers: of every transfer.
+        patients, features, classes, q, peers: sizes of every transfer.
         hospital_seconds, answer_seconds, mask_seconds: prices.
         points: those that the prices were fitted to.
         held_out: one that they were not, which they foretell.

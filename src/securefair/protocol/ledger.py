@@ -1,5 +1,8 @@
 """The disclosure ledger: how many numbers a teacher has let out, to whom, of which model.
 
+There is one, whoever answers: a participant of a collaboration, simulated or a site, keeps it among
+what it remembers, a teacher of single exchanges in its store (`exchange.account`).
+
 What happened (the numbers of each answer) is kept apart from what it amounts to (totals against
 limits). Two disclosure bounds say how much there is to know at all:
 
@@ -44,6 +47,9 @@ EVERY_OFFER = 1 << 31
 EVERY_NUMBER = 1 << 62
 """Numbers, as many: a student that may have had so many gets none more, whatever the limits."""
 
+_SLACK = 1e-9
+"""Relative, for sums of fractions of bits: ten tenths make one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DisclosurePolicy:
@@ -60,10 +66,13 @@ class DisclosurePolicy:
         fraction_per_version: most numbers to one student from one teacher version, as a
             fraction of min(P, B * M), rounded down; None for no limit.
         student_total: most numbers to one student over all versions; None for no limit.
+        student_bits: most bits that these can carry; None for no limit.
         teacher_total: most numbers to all students over all versions; None for no limit.
 
+    A limit of 0 lets nothing out.
+
     Raises:
-        ConfigError: a count is below 1, or the fraction is not positive.
+        ConfigError: a count is below 1, a limit below 0, or the fraction is not positive.
     """
 
     release: str
@@ -72,14 +81,19 @@ class DisclosurePolicy:
     teacher_parameters: int
     fraction_per_version: float | None
     student_total: int | None = None
+    student_bits: float | None = None
     teacher_total: int | None = None
     block: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("classes", "rows", "teacher_parameters", "student_total", "teacher_total"):
+        for name in ("classes", "rows", "teacher_parameters"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value < 1:
                 raise ConfigError("a count is too small", where=name, found=value, expected=">= 1")
+        for name in ("student_total", "student_bits", "teacher_total"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise ConfigError("not a limit", where=name, found=value, expected="0 or more")
         fraction = self.fraction_per_version
         if fraction is not None and not (0 < fraction < math.inf):
             raise ConfigError(
@@ -114,6 +128,7 @@ class Account:
     samples: int
     answers: int = 0
     total: int = 0
+    carried: float = 0.0  # bits that these numbers can carry, where they were counted
     released: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     sums: int = 0  # weighted sums of models that this one is in
     offers: int = 0  # rounds in which it was offered the own model
@@ -124,14 +139,15 @@ class Account:
         """Numbers released from one teacher version."""
         return sum(self.released.get(version, {}).values())
 
-    def plus(self, version: int, basis: str, more: int) -> Account:
-        """The account after one more answer that adds `more` numbers."""
+    def plus(self, version: int, basis: str, more: int, bits: float = 0.0) -> Account:
+        """The account after one more answer that adds `more` numbers, which carry `bits`."""
         bases = dict(self.released.get(version, {}))
         bases[basis] = bases.get(basis, 0) + more
         return replace(
             self,
             answers=self.answers + 1,
             total=self.total + more,
+            carried=self.carried + bits,
             released={**self.released, version: bases},
         )
 
@@ -149,7 +165,15 @@ class Ledger:
         return sum(account.total for account in self.accounts.values())
 
     def charge(
-        self, student: str, *, numbers: int, version: int, basis: str, samples: int
+        self,
+        student: str,
+        *,
+        numbers: int,
+        version: int,
+        basis: str,
+        samples: int,
+        bits: float = 0.0,
+        repeats: bool = True,
     ) -> Ledger:
         """The ledger after one more answer to `student`.
 
@@ -157,18 +181,22 @@ class Ledger:
             student: who gets the numbers.
             numbers: how many.
             version: of the teacher's model.
-            basis: names the functionals: an answer with the same version and basis repeats the
-                same numbers and costs nothing more (at most the difference, if it has more).
+            basis: names the functionals.
             samples: B of the student, for the second disclosure bound.
+            bits: that the numbers can carry, where bits are limited.
+            repeats: whether an answer with the same version and basis is the same numbers, which
+                cost nothing more (at most the difference, if it has more). Not where each comes
+                with other noise.
 
         Raises:
             LedgerError: a limit would be exceeded; the ledger is unchanged.
         """
         account = replace(self.accounts.get(student, Account(samples)), samples=samples)
-        more = max(0, numbers - account.released.get(version, {}).get(basis, 0))
+        before = account.released.get(version, {}).get(basis, 0) if repeats else 0
+        more = max(0, numbers - before)
         if more:
-            self._permit(student, account, version, more)
-        account = account.plus(version, basis, more)
+            self._permit(student, account, version, more, bits)
+        account = account.plus(version, basis, more, bits)
         return replace(self, accounts={**self.accounts, student: account})
 
     def with_sum(self, receiver: str) -> Ledger:
@@ -208,17 +236,17 @@ class Ledger:
         accounts = {name: replace(one, choice_told=False) for name, one in self.accounts.items()}
         return replace(self, accounts=accounts)
 
-    def _permit(self, student: str, account: Account, version: int, more: int) -> None:
-        policy = self.policy
+    def _permit(self, student: str, account: Account, version: int, more: int, bits: float) -> None:
+        policy, whom = self.policy, student or "whoever has no name"
         checks = (
             (
-                f"one version of the model to {student}",
+                f"one version of the model to {whom}",
                 account.of_version(version) + more,
                 policy.limit_per_version(account.samples),
                 "fraction_per_version",
             ),
             (
-                f"all versions to {student}",
+                f"all versions to {whom}",
                 account.total + more,
                 EVERY_NUMBER
                 if policy.student_total is None
@@ -241,6 +269,15 @@ class Ledger:
                     expected=f"at most {limit}",
                     hint=f"Raise {name}, or release fewer numbers per answer",
                 )
+        carried, most = account.carried + bits, policy.student_bits
+        if most is not None and carried > most * (1 + _SLACK):
+            raise LedgerError(
+                f"answering would disclose too many bits to {whom}",
+                where="student_bits",
+                found=f"{carried:.12g}",
+                expected=f"at most {most:.12g}",
+                hint="Raise student_bits, or release fewer numbers per answer",
+            )
 
     def rows(self, *, algorithm: str, teacher: str) -> list[LedgerRow]:
         """One summary row a student, in order of names, and one more for weighted sums."""

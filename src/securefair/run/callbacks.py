@@ -43,8 +43,8 @@ def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[st
     in folders. `distinct` says what becomes of names with a slash.
 
     Args:
-        record: of the round.
-        names: of the participants, in the record's order; numbers from 1 otherwise.
+        record: record of the round.
+        names: names of the participants, in the record's order; numbers from 1 otherwise.
 
     Raises:
         ConfigError: there are more or fewer names than participants, or two of one name.
@@ -112,8 +112,8 @@ def card_scores(card: ModelCard, name: str) -> dict[str, float]:
     left out.
 
     Args:
-        card: of one model.
-        name: of its hospital, as a logger may write it.
+        card: card of one model.
+        name: name of its hospital, as a logger may write it.
     """
     scores = card.model.scores.items()
     return {
@@ -146,7 +146,7 @@ class TensorBoardLogger(_Logger):
 
     Args:
         folder: that `tensorboard --logdir` is given.
-        names: of the participants, in the order of the hospitals.
+        names: names of the participants, in the order of the hospitals.
 
     Raises:
         ConfigError: the package tensorboard is not installed.
@@ -185,8 +185,8 @@ class MlflowLogger(_Logger):
     need the whole package `mlflow`.
 
     Args:
-        names: of the participants, in the order of the hospitals.
-        run_name: of the run that is started where none is active, and ended by `close`.
+        names: names of the participants, in the order of the hospitals.
+        run_name: name of the run that is started where none is active, and ended by `close`.
 
     Raises:
         ConfigError: the package mlflow is not installed.

@@ -30,17 +30,17 @@ from securefair.report import read_json, write_json, write_text
 from securefair.run.entry import Entry
 
 FOLDER = "unfinished"
-FORMAT = 6
+FORMAT = 7
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """What a run depends on besides its configuration.
 
     Attributes:
-        format: of the checkpoint.
+        format: format of the checkpoint.
         data: digest of every participant's samples, by seed.
         models: digest of the models that everyone starts from; empty where they are drawn.
-        versions: of the software.
+        versions: versions of the software.
     """
 
     format: int

@@ -55,7 +55,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
         algorithms: all of them.
         bytes, answers, seconds: over all seeds; None where nobody collaborated.
         most_disclosed: numbers that the most talkative teacher let out on the first seed.
-        versions: of the software.
+        versions: versions of the software.
     """
 
     folder: str

@@ -2,8 +2,8 @@
 
     NAME.rounds.jsonl       one record a line
     NAME.exchanges.jsonl
-    NAME.state              after how many of these lines, and what the next round depends on;
-                            replaced as a whole after every round
+    NAME.state              how many of these lines count; replaced as a whole after every round of
+                            a collaboration, otherwise at the end
     NAME.sites/             a store for each participant, where they exchange bytes
 
 Lines are written before the state that counts them, and lines that no state counts are dropped, so
@@ -24,6 +24,7 @@ from typing import TypeVar
 import msgspec
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.observer import Seen
 from securefair.errors import DataError
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.report import write_bytes
@@ -37,10 +38,9 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rounds, exchanges: lines that count.
         seconds: that it took, over all processes.
-        snapshot: the saved state, by its name in files: what the next round depends on, or what is
-            left (`collaboration.state`); None where that cannot be stored.
+        seen: what no store of a site remembers; None where there are no stores.
         finished: no round is left.
-        facts: of a finished encrypted run.
+        facts: facts of a finished encrypted run.
         interrupted: how often another process went on with it.
         models: everyone's, once finished (`model.stored.to_bytes`).
     """
@@ -48,7 +48,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     exchanges: int
     seconds: float
-    snapshot: bytes | None = None
+    seen: Seen | None = None
     finished: bool = False
     facts: RunFacts | None = None
     interrupted: int = 0
@@ -60,7 +60,7 @@ class Entry:
     """One algorithm of one seed: what is known of it, and how to write more.
 
     Attributes:
-        path: of its files, without a suffix; None keeps everything in memory.
+        path: path of its files, without a suffix; None keeps everything in memory.
     """
 
     path: Path | None
@@ -90,7 +90,7 @@ class Entry:
     def load(self) -> None:
         """Read the state and the lines that it counts; drop the others.
 
-        What could not be stored before its end begins anew.
+        What has no stores to go on from begins anew, unless it is finished.
 
         Raises:
             DataError: a file is damaged.
@@ -105,7 +105,7 @@ class Entry:
             self.state = msgspec.msgpack.decode(path.read_bytes(), type=RunState)
         except msgspec.DecodeError as error:
             raise DataError("a state is damaged", where=str(path), found=str(error)) from error
-        if not self.state.finished and self.state.snapshot is None:
+        if not self.state.finished and self.state.seen is None:
             self.restart()
             return
         self.rounds = _lines(_file(self.path, "rounds.jsonl"), self.state.rounds, RoundRecord)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,8 +28,7 @@ from securefair.run.entry import Entry
 from securefair.run.folder import SMALLER, write_run
 from securefair.run.kept import kept_models
 from securefair.run.results import Outcome, Repetition, conclude
-from securefair.run.resumable import ReferenceRun, ResumableRun
-from securefair.run.rounds import begun, run_rounds
+from securefair.run.rounds import ReferenceRun, RunInRounds, run_rounds
 from securefair.sites.simulation.starting import simulated
 
 
@@ -105,7 +103,7 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     """Write every file of a run, each atomically; a checkpoint of it is then removed.
 
     Args:
-        outcome: of `run_resolved`.
+        outcome: outcome of `run_resolved`.
         config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
             tables may have changed since.
         out: folder of the results.
@@ -142,9 +140,8 @@ class _Part:
             return self.what.rounds
         return self.what.rounds(self.run.config)
 
-    def begin(self, entry: Entry, closing: ExitStack, *, trained: bool) -> ResumableRun:
+    def begin(self, entry: Entry, closing: ExitStack) -> RunInRounds:
         """As its stores have it, or before its first round; they are closed with `closing`."""
-        del trained  # a control takes a single round
         what, seed = self.what, self.seed
         if isinstance(what, Control):
             return ReferenceRun(what.algorithm, what.members, seed)
@@ -158,6 +155,15 @@ class _Part:
             folder=entry.stores,
         )
         closing.callback(run.close)
+        if entry.state is not None and entry.state.seen is not None:
+            run.go_on(entry.state.seen, entry.state.rounds, entry.exchanges)
+        return run
+
+    def end(self, entry: Entry, closing: ExitStack) -> RunInRounds:
+        """As it was when an earlier process had finished it."""
+        run = self.begin(entry, closing)
+        if isinstance(self.what, Control):
+            list(run.rounds(self.rounds))
         return run
 
     def begins_anew(self, entry: Entry) -> bool:
@@ -212,12 +218,14 @@ def _run_part(
                 callback.on_round(record)
 
     with ExitStack() as closing:
-        begin = partial(part.begin, entry, closing)
-        run = run_rounds(begin, entry, part.rounds, heard)
+        run: RunInRounds | None = None
+        if entry.state is None or not entry.state.finished:
+            run = part.begin(entry, closing)
+            run_rounds(run, entry, part.rounds, heard)
         if part.run.keeps_heads and not isinstance(part.what, Control):
-            repetition.heads[name] = (run or begun(begin, entry)).heads()
+            repetition.heads[name] = (run or part.end(entry, closing)).heads()
         if entry.state is not None and not entry.state.models:  # they only predict
-            repetition.models[name] = (run or begun(begin, entry)).models()
+            repetition.models[name] = (run or part.end(entry, closing)).models()
     progress.finish()
     if not part.run.keeps_heads:
         entry.drop_stores()

@@ -54,7 +54,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         encryption: the `MEASURED` fields of the result's encryption; empty without encryption.
         interrupted: how often the run was taken up again.
         repeated_bytes: keys and features sent once more because of that.
-        versions: of the software.
+        versions: versions of the software.
     """
 
     encryption: dict[str, float]

@@ -24,9 +24,9 @@ def kept_models(
 
     Args:
         run: that is over.
-        repetition: of the first seed, finished.
-        result: of all its seeds.
-        versions: of what computed it.
+        repetition: repetition of the first seed, finished.
+        result: result of all its seeds.
+        versions: versions of what computed it.
     """
     main = result.algorithm
     return [

@@ -91,7 +91,7 @@ def conclude(
 
     Args:
         asked: what was to be computed.
-        repetitions: of every seed, finished.
+        repetitions: repetitions of every seed, finished.
         caveats: what the configuration adds to those of promises to patients.
     """
     first = repetitions[0]

@@ -1,76 +1,93 @@
-"""One algorithm on one seed, from where it stands to its end, with a checkpoint after each round.
+"""One algorithm on one seed, from where it stands to its end, written down after each round.
 
 Everything that is run in rounds comes through here: `securefair run`, `sf.collaborate` and the
-experiments of the papers.
+experiments of the papers. A collaboration goes on from the stores of its sites; a control, and a
+reference algorithm of a paper, begins anew.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.observer import Seen
+from securefair.model.heads import Head
 from securefair.model.stored import Function, is_stored, to_bytes
-from securefair.records import RoundRecord
+from securefair.records import ExchangeRecord, RoundRecord
 from securefair.run.entry import Entry, RunState
-from securefair.run.resumable import ResumableRun
+from securefair.worth import Algorithm
 
 
-class BeginRun(Protocol):
-    """Makes a run as it is before its first round."""
+class RunInRounds(Protocol):
+    """Anything that is run in rounds and leaves records."""
 
-    def __call__(self, *, trained: bool) -> ResumableRun:
-        """`trained` False leaves out what a snapshot replaces."""
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """Of all rounds so far, those of earlier processes included."""
+        ...
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run until so many rounds are finished, counted from the first."""
+        ...
+
+    @property
+    def seen(self) -> Seen | None:
+        """What no store of a site remembers; None where there are no stores to go on from."""
+        ...
+
+    def facts(self) -> RunFacts | None:
+        """What an encrypted run leaves behind; None in the clear."""
+        ...
+
+    def models(self) -> Mapping[str, Function]:
+        """Everyone's model as it is now, by name, to be kept."""
+        ...
+
+    def heads(self) -> Mapping[str, Head]:
+        """The same as they train, where others go on with them; none otherwise."""
         ...
 
 
 def run_rounds(
-    begin: BeginRun,
+    run: RunInRounds,
     entry: Entry,
     total: int,
     heard: Callable[[RoundRecord], None],
     *,
     keeps_models: bool = True,
-) -> ResumableRun | None:
+) -> None:
     """Run what is left of so many rounds.
 
     Args:
-        begin: the run.
+        run: as the entry has it, or before its first round.
         entry: what is known of it already; says all of it afterwards.
         total: rounds, those of earlier processes included.
-        heard: is told of every round that is run here, when its checkpoint is written.
-        keeps_models: whether a finished entry holds everyone's model and the last snapshot; where
-            only records count these are large and of no use.
-
-    Returns:
-        The run at its end; None where an earlier process has finished it.
+        heard: is told of every round that is run here, when it is written down.
+        keeps_models: whether a finished entry holds everyone's model; where only records count
+            these are large and of no use.
     """
-    earlier = entry.state
-    if earlier is not None and earlier.finished:
-        return None
-    started = time.perf_counter()
+    earlier, started = entry.state, time.perf_counter()
 
-    def state(run: ResumableRun, *, finished: bool) -> RunState:
-        keeps = keeps_models or not finished
+    def state(*, finished: bool) -> RunState:
         return RunState(
             rounds=len(entry.rounds),
             exchanges=len(entry.exchanges),
             seconds=time.perf_counter() - started + (earlier.seconds if earlier else 0.0),
-            snapshot=run.saved_state() if keeps else None,
+            seen=run.seen,
             finished=finished,
             facts=run.facts() if finished else None,
             interrupted=earlier.interrupted + 1 if earlier else 0,
-            models=_stored(run.models()) if finished and keeps else {},
+            models=_stored(run.models()) if finished and keeps_models else {},
         )
 
-    run = begun(begin, entry)
     for record in run.rounds(total):
         entry.append([record], run.exchanges[len(entry.exchanges) :])
-        if entry.path is not None:
-            entry.save(state(run, finished=False))
+        if entry.path is not None and run.seen is not None:
+            entry.save(state(finished=False))
         heard(record)
-    entry.save(state(run, finished=True))
-    return run
+    entry.save(state(finished=True))
 
 
 def _stored(models: Mapping[str, Function]) -> dict[str, bytes]:
@@ -80,10 +97,55 @@ def _stored(models: Mapping[str, Function]) -> dict[str, bytes]:
     return {name: to_bytes(model) for name, model in models.items()}
 
 
-def begun(begin: BeginRun, entry: Entry) -> ResumableRun:
-    """The run as the entry's state has it, or before its first round."""
-    state = entry.state
-    run = begin(trained=state is None)
-    if state is not None and state.snapshot is not None:
-        run.restore(state.snapshot, state.rounds, entry.exchanges)
-    return run
+class Learning(Protocol):
+    """A state that holds everyone's model, in whatever form its population keeps them."""
+
+    @property
+    def train_states(self) -> Any:
+        """Of everyone."""
+        ...
+
+
+class Keeping(Protocol):
+    """A population that knows what to keep of its models."""
+
+    def models(self, train_states: Any) -> Mapping[str, Function]:
+        """Everyone's model."""
+        ...
+
+
+State = TypeVar("State", bound=Learning)
+Members = TypeVar("Members", bound=Keeping)
+
+
+class ReferenceRun(Generic[State, Members]):
+    """A control or a reference algorithm: no exchanges, no encryption, and no stores.
+
+    Args:
+        algorithm, population, seed: what is run.
+    """
+
+    exchanges: Sequence[ExchangeRecord] = ()
+    seen = None
+
+    def __init__(self, algorithm: Algorithm[State, Members], population: Members, seed: int):
+        self._algorithm, self._population = algorithm, population
+        self._state = algorithm.init(population, seed)
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """The first so many rounds; to be called once."""
+        for _ in range(count):
+            self._state, record = self._algorithm.round(self._state, self._population)
+            yield record
+
+    def facts(self) -> None:
+        """Nothing is encrypted."""
+        return
+
+    def models(self) -> Mapping[str, Function]:
+        """See `RunInRounds`."""
+        return self._population.models(self._state.train_states)
+
+    def heads(self) -> Mapping[str, Head]:
+        """Nobody goes on with them."""
+        return {}

@@ -6,7 +6,6 @@ Nothing leaves before the transaction is committed, so a crash loses nothing tha
 repeats nothing that was charged:
 
     with Store.open(folder) as store, store.transaction() as tx:
-        tx.ledger.charge("answers", who, "version 3", Amount(numbers=12, bits=216.0), limits)
         tx.memory.put("machine", encoded)
         tx.outbox.add(stream, sequence, envelope)
         tx.audit.append("answered", {"peer": who}, at=now)
@@ -20,7 +19,6 @@ Nothing here knows a protocol, a model or a clock: names, times and bytes are ar
 
 from securefair.storage.audit import AuditHead, AuditLog, AuditRow, verify_chain
 from securefair.storage.keystore import Keystore, KeystoreCost
-from securefair.storage.ledger import Amount, LedgerEntry, LedgerLimits, StoredLedger
 from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import Guarantee, PrivacyBudget, PrivacyEvent, add_up
 from securefair.storage.queues import Arrival, Inbox, Item, Outbox
@@ -30,7 +28,6 @@ from securefair.storage.unlock import unlock
 
 __all__ = [
     "Access",
-    "Amount",
     "Arrival",
     "AuditLog",
     "AuditRow",
@@ -40,9 +37,6 @@ __all__ = [
     "Inbox",
     "Item",
     "Keystore",
-    "StoredLedger",
-    "LedgerEntry",
-    "LedgerLimits",
     "StoredMemory",
     "Outbox",
     "PrivacyBudget",

@@ -90,9 +90,21 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX outbox_blob ON outbox (blob) WHERE blob IS NOT NULL;
     CREATE INDEX memory_blob ON memory (blob) WHERE blob IS NOT NULL;
     """,
+    """
+    -- The ledger is what its owner remembers (protocol.ledger): an account a caller, as JSON.
+    INSERT INTO memory SELECT
+        'answers ' || identity,
+        CAST(json_object('samples', 1, 'answers', sum(charges), 'total', sum(numbers),
+                         'carried', sum(bits)) AS BLOB),
+        NULL FROM ledger WHERE scope = 'answers' GROUP BY identity;
+    DROP TABLE ledger;
+    """,
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)
+
+READABLE = 1
+"""The oldest version that can be read as it is: steps after it only took a table away."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

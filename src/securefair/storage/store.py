@@ -28,7 +28,6 @@ from securefair.storage.audit import AuditLog
 from securefair.storage.blobs import Blobs
 from securefair.storage.connection import DATABASE, connect, connect_memory, explained
 from securefair.storage.files import PRIVATE_FILE, acquire, private_folder
-from securefair.storage.ledger import StoredLedger
 from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
@@ -52,7 +51,6 @@ class Transaction:
     """The parts of a store, inside one transaction; of no use after it."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
-        self.ledger = StoredLedger(connection)
         self.privacy = PrivacyBudget(connection)
         self.inbox = Inbox(connection, blobs)
         self.outbox = Outbox(connection, blobs)
@@ -200,12 +198,12 @@ class Store:
                 with self._unchanged():
                     version = schema.version_of(self._connection)
                 schema.check_known(version, where)
-                if version < schema.SCHEMA_VERSION:
+                if version < schema.READABLE:
                     raise StorageError(
                         "this store is of an older version, and open for reading only",
                         where=where,
                         found=f"schema {version}",
-                        expected=f"schema {schema.SCHEMA_VERSION}",
+                        expected=f"schema {schema.READABLE}",
                         hint="Open it once for writing: that migrates it",
                     )
                 return

@@ -18,7 +18,7 @@ from securefair.config import (
     ImageColumn,
     ParticipantSection,
     RunConfig,
-    checked_settings,
+    check_settings,
     defaults,
     demo_config,
     parse_config,
@@ -367,7 +367,7 @@ def _config(
         "report": {"title": name},
         "participants": list(people),
     }
-    return checked_settings(settings, source="new project")
+    return check_settings(settings, source="new project")
 
 
 def _config_text(config: RunConfig, title: str, unread: Collection[str]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from securefair.worth.heads import HeadLearners as HeadLearners
     from securefair.worth.heads import Heads as Heads
     from securefair.worth.interval import Interval as Interval
-    from securefair.worth.interval import counted as counted
+    from securefair.worth.interval import count_patients as count_patients
     from securefair.worth.interval import wilson as wilson
     from securefair.worth.learners import LearningState as LearningState
     from securefair.worth.learners import SelfTaught as SelfTaught
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from securefair.worth.mixing import links as links
     from securefair.worth.mixing import mix as mix
     from securefair.worth.mixing import preferences as preferences
-    from securefair.worth.mixing import rounded as rounded
+    from securefair.worth.mixing import round_similarities as round_similarities
     from securefair.worth.mixing import similarity as similarity
     from securefair.worth.mixing import smooth as smooth
     from securefair.worth.networks import NetworkLearners as NetworkLearners

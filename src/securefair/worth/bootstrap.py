@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import DataError
-from securefair.worth.interval import Interval, alike, counted, wilson
+from securefair.worth.interval import Interval, alike, count_patients, wilson
 from securefair.worth.probabilistic import (
     CALIBRATION_BINS,
     LEAST_PROBABILITY,
@@ -170,7 +170,7 @@ def _counted(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
     """Of how many patients each score is a share, each counted once."""
     _, first = np.unique(np.concatenate([one.patients for one in seeds]), return_index=True)
     labels = np.concatenate([one.labels for one in seeds])
-    return counted(labels[first], seeds[0].probabilities.shape[1])
+    return count_patients(labels[first], seeds[0].probabilities.shape[1])
 
 
 def weighted_scores(

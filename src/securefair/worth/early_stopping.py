@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from securefair.data import ParticipantData
 from securefair.data.split import stratified_split
 from securefair.errors import ConfigError
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.transfer.folds import stratified_folds
 from securefair.records import RoundRecord
 from securefair.worth.learners import LearningState, SelfTaught, TrainStates
@@ -116,7 +116,7 @@ class EarlyStopping:
         can set no fraction aside. It judges by the samples that it trains on, which mostly means
         that it never stops.
         """
-        rng = np.random.default_rng(derived_seed(seed, "validation", own.name))
+        rng = np.random.default_rng(derive_seed(seed, "validation", own.name))
         if self.folds is not None:
             held = stratified_folds(own.train.labels, rng, self.folds) == part
             if held.all() or not held.any():

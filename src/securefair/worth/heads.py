@@ -11,7 +11,7 @@ from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.building import ModelKind, build_model
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.stored import Function, function_of
 from securefair.model.training import (
     OptimizerConfig,
@@ -94,7 +94,7 @@ class HeadLearners:
                 hidden=self.hidden,
                 network=self.network,
                 range_penalty=self.range_penalty,
-                seed=derived_seed(seed, "head", participant.name),
+                seed=derive_seed(seed, "head", participant.name),
             )
             train_state = TrainState.start(head, self.optimizer)
             with about(participant.name):
@@ -103,7 +103,7 @@ class HeadLearners:
                     participant.train,
                     self.local_epochs,
                     batch_size=self.batch_size,
-                    seed=derived_seed(seed, "batches", participant.name),
+                    seed=derive_seed(seed, "batches", participant.name),
                 )
             train_states[participant.name] = train_state
         return train_states

@@ -44,7 +44,7 @@ def wilson(share: float, patients: int) -> Interval:
     return (0.0 if nearest == 0 else low), (1.0 if nearest == 1 else high)
 
 
-def counted(labels: NDArray[np.int64], classes: int) -> dict[str, int]:
+def count_patients(labels: NDArray[np.int64], classes: int) -> dict[str, int]:
     """Of how many patients each score is a share, for those scores that are one.
 
     Args:

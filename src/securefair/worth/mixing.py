@@ -137,7 +137,7 @@ def similarity(cosines: Matrix) -> Matrix:
     return (1.0 + cosines) / 2.0
 
 
-def rounded(similarities: Matrix, levels: int | None) -> Matrix:
+def round_similarities(similarities: Matrix, levels: int | None) -> Matrix:
     """The nearest of so many public levels, 0 and 1 among them; None leaves similarities alone.
 
     Weights go to others in the clear. All that they can tell of an opened cosine is its level:

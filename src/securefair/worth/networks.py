@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from securefair.data import ParticipantData
 from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import TrainStates, all_logits, train
 from securefair.model.stored import Function, NamedNetwork
@@ -61,7 +61,7 @@ class NetworkLearners:
     def trained_alone(self, seed: int) -> TrainStates:
         """Everyone before any epoch."""
         return TrainStates.start(
-            self._stacked, [derived_seed(seed, "network", "")] * len(self.names)
+            self._stacked, [derive_seed(seed, "network", "")] * len(self.names)
         )
 
     def trained_locally(
@@ -71,7 +71,7 @@ class NetworkLearners:
         only = [n for n, name in enumerate(self.names) if name in names]
         if not only:
             return state.train_states
-        seeds = [derived_seed(state.seed, f"batches {state.round}", name) for name in self.names]
+        seeds = [derive_seed(state.seed, f"batches {state.round}", name) for name in self.names]
         drawn = draw_batches(self._train, seeds, epochs=1, size=None)
         trained = train(
             self._stacked,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.stored import Function, logits_of, probabilities_of
 from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
@@ -46,7 +46,7 @@ class TunedPopulation:
         """Everybody's usual model of that name; those of a seed are fitted once."""
         if (name, seed) not in self._usual:
             self._usual[name, seed] = {
-                one.name: usual_model(name, one.train, derived_seed(seed, name, one.name) % 2**32)
+                one.name: usual_model(name, one.train, derive_seed(seed, name, one.name) % 2**32)
                 for one in self.participants
             }
         return self._usual[name, seed]
@@ -77,7 +77,7 @@ def own_fits(
     """Everybody's fits on its own training patients."""
     return {
         one.name: own_fit(
-            one.train, degree, rng=np.random.default_rng(derived_seed(seed, "folds", one.name))
+            one.train, degree, rng=np.random.default_rng(derive_seed(seed, "folds", one.name))
         )
         for one in participants
     }
@@ -160,7 +160,7 @@ def _pooled(population: TunedPopulation, seed: int) -> Models:
         np.concatenate([one.labels for one in everyone]),
         everyone[0].classes,
     )
-    rng = np.random.default_rng(derived_seed(seed, "folds", ""))
+    rng = np.random.default_rng(derive_seed(seed, "folds", ""))
     model = own_fit(together, population.degree, rng=rng).averaged
     return {own.name: model for own in population.participants}
 

@@ -11,7 +11,7 @@ from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.layers import AffineLayer, check_layer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.tensor import CipherTensor
-from securefair.model.balance import balanced_by_weights
+from securefair.model.balance import balance_by_weights
 from securefair.model.heads import build_head
 from securefair.model.quantize import quantize_at
 
@@ -23,7 +23,7 @@ def quantised(spec, seed, scale=1.0):
     model = build_head(kind, spec.features, spec.hidden, spec.classes, seed)
     for parameter in model.parameters():
         parameter.data *= scale
-    folded = balanced_by_weights(model.folded(), spec.bounds.row_norm)
+    folded = balance_by_weights(model.folded(), spec.bounds.row_norm)
     specs = affine_specs(spec)
     head = quantize_at(folded, [layer.log2_scale for layer in specs])
     weights = [integers for integers in head.integers if integers is not None]

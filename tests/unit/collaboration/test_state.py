@@ -1,6 +1,6 @@
 """A state that was written and read goes on exactly as it would have."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.collaboration.state import NotStorableError, decode_state, encode_state
-from securefair.errors import DataError
+from securefair.collaboration.state import decode_state, encode_state
+from securefair.errors import DataError, LocalProtocolError
 from securefair.model.heads import build_head
 from securefair.model.training import OptimizerConfig, TrainState, train_epochs
 
@@ -17,7 +17,6 @@ from securefair.model.training import OptimizerConfig, TrainState, train_epochs
 @dataclass(frozen=True, eq=False)
 class State:
     value: object
-    given: object = field(default=abs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,6 @@ PLAIN = st.recursive(
 def test_plain_values_keep_their_types_and_bits(value):
     restored = decode_state(encode_state(State(value)), State(None))
     assert repr(restored.value) == repr(value)
-    assert restored.given is abs
 
 
 @pytest.mark.parametrize(
@@ -84,14 +82,14 @@ def test_a_train_state_goes_on_with_its_momentum(make_hospital):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({1, 2}, "state.value is a set"),
-        ({"a": [object()]}, r"state.value\['a'\]\[0\] is a object"),
-        (np.array(["text"]), "state.value holds <U4"),
+        ({1, 2}, r"state\.value.*set"),
+        ({"a": [object()]}, r"state.value\['a'\]\[0\].*object"),
+        (np.array(["text"]), r"state\.value.*<U4"),
         (np.random.default_rng(0), "Generator"),
     ],
 )
 def test_what_cannot_be_stored_is_named(value, words):
-    with pytest.raises(NotStorableError, match=words):
+    with pytest.raises(LocalProtocolError, match=words):
         encode_state(State(value))
 
 

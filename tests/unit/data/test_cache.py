@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.data.cache import cached_array, content_key
+from securefair.data.cache import cache_array, content_key
 
 
 def test_an_array_is_built_once_a_key(tmp_path):
@@ -14,13 +14,13 @@ def test_an_array_is_built_once_a_key(tmp_path):
         return np.arange(6.0).reshape(2, 3)
 
     folder = tmp_path / "a" / "b"
-    first = cached_array(folder, "x", "key", build)
-    again = cached_array(folder, "x", "key", build)
+    first = cache_array(folder, "x", "key", build)
+    again = cache_array(folder, "x", "key", build)
     assert (first == again).all()
     assert not again.flags.writeable
     assert len(built) == 1
-    cached_array(folder, "x", "other", build)
-    cached_array(folder, "y", "key", build)
+    cache_array(folder, "x", "other", build)
+    cache_array(folder, "y", "key", build)
     assert len(built) == 3
     assert sorted(path.name for path in folder.iterdir()) == [
         "x-key.npy",
@@ -31,17 +31,17 @@ def test_an_array_is_built_once_a_key(tmp_path):
 
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert cached_array(None, "x", "key", lambda: np.ones(2)).tolist() == [1, 1]
+    assert cache_array(None, "x", "key", lambda: np.ones(2)).tolist() == [1, 1]
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("content", [b"", b"no array", None])
 def test_a_damaged_file_is_made_anew(content, tmp_path):
     whole = np.arange(100.0)
-    cached_array(tmp_path, "x", "key", lambda: whole)
+    cache_array(tmp_path, "x", "key", lambda: whole)
     path = tmp_path / "x-key.npy"
     path.write_bytes(path.read_bytes()[:200] if content is None else content)
-    assert (cached_array(tmp_path, "x", "key", lambda: whole) == whole).all()
+    assert (cache_array(tmp_path, "x", "key", lambda: whole) == whole).all()
     assert (np.load(path) == whole).all()
 
 
@@ -51,7 +51,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr("securefair.data.cache.os.fsync", fail)
     with pytest.raises(OSError, match="disk full"):
-        cached_array(tmp_path, "x", "key", lambda: np.ones(3))
+        cache_array(tmp_path, "x", "key", lambda: np.ones(3))
     assert not list(tmp_path.iterdir())
 
 

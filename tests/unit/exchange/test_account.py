@@ -1,6 +1,8 @@
 """What a teacher told is counted over its account's life, in every process and on every path."""
 
 import math
+import sqlite3
+from contextlib import closing
 
 import msgspec
 import numpy as np
@@ -10,7 +12,7 @@ from securefair.circuit.planner import most_bits, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, LedgerError, ModelError, PlanError, StorageError
-from securefair.exchange.account import Allowance
+from securefair.exchange.account import Allowance, AnswerAccount
 from securefair.exchange.request import Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -18,12 +20,20 @@ from securefair.model.folded import dense_network
 from securefair.model.heads import build_head
 from securefair.model.linear_maps import DenseMap
 from securefair.storage import Store
+from securefair.storage.connection import DATABASE
 from support.processes import Process
 
 pytestmark = pytest.mark.slow
 
 SPEC = ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
 NUMBERS = SPEC.q * SPEC.classes
+CREATED_BEFORE = """
+    CREATE TABLE ledger (
+        scope TEXT NOT NULL, identity TEXT NOT NULL, item TEXT NOT NULL,
+        charges INTEGER NOT NULL, numbers INTEGER NOT NULL, bits REAL NOT NULL,
+        PRIMARY KEY (scope, identity, item)
+    ) WITHOUT ROWID
+"""
 MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters, of which 3 are scales
 DETERMINING = 17
 
@@ -55,10 +65,10 @@ def test_a_limit_is_for_the_life_of_the_account(request_bytes):
 def test_callers_have_accounts_of_their_own_within_the_total(request_bytes):
     own = teacher(max_numbers=NUMBERS, total_numbers=2 * NUMBERS)
     assert own.answer(request_bytes, peer="ann")
-    with pytest.raises(LedgerError, match="one identity"):
+    with pytest.raises(LedgerError, match="all versions to ann"):
         own.answer(request_bytes, peer="ann")
     assert own.answer(request_bytes, peer="bob")
-    with pytest.raises(LedgerError, match="all together"):
+    with pytest.raises(LedgerError, match="to all students"):
         own.answer(request_bytes, peer="cyd")
 
 
@@ -95,6 +105,8 @@ def test_what_is_no_name_is_refused(request_bytes, tmp_path, peer):
             own.answer(request_bytes, peer=peer)
         with pytest.raises(DataError, match="no caller's name"):
             own._account.charge(peer, "", None, None)
+        with pytest.raises(DataError, match="no caller's name"):
+            own._account.check(peer, None, numbers=1)
 
 
 def test_a_strangers_spec_raises_no_limit():
@@ -102,12 +114,12 @@ def test_a_strangers_spec_raises_no_limit():
     spec = msgspec.structs.replace(SPEC, q=11)
     own = Teacher(MODEL, backend="clear")  # determined by 17 numbers, asked for 22
     request = Student(spec, backend="clear").request(samples_of(spec))
-    with pytest.raises(LedgerError, match="one identity"):
+    with pytest.raises(LedgerError, match="all versions to ann"):
         own.answer(request, peer="ann")
     small = Student(SPEC, backend="clear").request(samples_of())
     for number in range(8 * DETERMINING // NUMBERS):
         own.answer(small, peer=f"peer {number}")
-    with pytest.raises(LedgerError, match="all together"):
+    with pytest.raises(LedgerError, match="to all students"):
         own.answer(small, peer="one more")
 
 
@@ -158,18 +170,18 @@ def test_a_schedule_that_lets_out_more_than_the_own_plan_raises_no_limit():
     own, slots = plan_exchange(spec), plan_exchange(spec, coefficients=False)
     assert (own.numbers, slots.numbers) == (102, 8192)
     for plan in (own, slots):
-        limits = Allowance().limits(plan, 105, spec)
-        assert limits.identity_numbers == own.numbers
-        assert limits.total_numbers == 8 * own.numbers
+        policy = Allowance().policy(plan, 105, spec)
+        assert policy.student_total == own.numbers
+        assert policy.teacher_total == 8 * own.numbers
     # An engine that packs no coefficients plans slots itself; and its owner may allow anything.
-    assert Allowance().limits(slots, 105, spec, coefficients=False).identity_numbers == 8192
-    assert Allowance(max_numbers=9000).limits(slots, 105, spec).identity_numbers == 9000
+    assert Allowance().policy(slots, 105, spec, coefficients=False).student_total == 8192
+    assert Allowance(max_numbers=9000).policy(slots, 105, spec).student_total == 9000
 
 
 def test_by_default_a_number_holds_no_more_bits_than_a_plan_may_carry():
     plan = plan_exchange(SPEC)
-    limits = Allowance().limits(plan, DETERMINING, SPEC)
-    assert limits.identity_bits == DETERMINING * most_bits(plan)
+    policy = Allowance().policy(plan, DETERMINING, SPEC)
+    assert policy.student_bits == DETERMINING * most_bits(plan)
     assert plan.number_bits <= most_bits(plan) < 64
 
 
@@ -177,7 +189,7 @@ def test_the_default_total_is_finite(request_bytes):
     own = teacher()
     for number in range(8 * DETERMINING // NUMBERS):
         own.answer(request_bytes, peer=f"peer {number}")
-    with pytest.raises(LedgerError, match="all together"):
+    with pytest.raises(LedgerError, match="to all students"):
         own.answer(request_bytes, peer="one more")
 
 
@@ -187,10 +199,30 @@ def test_a_store_outlives_the_teacher_and_its_model(request_bytes, tmp_path):
         assert teacher(model, store=store, max_numbers=2 * NUMBERS).answer(request_bytes)
     with pytest.raises(LedgerError):
         teacher(store=store, max_numbers=2 * NUMBERS).answer(request_bytes)
-    with Store.open(store) as opened, opened.view() as tx:
-        entries = tx.ledger.entries()
-    assert [entry.amount.numbers for entry in entries] == [NUMBERS, NUMBERS]
-    assert len({entry.item for entry in entries}) == 2
+    (account,) = AnswerAccount(store).accounts().values()
+    assert (account.answers, account.total) == (2, 2 * NUMBERS)
+    assert [*account.released[0].values()] == [NUMBERS, NUMBERS]  # of two models
+
+
+def test_accounts_of_an_older_store_are_taken_over(request_bytes, tmp_path):
+    """There charges were rows of a table of their own, by caller and model."""
+    store = tmp_path / "store"
+    Store.open(store).close()
+    with closing(sqlite3.connect(store / DATABASE)) as old, old:
+        old.execute(CREATED_BEFORE)
+        rows = [("ann", "one", 1, 5, 60.0), ("ann", "two", 2, 3, 40.0), ("bob", "one", 1, 5, 60.0)]
+        old.executemany("INSERT INTO ledger VALUES ('answers', ?, ?, ?, ?, ?)", rows)
+        old.execute("INSERT INTO ledger VALUES ('weights', 'ann', 'one', 1, 7, 0.0)")
+        old.execute("PRAGMA user_version = 1")
+    accounts = AnswerAccount(store).accounts()
+    ann, bob = accounts["ann"], accounts["bob"]
+    assert (ann.answers, ann.total, ann.carried) == (3, 8, 100.0)
+    assert (bob.answers, bob.total, bob.carried) == (1, 5, 60.0)
+    own = teacher(store=store, max_numbers=2 * NUMBERS, total_numbers=math.inf)
+    assert own.answer(request_bytes, peer="ann")
+    with pytest.raises(LedgerError) as refused:
+        own.answer(request_bytes, peer="ann")
+    assert "disclosed 16." in refused.value.hint
 
 
 ASK = """

@@ -11,7 +11,7 @@ from securefair.errors import ModelError, PlanError
 from securefair.exchange.compile import (
     bounds_by_shape,
     bounds_for,
-    compiled_network,
+    compile_network,
     segments,
 )
 from securefair.model.folded import FoldedNetwork, Square, activation_ranges
@@ -70,7 +70,7 @@ def test_squares_and_whole_pools_belong_to_the_map_before_them():
 def test_compiled_maps_compute_the_rounded_network(inputs, most):
     folded = balanced_by_values(network(), inputs)
     layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.5)
-    maps = compiled_network(folded, layer_bounds, most=most).maps
+    maps = compile_network(folded, layer_bounds, most=most).maps
     values = inputs.reshape(len(inputs), -1).T
     for bounds, banded in zip(layer_bounds, maps, strict=True):
         assert (banded.outputs, banded.values) == (bounds.outputs, bounds.values)
@@ -95,7 +95,7 @@ def test_bounds_hold_for_the_network_they_are_made_for(inputs):
     folded = balanced_by_values(network(), inputs)
     layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.25)
     for bounds, banded in zip(
-        layer_bounds, compiled_network(folded, layer_bounds).maps, strict=True
+        layer_bounds, compile_network(folded, layer_bounds).maps, strict=True
     ):
         for band in banded.bands:
             check_layer(
@@ -170,10 +170,10 @@ def test_another_network_than_the_promised_one_is_refused(inputs):
     folded = network()
     layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.5)
     with pytest.raises(ModelError, match="another model"):
-        compiled_network(folded, layer_bounds[:-1])
+        compile_network(folded, layer_bounds[:-1])
     wider = LayerBounds(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
     with pytest.raises(ModelError, match="another model"):
-        compiled_network(folded, (*layer_bounds[:-1], wider))
+        compile_network(folded, (*layer_bounds[:-1], wider))
 
 
 def test_weights_that_are_zero_are_multiplied_like_others():
@@ -194,8 +194,8 @@ def test_weights_that_are_zero_are_multiplied_like_others():
     )
     layer_bounds = bounds_by_shape(folded, weight_bits=10)
     for full, thin in zip(
-        compiled_network(folded, layer_bounds).maps,
-        compiled_network(sparse, layer_bounds).maps,
+        compile_network(folded, layer_bounds).maps,
+        compile_network(sparse, layer_bounds).maps,
         strict=True,
     ):
         assert full.multiply_adds == thin.multiply_adds

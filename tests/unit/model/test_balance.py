@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ModelError
-from securefair.model.balance import balanced_by_values, balanced_by_weights
+from securefair.model.balance import balance_by_weights, balanced_by_values
 from securefair.model.folded import FoldedNetwork, Square, dense_network, stages
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 
@@ -37,22 +37,22 @@ def test_the_function_stays_the_same(head, row_norm):
     expected = head.logits(features)
     scale = 1 + np.abs(expected).max()
     np.testing.assert_allclose(
-        balanced_by_weights(head, row_norm).logits(features), expected, atol=1e-9 * scale
+        balance_by_weights(head, row_norm).logits(features), expected, atol=1e-9 * scale
     )
 
 
 @given(heads, st.floats(0.1, 10.0))
 def test_every_hidden_unit_gets_the_agreed_norm(head, row_norm):
     np.testing.assert_allclose(
-        row_norms(balanced_by_weights(head, row_norm).weighted[0]), row_norm, rtol=1e-9
+        row_norms(balance_by_weights(head, row_norm).weighted[0]), row_norm, rtol=1e-9
     )
 
 
 @given(heads)
 def test_balancing_twice_is_balancing_once(head):
     once, twice = (
-        balanced_by_weights(head, 2.0),
-        balanced_by_weights(balanced_by_weights(head, 2.0), 2.0),
+        balance_by_weights(head, 2.0),
+        balance_by_weights(balance_by_weights(head, 2.0), 2.0),
     )
     for a, b in zip(once.weighted, twice.weighted, strict=True):
         np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
@@ -64,7 +64,7 @@ def test_a_dead_unit_stays_dead_and_the_others_are_balanced():
     weights, bias = head.weighted[0].weights.copy(), head.weighted[0].bias.copy()
     weights[2], bias[2] = 0.0, 0.0
     dead = dense_network(DenseMap(weights, bias), head.weighted[1])
-    layers = balanced_by_weights(dead, 1.0).weighted
+    layers = balance_by_weights(dead, 1.0).weighted
     np.testing.assert_allclose(row_norms(layers[0]), [1.0, 1.0, 0.0, 1.0])
     np.testing.assert_array_equal(layers[1].weights[:, 2], head.weighted[1].weights[:, 2])
 
@@ -73,14 +73,14 @@ def test_output_weights_take_the_square_of_what_a_unit_gives_away():
     head = dense_network(
         DenseMap(np.array([[3.0]]), np.array([4.0])), DenseMap(np.array([[2.0]]), np.zeros(1))
     )
-    hidden, output = balanced_by_weights(head, 1.0).weighted
+    hidden, output = balance_by_weights(head, 1.0).weighted
     assert (hidden.weights.item(), hidden.bias.item()) == pytest.approx((0.6, 0.8))
     assert output.weights.item() == pytest.approx(2.0 * 5.0**2)
 
 
 def test_a_linear_head_has_nothing_to_balance():
     head = dense_network(random_head(3).weighted[0])
-    (layer,) = balanced_by_weights(head, 7.0).layers
+    (layer,) = balance_by_weights(head, 7.0).layers
     np.testing.assert_array_equal(layer.weights, head.layers[0].weights)
     np.testing.assert_array_equal(layer.bias, head.layers[0].bias)
 
@@ -92,7 +92,7 @@ def test_three_layers_are_balanced_one_after_the_other():
         DenseMap(rng.normal(size=(2, 3)), rng.normal(size=2)),
     )
     features = rng.uniform(-1, 1, (10, 5))
-    result = balanced_by_weights(head, 0.5)
+    result = balance_by_weights(head, 0.5)
     np.testing.assert_allclose(row_norms(result.weighted[0]), 0.5)
     np.testing.assert_allclose(row_norms(result.weighted[1]), 0.5)
     np.testing.assert_allclose(result.logits(features), head.logits(features), rtol=1e-6)
@@ -163,4 +163,4 @@ def test_no_samples_are_refused(network):
 
 def test_only_dense_maps_are_balanced_by_weights(network):
     with pytest.raises(ModelError, match="only dense maps"):
-        balanced_by_weights(network, 1.0)
+        balance_by_weights(network, 1.0)

@@ -165,7 +165,7 @@ def test_no_limit_is_ever_exceeded_and_totals_add_up(history):
         ("classes", 0),
         ("rows", 0),
         ("teacher_parameters", 0),
-        ("student_total", 0),
+        ("student_total", -1),
         ("teacher_total", -1),
         ("fraction_per_version", 0.0),
         ("fraction_per_version", math.nan),
@@ -175,3 +175,35 @@ def test_no_limit_is_ever_exceeded_and_totals_add_up(history):
 def test_an_impossible_policy_is_refused_by_name(name, value):
     with pytest.raises(ConfigError, match=name):
         policy(**{name: value})
+
+
+def test_bits_that_numbers_carry_have_a_limit_of_their_own():
+    ledger = Ledger(policy(fraction_per_version=None, student_bits=1.0))
+    for number in range(10):  # ten tenths make one
+        ledger = ledger.charge(
+            "bea", numbers=1, bits=0.1, version=0, basis=str(number), samples=200
+        )
+    with pytest.raises(LedgerError, match=r"student_bits.*too many bits to bea"):
+        ledger.charge("bea", numbers=1, bits=0.001, version=0, basis="more", samples=200)
+    assert charge(ledger, "cem").accounts["cem"].carried == 0.0
+
+
+def test_what_comes_with_other_noise_costs_as_often_as_it_is_given():
+    ledger = Ledger(policy(fraction_per_version=None, student_total=40))
+    for _ in range(2):
+        ledger = ledger.charge(
+            "bea", numbers=20, version=0, basis="one", samples=200, repeats=False
+        )
+    assert ledger.accounts["bea"].released == {0: {"one": 40}}
+    with pytest.raises(LedgerError):
+        ledger.charge("bea", numbers=1, version=0, basis="one", samples=200, repeats=False)
+
+
+@pytest.mark.parametrize("name", ["student_total", "student_bits", "teacher_total"])
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_what_bounds_nothing_is_no_limit(name, value):
+    with pytest.raises(ConfigError, match="not a limit"):
+        policy(**{name: value})
+    ledger = Ledger(policy(fraction_per_version=None, **{name: 0}))
+    with pytest.raises(LedgerError):
+        ledger.charge("bea", numbers=1, bits=1.0, version=0, basis="one", samples=1)

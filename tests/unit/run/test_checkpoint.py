@@ -93,7 +93,8 @@ def test_a_clear_run_goes_on_byte_for_byte(whole, tmp_path, after):
     interrupt(small(), tmp_path, after)
     assert [path.name for path in tmp_path.iterdir()] == [FOLDER]
     listener = finish(unfinished_config(tmp_path), tmp_path, resume=True)
-    assert listener.heard == CONTROLS + 8 - after  # no finished round is computed again
+    again = 1 if after <= CONTROLS else 0  # a control that was not finished; no other round
+    assert listener.heard == CONTROLS + 8 - after + again
     assert files(tmp_path) == files(whole)
     assert not (tmp_path / FOLDER).exists()
 
@@ -224,14 +225,6 @@ def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
     assert files(tmp_path) == files(whole)
 
 
-def test_what_cannot_be_stored_is_repeated(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("securefair.run.resumable.ReferenceRun.saved_state", lambda _: None)
-    interrupt(small(), tmp_path, 1)
-    listener = finish(small(), tmp_path, resume=True)
-    assert listener.started[1] == ("early_stopping", None, 0)
-    assert files(tmp_path) == files(whole)
-
-
 class TestRefusals:
     def test_data_that_changed(self, tmp_path):
         interrupt(small(), tmp_path, 3)
@@ -253,8 +246,8 @@ class TestRefusals:
     def test_another_version(self, tmp_path):
         interrupt(small(), tmp_path, 3)
         path = tmp_path / FOLDER / "checkpoint.json"
-        path.write_text(path.read_text().replace('"format": 6', '"format": 5'))
-        with pytest.raises(DataError, match=r"another version.*format 5.*format 6"):
+        path.write_text(path.read_text().replace('"format": 7', '"format": 6'))
+        with pytest.raises(DataError, match=r"another version.*format 6.*format 7"):
             finish(small(), tmp_path, resume=True)
 
     def test_nothing_to_go_on_with(self, whole, tmp_path):

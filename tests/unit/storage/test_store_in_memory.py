@@ -3,7 +3,7 @@
 import pytest
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Amount, LedgerLimits, Store
+from securefair.storage import Store
 
 LARGE = bytes(300_000)
 
@@ -11,9 +11,7 @@ LARGE = bytes(300_000)
 def overdraw(store):
     with store.transaction() as tx:
         tx.memory.delete("large")
-        tx.ledger.charge(
-            "answers", "peer", "model", Amount(numbers=3), LedgerLimits(total_numbers=4)
-        )
+        raise LedgerError("a limit was exceeded")
 
 
 def used(store):
@@ -22,13 +20,10 @@ def used(store):
         tx.memory.put("large", LARGE)
         tx.outbox.add("peer 0", 0, LARGE)
         tx.inbox.add("peer 0", 0, LARGE)
-        tx.ledger.charge(
-            "answers", "peer", "model", Amount(numbers=3), LedgerLimits(total_numbers=4)
-        )
     with pytest.raises(LedgerError):
         overdraw(store)
     with store.view() as tx:
-        return tx.memory.get("large"), tx.inbox.next(), tx.ledger.spent("answers").numbers
+        return tx.memory.get("large"), tx.inbox.next()
 
 
 def test_a_store_in_memory_does_what_one_on_disk_does(tmp_path):
@@ -43,7 +38,6 @@ def test_stores_in_memory_share_nothing():
         used(one)
         with other.view() as tx:
             assert tx.memory.names() == []
-            assert tx.ledger.entries() == []
 
 
 def test_a_store_in_memory_that_is_closed_says_so():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from securefair.errors import DataError
-from securefair.worth.interval import CONFIDENCE, alike, counted, wilson
+from securefair.worth.interval import CONFIDENCE, alike, count_patients, wilson
 
 
 def test_eight_of_eight_leave_a_third_open():
@@ -49,9 +49,9 @@ def test_nobody_is_no_share():
 
 def test_only_scores_of_patients_are_counted():
     labels = np.array([0, 1, 1, 1])
-    assert counted(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
-    assert counted(labels, 3) == {"accuracy": 4}
-    assert counted(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}
+    assert count_patients(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
+    assert count_patients(labels, 3) == {"accuracy": 4}
+    assert count_patients(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}
 
 
 def test_a_mean_over_hospitals_is_no_surer_than_its_smallest_allows():

@@ -8,7 +8,7 @@ import torch
 
 from securefair.data import Samples
 from securefair.errors import ConfigError
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.training import OptimizerConfig
 from securefair.worth import EarlyStopping, LearningState, NetworkLearners, run
 
@@ -71,4 +71,4 @@ def test_records_and_kept_models_are_of_the_same_networks(networks):
         found = kept[own.name].logits(own.test.features).argmax(axis=1)
         assert np.mean(found == own.test.labels) == pytest.approx(accuracy)
     assert record.asked == [[False] * 3] * 3
-    assert derived_seed(1, "network", "") != derived_seed(2, "network", "")
+    assert derive_seed(1, "network", "") != derive_seed(2, "network", "")

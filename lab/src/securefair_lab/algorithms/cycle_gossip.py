@@ -30,7 +30,7 @@ from securefair.worth import (
     links,
     mix,
     preferences,
-    rounded,
+    round_similarities,
     similarity,
     smooth,
 )
@@ -137,7 +137,7 @@ class CycleGossip:
         if forced:  # lines 4 to 8
             g = population.gradients(state.train_states)  # line 3
             alignment = cosines(population.sent(g, t, state.seed), g)
-            compared = _with_self(rounded(similarity(alignment), self.levels))
+            compared = _with_self(round_similarities(similarity(alignment), self.levels))
             prefer = preferences if self.levels is None else attractions
             kept = smooth(kept, prefer(compared, graph, beta=self.beta), alpha=self.alpha)
         weights = kept if self.levels is None else kept / kept.sum(axis=1, keepdims=True)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from securefair.errors import ConfigError
-from securefair.model import TrainStates, derived_seed
+from securefair.model import TrainStates, derive_seed
 from securefair.records import RoundRecord
 from securefair.worth import TOPOLOGIES, WEIGHTINGS, Graph, LearningState, Matrix, graph_of_edges
 from securefair_lab.algorithms.averaging import mixed
@@ -142,7 +142,7 @@ def random_weights(names: tuple[str, ...], degree: int, seed: int, round: int) -
     """Each receives from `degree` others, a row of uniform weights; links have one direction."""
     weights = np.eye(len(names))
     for i, name in enumerate(names):
-        rng = np.random.default_rng(derived_seed(seed, f"neighbours {round}", name))
+        rng = np.random.default_rng(derive_seed(seed, f"neighbours {round}", name))
         others = np.delete(np.arange(len(names)), i)
         weights[i, rng.permutation(others)[:degree]] = 1.0
     normalised: Matrix = weights / weights.sum(axis=1, keepdims=True)

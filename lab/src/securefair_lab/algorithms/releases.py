@@ -14,7 +14,7 @@ from securefair.data import Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model import (
     Head,
-    balanced_by_weights,
+    balance_by_weights,
     block_signs,
     public_indices,
     public_rows,
@@ -92,5 +92,5 @@ class Rounding:
         """
         if isinstance(head, NetworkHead):
             raise ModelError("only heads are rounded here", found=type(head).__name__)
-        folded = balanced_by_weights(head.folded(), self.row_norm)
+        folded = balance_by_weights(head.folded(), self.row_norm)
         return quantize_at(folded, self.log2_scales).logits(features)

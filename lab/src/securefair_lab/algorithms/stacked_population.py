@@ -24,7 +24,7 @@ from securefair.model import (
     Proximal,
     TrainStates,
     all_logits,
-    derived_seed,
+    derive_seed,
     draw_batches,
     train,
 )
@@ -70,7 +70,7 @@ class StackedPopulation(ScoredParticipants):
 
     def start(self, seed: int, *, common: bool) -> TrainStates:
         """Fresh networks: one initialisation for all, or one for each."""
-        seeds = [derived_seed(seed, "network", "" if common else name) for name in self.names]
+        seeds = [derive_seed(seed, "network", "" if common else name) for name in self.names]
         return TrainStates.start(self.stacked, seeds)
 
     def train(
@@ -107,7 +107,7 @@ class StackedPopulation(ScoredParticipants):
         samples = self.samples("train")
         batches = draw_batches(
             samples,
-            [derived_seed(seed, f"batches {clock}", name) for name in self.names],
+            [derive_seed(seed, f"batches {clock}", name) for name in self.names],
             epochs=epochs,
             size=self.batch_size,
             within=within,
@@ -162,7 +162,7 @@ class StackedPopulation(ScoredParticipants):
             name = self.names[n]
             if name in self.free_riders:
                 idle = torch.zeros_like(values[row]) if unchanged is None else unchanged[row]
-                draw = derived_seed(seed, f"free ride {round}", name)
+                draw = derive_seed(seed, f"free ride {round}", name)
                 result[row] = self.free_riders[name].instead(idle, draw)
                 if measured is not None:
                     result[row] = torch.where(measured, idle, result[row])

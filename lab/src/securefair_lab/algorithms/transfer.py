@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from securefair.config import defaults
 from securefair.data import ParticipantData, Samples
-from securefair.model import balanced_by_weights, quantize_at
+from securefair.model import balance_by_weights, quantize_at
 from securefair.model.transfer import (
     FEWEST_SUMMED,
     Degree,
@@ -146,7 +146,7 @@ def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> A
     if settings.rounding is None:
         logits = model.logits(patients.features)
     else:
-        folded = balanced_by_weights(model.folded(), settings.rounding.row_norm)
+        folded = balance_by_weights(model.folded(), settings.rounding.row_norm)
         logits = quantize_at(folded, settings.rounding.log2_scales).logits(patients.features)
     release = settings.release
     if isinstance(release, LogitsRelease):

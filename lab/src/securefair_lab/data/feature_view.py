@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data import Samples, cached_array, content_key
+from securefair.data import Samples, cache_array, content_key
 from securefair.errors import ConfigError, DataError
 from securefair_lab.data.images.dataset import Images, ImageSet
 from securefair_lab.data.pool import DataSet, Pool, Rows
@@ -108,7 +108,7 @@ def _block(
         return np.concatenate(parts)
 
     key = content_key(extractor.key, pixels)
-    return cached_array(cache, f"{name}-{extractor.name}", key, compute)
+    return cache_array(cache, f"{name}-{extractor.name}", key, compute)
 
 
 def _checked(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:

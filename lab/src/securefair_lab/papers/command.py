@@ -117,8 +117,6 @@ def reproduce(
                 return
             finished = whole(asked, resume=resume)
         except KeyboardInterrupt:
-            say(
-                f"Stopped; every finished round is in {asked.out}. Add --resume to go on.", err=True
-            )
+            say(f"Stopped; every finished run is in {asked.out}. Add --resume to go on.", err=True)
             raise typer.Exit(130) from None
     conclude(asked, finished, papers_folder(papers), against=against, json=json)

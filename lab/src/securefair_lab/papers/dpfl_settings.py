@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from securefair.errors import ConfigError
-from securefair.model import OptimizerConfig, derived_seed
+from securefair.model import OptimizerConfig, derive_seed
 from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.division import divide
@@ -187,7 +187,7 @@ def _population(setting: Setting, seed: int) -> NetworkPopulation:
         validation="own",
         validation_fraction=0.2,
     )
-    rng = np.random.default_rng(derived_seed(seed, "permutation", ""))
+    rng = np.random.default_rng(derive_seed(seed, "permutation", ""))
     renamed = Mislabelling(permutation=derangement(data_set.train.classes, rng))
     wrong = dict.fromkeys(setting.flippers, renamed)
     return NetworkPopulation(

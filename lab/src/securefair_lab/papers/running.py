@@ -1,4 +1,4 @@
-"""Run an experiment: every contender on every seed; finished runs are kept, rounds resumable.
+"""Run an experiment: every contender on every seed; finished runs are kept, others begin anew.
 
 The rounds are run by the core (`run.rounds`), as those of `securefair run` are.
 """
@@ -16,7 +16,6 @@ from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.run import ReferenceRun, run_rounds
-from securefair_lab.algorithms.network_population import NetworkPopulation
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import (
     Contender,
@@ -53,8 +52,7 @@ def finished_runs(
 ) -> list[Finished]:
     """Every contender with every seed, seeds of one contender next to each other.
 
-    Every round leaves a checkpoint; with `resume` a run goes on from there, to the same result as
-    without the interruption.
+    With `resume` finished runs are kept, and a run that was interrupted begins anew.
 
     Args:
         runs: a folder of finished runs that experiments of one paper and size share: what is there
@@ -238,24 +236,12 @@ def _run(contender: Contender, seed: int, folder: Path, progress: Progress, devi
     if entry.state is not None and entry.state.finished:
         return
     add_origin(folder, contender, seed, origin(contender.code, device))
-
-    def begin(*, trained: bool) -> ReferenceRun[Any, Any]:
-        members = _on(device, contender.members(seed))
-        untrained = None if trained else _untrained(members)
-        return ReferenceRun(contender.algorithm, members, seed, untrained=untrained)
-
-    run_rounds(begin, entry, contender.rounds, progress.advance, keeps_models=False)
+    run = ReferenceRun(contender.algorithm, _on(device, contender.members(seed)), seed)
+    run_rounds(run, entry, contender.rounds, progress.advance, keeps_models=False)
 
 
 def _on(device: str, members: Any) -> Any:
     """The same participants, whose networks train on a device."""
     if isinstance(members, StackedPopulation) and members.device != device:
         return replace(members, device=device)
-    return members
-
-
-def _untrained(members: Any) -> Any:
-    """The same participants, who train nothing alone."""
-    if isinstance(members, NetworkPopulation):
-        return replace(members, pretraining_epochs=0)
     return members

@@ -25,7 +25,7 @@ from securefair.circuit.answer import answer
 from securefair.ckks import CipherTensor, Evaluator, Released, StudentKeys, cores, set_threads
 from securefair.ckks.backends import get_backend
 from securefair.config import defaults
-from securefair.exchange import CompiledNetwork, bounded_logits, compiled_network, steps
+from securefair.exchange import CompiledNetwork, bound_logits, compile_network, steps
 from securefair.profiling import (
     Machine,
     Stopwatch,
@@ -147,7 +147,7 @@ def profile_cnn(
     with _encrypted(task, keys, watch) as (size, read):
         with watch.stage(COMPILE), processor.stage(COMPILE):
             evaluator = engine.evaluator(plan.params, keys.public)
-            compiled = compiled_network(task.network, plan.spec.network)
+            compiled = compile_network(task.network, plan.spec.network)
         if warm:
             _answered(evaluator, plan, size, read, compiled.maps)
         with watch.stage(ANSWER), processor.stage(ANSWER):
@@ -234,7 +234,7 @@ def _opened(plan: ExchangePlan, keys: StudentKeys, released: Released) -> Logits
 def _quality(task: CnnTask, compiled: CompiledNetwork, found: Logits) -> dict[str, Any]:
     """How good the opened logits are, against labels and against both clear networks."""
     plan, tested = task.plan, task.tested
-    rounded, beyond = bounded_logits(compiled.quantized.network, plan.spec.network, task.images)
+    rounded, beyond = bound_logits(compiled.quantized.network, plan.spec.network, task.images)
     clear = task.network.logits(task.images[:tested].astype(np.float64)).argmax(axis=1)
     opened = found[:tested].argmax(axis=1)
     return {

@@ -25,7 +25,7 @@ from securefair.config import (
     EncryptionSection,
     ModelSection,
     TransferSection,
-    checked_section,
+    check_section,
     defaults,
 )
 from securefair.data import ParticipantData, Samples
@@ -81,7 +81,7 @@ def profile_transfer(
     if patients < 1:
         raise ConfigError("no patients", where="samples", found=patients, expected="1 or more")
     set_threads(1)
-    section = checked_section(TransferSection, {"q": q, "peers": peers}, source="profile scale")
+    section = check_section(TransferSection, {"q": q, "peers": peers}, source="profile scale")
 
     def agreed(count: int) -> TransferAgreement:
         return TransferAgreement(

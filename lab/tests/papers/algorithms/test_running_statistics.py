@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import nn
 
-from securefair.collaboration.state import decode_state, encode_state
 from securefair.model.architectures import ARCHITECTURES
 from securefair.model.stacked_training import TrainStates
 from securefair_lab.algorithms.cycle import Cycle
@@ -249,15 +248,3 @@ def test_an_update_is_of_parameters_and_goes_back_to_a_whole_model(make_normed: 
     assert update.shape == (2, stacked.trained)
     whole = with_statistics(stacked, stacked.parts(before)[0] + update, after)
     torch.testing.assert_close(whole, after)
-
-
-def test_a_checkpoint_keeps_statistics_and_goes_on_to_the_same_result(
-    make_normed: Any, tmp_path: Any
-) -> None:
-    population, algorithm = make_normed(), Cycle()
-    state, _ = algorithm.round(algorithm.init(population, 1), population)
-    again = decode_state(encode_state(state), algorithm.init(population, 1))
-    assert torch.equal(again.train_states.vectors, state.train_states.vectors)
-    ahead, resumed = (algorithm.round(one, population)[0] for one in (state, again))
-    assert torch.equal(ahead.train_states.vectors, resumed.train_states.vectors)
-    assert torch.equal(ahead.train_states.momentum, resumed.train_states.momentum)

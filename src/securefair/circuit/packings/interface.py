@@ -109,7 +109,7 @@ class Packing(ABC):
         """Coefficients of the ciphertext that leave; None for whole ciphertexts.
 
         Args:
-            spec, schedule: of the plan.
+            spec, schedule: spec and schedule of the plan.
             chosen: coefficients of `ring_degree`'s ring; None for all that hold logits.
         """
         if schedule.parts == 1:

@@ -102,7 +102,7 @@ class Arrivals:
         Bit for bit `linear`, `pairs.join`, `pairs.add_conjugates`, `square` and `linear`.
 
         Args:
-            maps: of the inner one all rows w, then all rows v, and the bias of all.
+            maps: the inner one has all rows w, then all rows v, and the bias of all.
             key, special: as of `pairs.add_conjugates`.
 
         Returns:

@@ -173,7 +173,7 @@ def rescaled_square_sums(
     Args:
         x: ciphertexts (d, 2, len(basis), N).
         groups: int64 (groups, terms), indices into x.
-        limbs: of y, fewer than x has.
+        limbs: limbs of y, fewer than x has.
         basis: primes of x.
 
     Returns:

@@ -47,7 +47,7 @@ class PublicZeros:
         """Have `count` of so many limbs ready, or as many as the bound allows.
 
         Args:
-            limbs: of each.
+            limbs: limbs of each.
             count: that are to be ready.
             most: made by this call at most; None for all.
 

@@ -313,7 +313,7 @@ class RnsBackend(WireBackend):
     """Residue kernels.
 
     Args:
-        device: of the teacher's side, a name of torch's; None computes on numpy arrays.
+        device: device of the teacher's side, a name of torch's; None computes on numpy arrays.
     """
 
     name = "rns"

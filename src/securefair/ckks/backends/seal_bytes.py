@@ -242,8 +242,8 @@ def write_seeded_key(
     """First polynomials (digits, limbs, N) and seeds (digits, 64) as a loadable switching key.
 
     Args:
-        first, seeds, parms_id, primes: of the key.
-        place: of the key in SEAL's list of keys, which holds no other: 0 of relinearisation keys
+        first, seeds, parms_id, primes: parts of the key.
+        place: where the key stands in SEAL's list, which holds no other: 0 of relinearisation keys
             for s^2, (e - 1) / 2 of Galois keys for the element e.
 
     Raises:

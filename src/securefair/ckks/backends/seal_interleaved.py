@@ -31,7 +31,7 @@ def hidden_units(
         x: features beside each other.
         parts: in a ciphertext.
         turned: the automorphism of `ckks.interleaving`, with its key switch.
-        context: of the ciphertexts.
+        context: context of the ciphertexts.
     """
     limbs, n = x.shape[2:]
     primes = np.array(context.params.primes[:limbs], dtype=np.uint64)[:, None]

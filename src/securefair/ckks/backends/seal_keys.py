@@ -44,7 +44,7 @@ def generate(
     one that SEAL's Python surface would save, and its a is expanded by whoever receives it.
 
     Args:
-        context: of the ciphertexts.
+        context: context of the ciphertexts.
         relinearization, galois, element: see `Backend.generate_keys`.
     """
     generator = seal.KeyGenerator(context.seal)

@@ -29,7 +29,7 @@ from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
 from securefair.model.prevalence import own_prevalence
-from securefair.model.seeds import derived_seed, private_seed
+from securefair.model.seeds import derive_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
 from securefair.privacy import PrivateAlignments
 from securefair.protocol.guarantee import StatedGuarantee
@@ -150,7 +150,7 @@ class Participant:
                 hidden=model.hidden,
                 network=model.network,
                 range_penalty=model.range_penalty,
-                seed=derived_seed(seed, "head", data.name),
+                seed=derive_seed(seed, "head", data.name),
             )
         self.train_state = TrainState.start(head, model.optimizer)
         self.teacher = teacher
@@ -206,7 +206,7 @@ class Participant:
                 self.data.train,
                 self._model.local_epochs,
                 batch_size=self._model.batch_size,
-                seed=derived_seed(self._seed, "batches", self.name),
+                seed=derive_seed(self._seed, "batches", self.name),
             )
 
     def _machine(self, saved_state: SavedState | None, memory: Memory | None) -> ParticipantMachine:

@@ -13,7 +13,7 @@ from securefair.collaboration.private import PrivateTeacher, limit_of, target_of
 from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.privacy import (
     NoiseSource,
     Patients,
@@ -95,7 +95,7 @@ def _system_noise() -> Callable[[str], NoiseSource]:
 def _noise(seed: int, name: str) -> Callable[[str], NoiseSource]:
     # One generator a peer: answers come in any order, and a resumed run repeats what it drew. The
     # word "opinion" is part of its seed, and of what stores keep below.
-    return lambda peer: SeededNoise(derived_seed(seed, f"private opinion {peer}", name))
+    return lambda peer: SeededNoise(derive_seed(seed, f"private opinion {peer}", name))
 
 
 def _about(peers: Sequence[str], model: Head, temperature: float) -> str:

@@ -25,7 +25,7 @@ from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.stacked_training import TrainStates, gradients, train
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.jobs import (
@@ -110,7 +110,7 @@ class GossipParticipant:
         self._disclosure = disclosure or DisclosureSection()
         self.machine = self._machine(left.saved_state, left.memory)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
-        start = derived_seed(agreement.seed, "network", "")
+        start = derive_seed(agreement.seed, "network", "")
         self.train_states = TrainStates.start(agreement.stacked, [start])
         self.row = WeightRow.start(agreement, data.name)
         self.rounds = Rounds[GossipNotes]()
@@ -338,7 +338,7 @@ class GossipParticipant:
             return train_states
         batches = draw_batches(
             self._samples,
-            [derived_seed(self._seed, f"batches {clock}", self.name)],
+            [derive_seed(self._seed, f"batches {clock}", self.name)],
             epochs=epochs,
             size=None,
         )

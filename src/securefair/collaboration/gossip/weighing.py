@@ -59,7 +59,7 @@ class WeightRow:
         Nothing finer of an opened cosine may reach a weight: weights go to others in the clear.
         """
         found = mixing.similarity(np.array([cosine]))
-        return float(mixing.rounded(found, self.agreement.gossip.levels)[0])
+        return float(mixing.round_similarities(found, self.agreement.gossip.levels)[0])
 
     def weighed(self, similarities: Mapping[str, float]) -> WeightRow:
         """The row after an alignment; neighbours that did not answer keep their similarity."""

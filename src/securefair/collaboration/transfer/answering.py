@@ -12,7 +12,7 @@ from securefair.collaboration.private import PrivateTeacher, polynomial_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Fitted, OwnFit, Polynomial
 from securefair.model.transfer.design import Design, own_design, tree_design
 from securefair.model.transfer.leafed import Leafed, with_leaves
@@ -105,7 +105,7 @@ def stand_in_of(agreement: TransferAgreement, data: ParticipantData, seed: int) 
     """
     if data.teacher is None:
         raise ConfigError("it brought no model", where=data.name)
-    drawn = derived_seed(seed, "teacher", data.name)
+    drawn = derive_seed(seed, "teacher", data.name)
     model = data.teacher.ready(data.train, drawn % 2**32)
     return stand_in(model, data.train, _design(agreement), np.random.default_rng(drawn))
 

@@ -16,13 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from securefair.data.dataset import ParticipantData
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Degree, OwnFit, Transferred, own_fit
 
 
 def fitted(data: ParticipantData, degree: Degree, seed: int) -> OwnFit:
     """A hospital's own fits, with the folds that seed and name draw."""
-    rng = np.random.default_rng(derived_seed(seed, "folds", data.name))
+    rng = np.random.default_rng(derive_seed(seed, "folds", data.name))
     return own_fit(data.train, degree, rng=rng)
 
 

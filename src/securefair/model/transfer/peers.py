@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derive_seed
 
 Opened = Literal["each", "mean"]
 
@@ -41,7 +41,7 @@ def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tu
     fit of a fourth.
     """
     groups = max(1, len(names) // (peers + 1))
-    order = np.random.default_rng(derived_seed(seed, "peers", "")).permutation(len(names))
+    order = np.random.default_rng(derive_seed(seed, "peers", "")).permutation(len(names))
     at = names.index(student)
     group = next(group for group in np.array_split(order, groups) if at in group)
     return tuple(names[index] for index in sorted(group) if index != at)

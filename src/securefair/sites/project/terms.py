@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from securefair.collaboration.kinds import kinds_of, unread_keys
-from securefair.config import RunConfig, checked_settings, defaults
+from securefair.config import RunConfig, check_settings, defaults
 from securefair.config.base import Ratio, Section
 from securefair.config.writing import plain_sections
 from securefair.errors import ConfigError
@@ -166,7 +166,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
     settings["participants"] = [
         {"name": name, "file": f"{name}.{ending}"} for name in ("site", "peer")
     ]
-    config = checked_settings(settings, source=source)
+    config = check_settings(settings, source=source)
     kinds_of(config)
     if (config.table is None) == (project.features is None or project.classes is None):
         raise ConfigError(

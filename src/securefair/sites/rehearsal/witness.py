@@ -7,7 +7,6 @@ stores are read: what left must be charged, and what was made under one mask mus
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -18,8 +17,8 @@ from securefair.averaging import Share
 from securefair.errors import SecureFairError
 from securefair.sites.post.envelope import read_header
 from securefair.sites.post.port import HandOver, nonce_of
+from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import HOST, stored_records
-from securefair.sites.site.site import SCOPE
 from securefair.storage import Transaction
 
 SENT = "sent"
@@ -54,12 +53,10 @@ class Witness:
     """Of all sites of one collaboration.
 
     Attributes:
-        fingerprints: of the sites' cards in hex, by name.
         opened: numbers that a student has recorded of a teacher, by both names.
         shares: what was made under masks so far: SHA-256 by site, receiver and attempt.
     """
 
-    fingerprints: Mapping[str, str]
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
     shares: dict[tuple[str, str, bytes], bytes] = field(default_factory=dict)
 
@@ -84,18 +81,18 @@ class Witness:
                 raise SecureFairError("a site made two parts under one mask", where=name)
 
     def compare(self, name: str, tx: Transaction) -> None:
-        """See that a teacher's durable ledger counts whatever was opened of it before.
+        """See that a teacher's notes count whatever was opened of it before.
 
         Raises:
             SecureFairError: it counts less.
         """
+        told = told_in(tx)
         for (student, teacher), got in self.opened.items():
-            charged = tx.ledger.spent(SCOPE, identity=self.fingerprints[student]).numbers
-            if teacher == name and charged < got:
+            if teacher == name and told[student] < got:
                 raise SecureFairError(
                     "a site sent more than its ledger counts",
                     where=f"{name} to {student}",
-                    found=f"{charged} numbers",
+                    found=f"{told[student]} numbers",
                     expected=f"at least {got}",
                 )
 

@@ -10,7 +10,6 @@ import msgspec
 
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import Observer, Seen
-from securefair.errors import DataError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.protocol.messages import DOWN, UP, name_of
@@ -120,22 +119,13 @@ class SimulatedRun:
         """The same as they train, where they are heads; none otherwise."""
         return self.observer.heads(self.hosts)
 
-    def saved_state(self) -> bytes:
+    @property
+    def seen(self) -> Seen:
         """What no site's store remembers."""
-        return msgspec.msgpack.encode(self.observer.seen)
+        return self.observer.seen
 
-    def restore(
-        self, saved_state: bytes, finished: int, exchanges: Sequence[ExchangeRecord]
-    ) -> None:
-        """Go on from opened stores, after so many finished rounds with these exchanges.
-
-        Raises:
-            DataError: it is no saved state of this run.
-        """
-        try:
-            seen = msgspec.msgpack.decode(saved_state, type=Seen)
-        except msgspec.DecodeError as error:
-            raise DataError("this is no saved state of a run", found=str(error)) from error
+    def go_on(self, seen: Seen, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on from opened stores, after so many finished rounds with these exchanges."""
         self.observer.go_on(seen, self.hosts)
         self.finished, self.exchanges = finished, list(exchanges)
 

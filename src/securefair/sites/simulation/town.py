@@ -178,7 +178,6 @@ class Town:
                 wall=lambda: self.courier.now,
                 monotonic=lambda: self.courier.now,
             ),
-            {peer: peer for peer in peers},
             partial(self._note, name),
         )
         post.announce()  # what the process before this one did not deliver

@@ -11,6 +11,7 @@ their hashes.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ MOST_MISTAKES = 64
 """Of one peer that are kept of one round; more are counted. It may send as many as it likes, and
 must not thereby keep out what it was told."""
 
-BLAME = "blame"
+ANSWER, BLAME = "answer", "blame"
 
 _WAITING, _SALT_BYTES = "site notes", 16
 
@@ -57,7 +58,19 @@ def noted_in(tx: Transaction) -> Iterator[tuple[str, dict[str, str | int]]]:
         notes = row.facts.get("notes")
         if isinstance(notes, str):
             yield from msgspec.json.decode(notes, type=Notes)
+        elif row.kind in (ANSWER, BLAME):  # a row of its own, as sites wrote them at first
+            facts = row.facts.items()
+            yield row.kind, {name: fact for name, fact in facts if isinstance(fact, str | int)}
     yield from _waiting(tx)[0]
+
+
+def told_in(tx: Transaction) -> Counter[str]:
+    """Numbers that were let out, by peer: what the ledger counted as each answer was decided."""
+    told = Counter[str]()
+    for event, facts in noted_in(tx):
+        if event == ANSWER:
+            told[str(facts["peer"])] += int(facts["numbers"])
+    return told
 
 
 def _write(tx: Transaction, event: str, facts: dict[str, str | int], at: str) -> None:

@@ -10,7 +10,7 @@ where it was: jobs that were under way run again, and nobody has seen their firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -40,18 +40,15 @@ from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
 from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters
-from securefair.sites.site.notes import end_round, end_site, note
+from securefair.sites.site.notes import ANSWER, end_round, end_site, note
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.sites.site.records import RECORD, SiteState, record_of
 from securefair.sites.site.schedule import Timetable
-from securefair.storage import Amount, Item, LedgerLimits, Store, Transaction
+from securefair.storage import Item, Store, Transaction
 
 STATE, MODEL, LEFT = "site state", "site model", "site left"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
-
-SCOPE, CONTROL_SCOPE = "answers", "control messages"
-"""Of the ledger's rows: numbers that were released, and bits of opened values (`flows`)."""
 
 
 Aside: TypeAlias = Callable[[Transaction, Blame | Failed], None]
@@ -70,7 +67,6 @@ class Site:
         store: open.
         limits: most bytes of every message.
         schedule: rounds, coins and clocks.
-        identities: of the peers in the durable ledger, by name.
         aside: hears of every blame and of every job that failed, inside their transaction.
     """
 
@@ -81,11 +77,10 @@ class Site:
         store: Store,
         limits: Limits,
         schedule: Timetable,
-        identities: Mapping[str, str],
         aside: Aside = _unheard,
     ) -> None:
         self._host, self._post, self._store = host, post, store
-        self._limits, self._schedule, self._identities = limits, schedule, identities
+        self._limits, self._schedule = limits, schedule
         self._aside = aside
         self._peers = post.peers
         with store.view() as tx:
@@ -95,7 +90,7 @@ class Site:
         self._anchor = schedule.monotonic()
         self._settled = False
         accounts = host.ledger.accounts
-        self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
+        self._told = {peer: one.total for peer, one in accounts.items()}
 
     @property
     def machine(self) -> ParticipantMachine:
@@ -291,7 +286,7 @@ class Site:
                 if isinstance(event, Failed):
                     self._aside(tx, event)
                 effects = self.machine.handle(event)
-                self._charge(tx)  # before the row of a round that ends with this
+                self._note_answers(tx)  # before the row of a round that ends with this
                 for effect in effects:
                     self._carry_out(tx, effect)
             if notice is not None:
@@ -337,23 +332,13 @@ class Site:
         for peer in self._peers:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
 
-    def _charge(self, tx: Transaction) -> None:
-        """Count in the durable ledger, by identity, what the participant has decided to let out."""
+    def _note_answers(self, tx: Transaction) -> None:
+        """Note what the participant's ledger counts more than before."""
         for peer, account in self._host.ledger.accounts.items():
-            total, bits = self._charged.get(peer, (0, 0.0))
-            self._charged[peer] = account.total, account.bits
-            told = (
-                (SCOPE, Amount(numbers=account.total - total)),
-                (CONTROL_SCOPE, Amount(bits=account.bits - bits)),
-            )
-            for scope, amount in told:
-                if amount != Amount():
-                    item = f"model of round {self.machine.memory.teacher_version}"
-                    # Its own ledger has kept to the limits.
-                    tx.ledger.charge(scope, self._identities[peer], item, amount, LedgerLimits())
-            if account.total > total:
-                numbers = account.total - total
-                note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
+            numbers = account.total - self._told.get(peer, 0)
+            self._told[peer] = account.total
+            if numbers > 0:
+                note(tx, ANSWER, peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
         self._state = replace(self._state, left=self.left, closed=closed)

@@ -139,7 +139,6 @@ def open_site(
             linger=project.terms.project.round_seconds,
             receipts=RECEIPTS + settings.tick_seconds,
         )
-        identities = {card.name: card.fingerprint.hex() for card in project.cards}
         yield OpenSite(
             settings=settings,
             project=project,
@@ -148,7 +147,7 @@ def open_site(
             seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, agreement.limits, schedule, identities),
+            site=Site(host, post, store, agreement.limits, schedule),
             host=host,
         )
 

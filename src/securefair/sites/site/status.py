@@ -16,8 +16,9 @@ from securefair.sites.project.agreeing import disclosure_of, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
+from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteState, stored_records
-from securefair.sites.site.site import SCOPE, STATE
+from securefair.sites.site.site import STATE
 from securefair.storage import Access, Store, Transaction, running_process
 
 NEVER = "never"
@@ -102,7 +103,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     limits = disclosure_of(project.terms)
     data = tx.memory.get(STATE)
     state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
-    peers = []
+    peers, told = [], told_in(tx)
     for card in project.cards:
         if card.name == name:
             continue
@@ -130,7 +131,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 ready=state.pace.ready.get(card.name, 0),
                 heard=utc(known.heard) if known.heard else NEVER,
                 unconfirmed=following - known.confirmed,
-                numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,
                 fault=fault,

@@ -17,7 +17,7 @@ def test_a_row_is_that_of_the_matrix():
     rows = [row_of(name, beta=4.0) for name in NAMES]
     cosines = np.random.default_rng(0).uniform(-1, 1, (4, 4))
     np.fill_diagonal(cosines, 1.0)
-    similarities = mixing.rounded(mixing.similarity(cosines), 5)
+    similarities = mixing.round_similarities(mixing.similarity(cosines), 5)
     graph = mixing.complete_graph(4)
     whole = mixing.smooth(
         mixing.uniform_weights(graph), mixing.attractions(similarities, graph, beta=4.0), alpha=0.5

@@ -190,7 +190,7 @@ def test_an_answer_that_ends_a_round_is_in_its_row(make_town, monkeypatch):
     def only_now(event):
         effects = handle(event)
         if any(isinstance(effect, RoundOver) for effect in effects):
-            site._charged.clear()
+            site._told.clear()
         return effects
 
     monkeypatch.setattr(site.machine, "handle", only_now)

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from securefair.errors import StorageError
+from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import learned_from
 from securefair.sites.site.recovery import recover_store
 
@@ -13,17 +14,14 @@ pytestmark = pytest.mark.slow
 NOW = 1_800_000_000
 
 
-def test_numbers_in_the_durable_ledger_are_those_that_were_opened(make_town):
+def test_numbers_in_ledger_and_notes_are_those_that_were_opened(make_town):
     town = make_town(3, rounds=5)
     town.live()
     for teacher in town.names:
         with town.stores[teacher].view() as tx:
-            entries = tx.ledger.entries()
-        prints = {name: one.card.fingerprint.hex() for name, one in town.identities.items()}
-        told = {
-            name: sum(entry.amount.numbers for entry in entries if entry.identity == fingerprint)
-            for name, fingerprint in prints.items()
-        }
+            told = told_in(tx)
+        accounts = town.sites[teacher]._host.ledger.accounts
+        assert told == {name: one.total for name, one in accounts.items() if one.total}
         for student in town.names:
             if student != teacher:
                 opened = [r for r in town.records(student) if teacher in r.opened]

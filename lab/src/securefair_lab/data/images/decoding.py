@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data import cached_array, content_key
+from securefair.data import cache_array, content_key
 from securefair.errors import BackendUnavailableError, DataError
 
 
@@ -36,7 +36,7 @@ def decode_images(
         BackendUnavailableError: Pillow is not installed.
     """
     key = content_key(encoded, np.asarray(offsets, dtype=np.int64), str(side))
-    return cached_array(cache, name, key, lambda: _decode_all(encoded, offsets, name, side))
+    return cache_array(cache, name, key, lambda: _decode_all(encoded, offsets, name, side))
 
 
 def _decode_all(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
-from securefair.data import Samples, TableSpec, Target, cached_array, content_key, encode, read_rows
+from securefair.data import Samples, TableSpec, Target, cache_array, content_key, encode, read_rows
 from securefair.errors import DataError
 from securefair_lab.data.folder import DataFile
 from securefair_lab.data.pool import DataSet, pool_of
@@ -95,7 +95,7 @@ def load_adult(folder: Path, *, cache: Path | None = None, merged: bool = False)
     path = ADULT_FILE.find(folder)
     content = np.frombuffer(path.read_bytes(), dtype=np.uint8)
     key = content_key(content, repr(ADULT_SPEC))
-    table = cached_array(cache, "adult", key, lambda: _read(path))
+    table = cache_array(cache, "adult", key, lambda: _read(path))
     labels, is_test = table[:, -2].astype(np.int64), table[:, -1] > 0
     pool = pool_of(Samples(table[:, :-2], labels, classes=2))
     if merged:

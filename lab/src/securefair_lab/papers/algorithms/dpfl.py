@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from securefair.errors import ConfigError
-from securefair.model import TrainStates, derived_seed
+from securefair.model import TrainStates, derive_seed
 from securefair.records import RoundRecord
 from securefair.worth import LearningState
 from securefair_lab.algorithms.averaging import mixed, weights_of
@@ -205,7 +205,7 @@ class Dpfl:
         name: str,
         candidates: NDArray[np.bool_],
     ) -> Search:
-        rng = np.random.default_rng(derived_seed(seed, f"collaborators {round}", name))
+        rng = np.random.default_rng(derive_seed(seed, f"collaborators {round}", name))
         order = rng.permutation(np.flatnonzero(candidates)).tolist()
         return Search(
             own=population.names.index(name),
@@ -292,6 +292,6 @@ def _subset(links: Links, names: Sequence[str], seed: int, purpose: str, most: i
         return links
     result = np.zeros_like(links)
     for k, name in enumerate(names):
-        rng = np.random.default_rng(derived_seed(seed, purpose, name))
+        rng = np.random.default_rng(derive_seed(seed, purpose, name))
         result[k, rng.permutation(np.flatnonzero(links[k]))[:most]] = True
     return result

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.model import TrainStates, derived_seed
+from securefair.model import TrainStates, derive_seed
 from securefair.records import RoundRecord
 from securefair_lab.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair_lab.algorithms.settings import check_settings
@@ -77,7 +77,7 @@ class Dssgd:
         optimizer = at_round(self.schedule, population.optimizer, state.round)
         server, vectors = state.server.clone(), state.train_states.vectors.clone()
         momentum = state.train_states.momentum.clone()
-        turns = np.random.default_rng(derived_seed(state.seed, f"turns {state.round}", ""))
+        turns = np.random.default_rng(derive_seed(state.seed, f"turns {state.round}", ""))
         for n in turns.permutation(count).tolist():
             start = with_statistics(stacked, server[None], vectors[n : n + 1])
             own = population.train(

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.model import TrainStates, derived_seed
+from securefair.model import TrainStates, derive_seed
 from securefair.records import RoundRecord
 from securefair_lab.algorithms.settings import check_settings
 from securefair_lab.algorithms.stacked_population import StackedPopulation
@@ -71,7 +71,7 @@ class FairSl:
         """One initialisation for all; everyone cuts its samples, shuffled once, into sections."""
         sizes = [len(p.train) for p in population.participants]
         orders = [
-            np.random.default_rng(derived_seed(seed, "sections", name)).permutation(size)
+            np.random.default_rng(derive_seed(seed, "sections", name)).permutation(size)
             for name, size in zip(population.names, sizes, strict=True)
         ]
         return FairSlState(
@@ -157,7 +157,7 @@ class FairSl:
         self, state: FairSlState, population: StackedPopulation, here: Sequence[int]
     ) -> list[int]:
         """Everyone sends its model to a coordinator drawn anew, which sends the mean back."""
-        draw = np.random.default_rng(derived_seed(state.seed, f"coordinator {state.round}", ""))
+        draw = np.random.default_rng(derive_seed(state.seed, f"coordinator {state.round}", ""))
         coordinator = here[int(draw.integers(len(here)))]
         sent = [population.stacked.length if n in here else 0 for n in range(len(population.names))]
         sent[coordinator] *= len(here) - 1

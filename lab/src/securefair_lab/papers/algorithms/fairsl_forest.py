@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from securefair.data import ParticipantData, Samples
-from securefair.model import derived_seed
+from securefair.model import derive_seed
 from securefair.records import RoundRecord
 from securefair.worth import accuracy, mcc
 from securefair_lab.algorithms.settings import check_settings
@@ -115,7 +115,7 @@ class FairSlForest:
             seed,
             0,
             tuple(
-                grown(own.train, trees, derived_seed(seed, "forest", own.name))
+                grown(own.train, trees, derive_seed(seed, "forest", own.name))
                 for own, trees in zip(population.participants, population.trees, strict=True)
             ),
         )
@@ -136,7 +136,7 @@ class FairSlForest:
                     number = population.trees[i]
                     if not self.equal:
                         number = trees_sent(number, sizes[i], sizes[j])
-                    draw = derived_seed(state.seed, f"trees for {names[j]}", names[i])
+                    draw = derive_seed(state.seed, f"trees for {names[j]}", names[i])
                     received[j].append(forests[i].some(number, np.random.default_rng(draw)))
                     links[j][i] = True
                     sent[i] += number

@@ -20,7 +20,7 @@ from securefair.model import (
     Batches,
     OptimizerConfig,
     TrainStates,
-    derived_seed,
+    derive_seed,
     draw_batches,
     mean_losses,
     sgd_step,
@@ -130,7 +130,7 @@ def _drawn(
     purpose = f"batches {clock}" if order == 0 else f"batches {clock}, {order}"
     return draw_batches(
         population.samples("train"),
-        [derived_seed(seed, purpose, name) for name in population.names],
+        [derive_seed(seed, purpose, name) for name in population.names],
         epochs=epochs,
         size=population.batch_size,
     )

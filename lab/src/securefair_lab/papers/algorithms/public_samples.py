@@ -16,7 +16,7 @@ from securefair.model import (
     StackedSamples,
     TrainStates,
     all_logits,
-    derived_seed,
+    derive_seed,
     draw_batches,
     train,
 )
@@ -77,7 +77,7 @@ def distilled(
         samples,
         draw_batches(
             samples,
-            [derived_seed(seed, f"public {clock}", str(n)) for n in range(count)],
+            [derive_seed(seed, f"public {clock}", str(n)) for n in range(count)],
             epochs=epochs,
             size=population.batch_size,
         ),

@@ -62,8 +62,8 @@ class Layout:
 
     Attributes:
         values: numbers that a sample travels as.
-        ciphertexts: of a block. Several samples share one, or one sample takes several.
-        samples: of a block.
+        ciphertexts: ciphertexts of a block. Several samples share one, or one sample takes several.
+        samples: samples of a block.
         blocks: that all samples fill.
     """
 
