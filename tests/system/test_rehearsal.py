@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -40,6 +41,17 @@ def test_a_rehearsal_with_kills_and_faults_loses_nothing():
     assert found["lost_rounds"] == 0
     # A fast run may end before the last ones are due.
     assert kills * 4 // 5 <= found["kills"] <= kills
+
+
+@pytest.mark.slow
+@soak
+def test_a_year_loses_no_round_and_spends_nothing_twice():
+    found = json.loads(securefair("rehearse", "--year", "--json"))
+    assert (found["days"], found["sites"]) == (365, 8)
+    assert found["rounds_finished"] == found["rounds_possible"] > 60
+    assert found["spent_twice"] == 0
+    known = "identity new|project sign, site init, site start|site leave|site block"
+    assert all(re.search(known, action) for action in found["actions"])
 
 
 @pytest.mark.slow

@@ -28,6 +28,12 @@ def rehearse(
         bool,
         typer.Option("--hostile", help="The last site lies, and clocks jump; nobody is killed."),
     ] = False,
+    year: Annotated[
+        bool,
+        typer.Option(
+            "--year", help="365 days of eight sites on a simulated clock; nothing else is read."
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Rehearse: sites with identities and stores of their own, killed and disturbed.
@@ -41,7 +47,14 @@ def rehearse(
     the honest sites end all rounds with each other, each says what was done to it, and none is
     told to destroy anything.
 
+    With --year eight hospitals live through a year in some minutes, over a share that is brought up
+    to date every night: each week one is down for a day, once all are for three; a clock is a day
+    ahead for a day, one hospital leaves, one joins, one loses its keys. Exit code 0 only if
+    every round that enough hospitals could take part in is finished, and nothing is spent twice.
+
     Example: securefair rehearse --sites 4 --rounds 6 --kills 5 --faults 0.03
+
+    Example: securefair rehearse --year --json
 
     Example: securefair rehearse --hostile --sites 4
     """
@@ -51,6 +64,9 @@ def rehearse(
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
+    if year:
+        _rehearse_year(json=json)
+        return
     if hostile:
         _rehearse_hostile(sites, rounds, json=json)
         return
@@ -95,5 +111,28 @@ def _rehearse_hostile(sites: int, rounds: int, *, json: bool) -> None:
         )
         for fault in result.faults:
             say(f"  {fault.done} (by {fault.by}): {fault.to} says: {fault.said or 'NOTHING'}")
+    if not result.passed:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _rehearse_year(*, json: bool) -> None:
+    import tempfile
+    from pathlib import Path
+
+    from securefair.cli.ending import EXIT_FAILED
+    from securefair.sites.rehearsal.year import rehearse_year
+
+    with tempfile.TemporaryDirectory(prefix="sf-") as folder:
+        result = rehearse_year(Path(folder))
+    if json:
+        say_json(result)
+    else:
+        say(
+            f"{result.days} days, {result.sites} sites, {result.outages} outages: "
+            f"{result.rounds_finished} of {result.rounds_possible} rounds finished, answers spent "
+            f"twice: {result.spent_twice}. What operators did:"
+        )
+        for action in result.actions:
+            say(f"  {action}")
     if not result.passed:
         raise typer.Exit(EXIT_FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -98,7 +99,8 @@ def start(
 ) -> None:
     """Run the site in the foreground, until all rounds are over or it is stopped; checks it first.
 
-    With --json, each line of the log is a JSON document on standard error.
+    With --json, each line of the log is a JSON document on standard error. There is one at least
+    once an hour, unless something is being computed.
 
     Example: securefair site start ~/north --passphrase-file ~/.north
     """
@@ -107,17 +109,16 @@ def start(
     from securefair.sites.site.checking import check_site
     from securefair.sites.site.starting import run_site
 
-    def log(line: str) -> None:
+    def log(line: str, facts: Mapping[str, object]) -> None:
         if json:
-            say_json(
-                {"time": round(time.time(), 3), "site": folder.name, "message": line}, err=True
-            )
+            at = {"time": round(time.time(), 3), "site": folder.name, "message": line}
+            say_json({**at, **facts}, err=True)
         else:
             say(line)
 
     secret = passphrase(passphrase_file)
     for line in check_site(folder, secret):
-        log(line)
+        log(line, {})
     rounds, own = run_site(folder, secret, log)
     text = (
         f"All rounds are over ({rounds}).\nReport: {own.page}\n"
@@ -127,15 +128,26 @@ def start(
 
 
 @app.command()
-def status(folder: SiteArgument, json: JsonOption = False) -> None:
+def status(
+    folder: SiteArgument,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="0 well, 1 warnings or waiting, 2 stopped or stuck.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
     """Show rounds, peers, disclosure so far and what was refused, whether the site runs or not.
 
-    Example: securefair site status ~/north
+    It is running, waiting (for whom, since when), stuck, stopped, over or left. Warnings say what
+    expires within 30 days, and what is wrong with disk, data, share or relay.
+
+    Example: securefair site status ~/north --exit-code
     """
     from securefair.sites.site.status import sentences, status_of
 
     found = status_of(folder)
     tell(json, "\n".join(sentences(found)), found)
+    if exit_code and found.health is not None:
+        raise typer.Exit(found.health.code)
 
 
 @app.command()

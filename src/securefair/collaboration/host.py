@@ -95,21 +95,6 @@ class Host(Protocol):
         ...
 
 
-class Remembering:
-    """What a host remembers until it is asked for it."""
-
-    _changed: dict[str, bytes | None]
-
-    def changed(self) -> Mapping[str, bytes | None]:
-        """See `Host`."""
-        changed, self._changed = self._changed, {}
-        return changed
-
-    def left_out(self) -> Sequence[str]:
-        """See `Host`: nobody, as in most kinds."""
-        return ()
-
-
 @dataclass(frozen=True)
 class Stored:
     """What an earlier process of one participant has left.

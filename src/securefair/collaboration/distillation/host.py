@@ -15,26 +15,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
-import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.distillation.participant import ModelConfig, Participant, RoundNotes
-from securefair.collaboration.host import KEPT, Remembering, Stored
+from securefair.collaboration.distillation.participant import Participant, RoundNotes
+from securefair.collaboration.host import KEPT
 from securefair.collaboration.notes import KEPT_ROUNDS
-from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.remembering import stored_imports
 from securefair.collaboration.state import decode_state, encode_state
-from securefair.config import DisclosureSection
-from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened
 from securefair.model.heads import Head
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
-from securefair.privacy import PrivateAlignments
 from securefair.protocol.jobs import (
     ImportPeer,
     Job,
@@ -44,16 +39,14 @@ from securefair.protocol.jobs import (
     Step,
 )
 from securefair.protocol.ledger import Ledger
-from securefair.protocol.messages import Features, Keys
 
 STATE, FIRST, STEP = KEPT + "state", KEPT + "first", KEPT + "step "
-MODEL, NOTES, UPLOAD = "model ", "notes", "upload "
+MODEL, NOTES = "model ", "notes"
 
 PREPARED_AT_ONCE = 4
 """Encryptions of zero: some ten milliseconds, after which a site looks at its post again."""
 
 Array = NDArray[np.float64]
-_Upload = tuple[Keys, Features | None]
 _Learnt = dict[str, tuple[Array, float]]
 
 
@@ -65,47 +58,8 @@ class _Notes(TypedDict):
     distillation_loss: dict[str, float]
 
 
-class DistillingHost(Remembering, Participant):
-    """See `Host`; the arguments are `Participant`'s.
-
-    Args:
-        stored: of an earlier process, or of none; None remembers nothing.
-    """
-
-    def __init__(
-        self,
-        data: ParticipantData,
-        collaboration: DistillationAgreement,
-        model: ModelConfig,
-        *,
-        seed: int,
-        backend: str,
-        disclosure: DisclosureSection | None = None,
-        teacher: PrivateTeacher | None = None,
-        alignments: PrivateAlignments | None = None,
-        required: tuple[float, float] | None = None,
-        given: Head | None = None,
-        stored: Stored | None = None,
-    ) -> None:
-        left = stored or Stored()
-        super().__init__(
-            data,
-            collaboration,
-            model,
-            seed=seed,
-            backend=backend,
-            disclosure=disclosure,
-            teacher=teacher,
-            alignments=alignments,
-            required=required,
-            given=given,
-            stored=left,
-        )
-        self._remembers, self._keep = stored is not None, left.keep
-        self._changed = {}
-        self.restored = STATE in left.pieces
-        if self.restored:
-            self._restore(left.pieces)
+class DistillingHost(Participant):
+    """See `Host`; the arguments are `Participant`'s."""
 
     def train_alone(self) -> None:
         """See `Participant`."""
@@ -137,8 +91,7 @@ class DistillingHost(Remembering, Participant):
             case OpenAnswer():
                 self._remember(NOTES, _notes(self.rounds))
             case ImportPeer() if self._remembers:
-                upload = msgspec.msgpack.encode((job.keys, job.features))
-                self._changed[UPLOAD + job.peer] = upload
+                self._remember_import(job)
         return result
 
     def reputations(self) -> Mapping[str, float | None]:
@@ -151,11 +104,6 @@ class DistillingHost(Remembering, Participant):
         model = self.train_state.model
         tested, trained = evaluate(model, self.data.test), evaluate(model, self.data.train)
         return {"accuracy": tested.accuracy, "cross_entropy": trained.cross_entropy}
-
-    @property
-    def temperature(self) -> None:
-        """See `Host`."""
-        return
 
     def received(self, round: int) -> Mapping[str, int]:
         """See `Host`."""
@@ -215,11 +163,12 @@ class DistillingHost(Remembering, Participant):
                 alignment=content["alignment"],
                 distillation_loss=content["distillation_loss"],
             )
+        if self.alignments is not None:
+            known = [one for one in self.machine.reputations.values() if one is not None]
+            self.alignments.formed_earlier(len(known))
         self.prepare()
-        for name, data in pieces.items():
-            if name.startswith(UPLOAD):
-                keys, features = msgspec.msgpack.decode(data, type=_Upload)
-                super().run(ImportPeer(name.removeprefix(UPLOAD), keys, features))
+        for job in stored_imports(pieces):
+            super().run(job)
 
 
 def _weights(model: Head) -> list[torch.Tensor]:

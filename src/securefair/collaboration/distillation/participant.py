@@ -18,6 +18,7 @@ from securefair.collaboration.distillation.agreement import DistillationAgreemen
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
+from securefair.collaboration.remembering import Remembering
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
@@ -51,8 +52,6 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
-from securefair.protocol.saved_state import SavedState
-from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
@@ -95,7 +94,7 @@ class RoundNotes:
     student_seconds: dict[str, float] = field(default_factory=dict)
 
 
-class Participant:
+class Participant(Remembering):
     """One hospital.
 
     Args:
@@ -112,7 +111,7 @@ class Participant:
             model's gradients, and nothing is promised.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
         given: the model to start from, which stays as it is; None: a new one from the seed.
-        stored: of an earlier process: keys, and what its machine knew; None: there was none.
+        stored: what an earlier process has left; None remembers nothing.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
@@ -136,6 +135,7 @@ class Participant:
         given: Head | None = None,
         stored: Stored | None = None,
     ) -> None:
+        super().__init__(stored)
         left = stored or Stored()
         self.name = data.name
         self._key_epoch = left.key_epoch
@@ -155,14 +155,17 @@ class Participant:
         self.train_state = TrainState.start(head, model.optimizer)
         self.teacher = teacher
         self.alignments = alignments
-        self._settings = collaboration.machine_settings(
+        settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
             disclosure or DisclosureSection(),
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )
-        self.machine = self._machine(None, left.memory)
+        peers = [name for name in collaboration.participants if name != self.name]
+        self.machine = ParticipantMachine(
+            self.name, peers, settings, saved_state=left.saved_state, memory=left.memory
+        )
         self.rounds = Rounds[RoundNotes]()
         self._model = model
         self._seed = seed
@@ -175,16 +178,7 @@ class Participant:
             keys=left.keys,
         )
         self._uploads: dict[str, ReceivedUpload] = {}
-        if left.memory is None and left.saved_state is not None:
-            self.machine = self._machine(left.saved_state, None)
-
-    def restore(self, train_state: TrainState, saved_state: SavedState) -> None:
-        """Go on where an earlier process of this participant stood after a round."""
-        self.train_state = train_state
-        self.machine = self._machine(saved_state, None)
-        if self.alignments is not None:
-            known = [one for one in saved_state.reputations.values() if one is not None]
-            self.alignments.formed_earlier(len(known))
+        self._take_up(left.pieces)
 
     def prepare(self) -> None:
         """Prepare to open answers to features that an earlier process has encrypted."""
@@ -208,12 +202,6 @@ class Participant:
                 batch_size=self._model.batch_size,
                 seed=derive_seed(self._seed, "batches", self.name),
             )
-
-    def _machine(self, saved_state: SavedState | None, memory: Memory | None) -> ParticipantMachine:
-        peers = [name for name in self.collaboration.participants if name != self.name]
-        return ParticipantMachine(
-            self.name, peers, self._settings, saved_state=saved_state, memory=memory
-        )
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: all answers of the round come from it."""

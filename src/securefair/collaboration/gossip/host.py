@@ -20,17 +20,15 @@ import msgspec
 import numpy as np
 import torch
 
-from securefair.averaging import Share, Shares
-from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.participant import GossipNotes, GossipParticipant
-from securefair.collaboration.host import KEPT, Remembering, Stored
+from securefair.collaboration.host import KEPT
 from securefair.collaboration.notes import KEPT_ROUNDS
+from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
-from securefair.config import DisclosureSection
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import Samples
 from securefair.model.stacked import Stacked
 from securefair.model.stored import Function, NamedNetwork
-from securefair.model.training import Evaluation, OptimizerConfig
+from securefair.model.training import Evaluation
 from securefair.protocol.jobs import (
     Adapt,
     AnswerAsk,
@@ -44,48 +42,13 @@ from securefair.protocol.jobs import (
     ReleaseKey,
 )
 from securefair.protocol.ledger import Ledger
-from securefair.protocol.messages import Keys
 
 STATE = KEPT + "state"
-ROUND, FLOOR, SHARE, UPLOAD = "round ", "floor", "share ", "upload "
+ROUND, FLOOR = "round ", "floor"
 
 
-class GossipHost(Remembering, GossipParticipant):
-    """See `Host`; the arguments are `GossipParticipant`'s.
-
-    Args:
-        stored: of an earlier process, or of none; None remembers nothing.
-    """
-
-    def __init__(
-        self,
-        data: ParticipantData,
-        agreement: GossipAgreement,
-        optimizer: OptimizerConfig,
-        *,
-        pretraining_epochs: int = 0,
-        seed: int,
-        backend: str,
-        disclosure: DisclosureSection | None = None,
-        stored: Stored | None = None,
-    ) -> None:
-        left = stored or Stored()
-        super().__init__(
-            data,
-            agreement,
-            optimizer,
-            pretraining_epochs=pretraining_epochs,
-            seed=seed,
-            backend=backend,
-            disclosure=disclosure,
-            stored=left,
-        )
-        self._remembers, self._keep = stored is not None, left.keep
-        self._changed = {}
-        self._written: set[str] = {name for name in left.pieces if name.startswith(SHARE)}
-        self.restored = STATE in left.pieces
-        if self.restored:
-            self._restore(left.pieces)
+class GossipHost(GossipParticipant):
+    """See `Host`; the arguments are `GossipParticipant`'s."""
 
     @property
     def ledger(self) -> Ledger:
@@ -99,14 +62,13 @@ class GossipHost(Remembering, GossipParticipant):
 
     def begin(self, round: int) -> None:
         """See `Host`."""
+        before = set(self._shares.made)
         super().begin(round)
         if not self._remembers:
             return
         self._remember_round(round)
         self._changed[FLOOR] = msgspec.msgpack.encode(self._shares.floor)
-        open_shares = {_name_of(*at) for at in self._shares.made}
-        self._changed |= dict.fromkeys(self._written - open_shares)
-        self._written &= open_shares
+        self._forget_shares(before - set(self._shares.made))
 
     def run(self, job: Job) -> JobResult:
         """See `Host`."""
@@ -117,7 +79,7 @@ class GossipHost(Remembering, GossipParticipant):
             case PrepareKeysAndFeatures() if job.renewal:
                 self._keep(self.export_keys())
             case ImportPeer():
-                self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
+                self._remember_import(job)
             case OpenAnswer():
                 self._remember_round(job.round)
             case Adapt() | PrepareAsk(summed=True):
@@ -126,10 +88,7 @@ class GossipHost(Remembering, GossipParticipant):
             case Combine():
                 self._remember_state()
             case AnswerAsk(senders=senders) | ReleaseKey(senders=senders) if senders:
-                name = _name_of(job.peer, job.round)
-                share = self._shares.of(job.peer, job.round)
-                self._changed[name] = msgspec.msgpack.encode(share)
-                self._written.add(name)
+                self._remember_share(self._shares.made[job.peer, job.round])
         return result
 
     def reputations(self) -> Mapping[str, float | None]:
@@ -145,18 +104,9 @@ class GossipHost(Remembering, GossipParticipant):
         )
         return {"accuracy": tested.accuracy, "cross_entropy": trained.cross_entropy}
 
-    @property
-    def temperature(self) -> None:
-        """See `Host`."""
-        return
-
     def received(self, round: int) -> Mapping[str, int]:
         """See `Host`: alignments. A sum is of several models, and no number of one of them."""
         return dict.fromkeys(self.rounds[round].alignment, 1)
-
-    def idle(self) -> bool:
-        """See `Host`: nothing is known before it is asked."""
-        return False
 
     def model(self) -> Function:
         """See `Host`."""
@@ -186,16 +136,12 @@ class GossipHost(Remembering, GossipParticipant):
         self.train_states, unnormalised, similarities = decode_state(pieces[STATE], template)
         self.row = replace(self.row, unnormalised=unnormalised, similarities=similarities)
         floor = msgspec.msgpack.decode(pieces[FLOOR], type=int) if FLOOR in pieces else 0
-        shares = Shares(floor=floor)
+        self._shares = stored_shares(pieces, floor)
         for name, data in pieces.items():
             if name.startswith(ROUND):
                 self._restore_round(data)
-            elif name.startswith(UPLOAD):
-                keys = msgspec.msgpack.decode(data, type=Keys)
-                super().run(ImportPeer(name.removeprefix(UPLOAD), keys, None))
-            elif name.startswith(SHARE):
-                shares = shares.having(msgspec.msgpack.decode(data, type=Share))
-        self._shares = shares
+        for job in stored_imports(pieces):
+            super().run(job)
 
     def _restore_round(self, data: bytes) -> None:
         like = self.train_states
@@ -219,7 +165,3 @@ def evaluated(stacked: Stacked, vectors: torch.Tensor, samples: Samples) -> Eval
     hits = (logits.argmax(dim=1) == labels).double().mean()
     loss = torch.nn.functional.cross_entropy(logits, labels)
     return Evaluation(accuracy=float(hits), cross_entropy=float(loss))
-
-
-def _name_of(peer: str, round: int) -> str:
-    return f"{SHARE}{peer} {round}"

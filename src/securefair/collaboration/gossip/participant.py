@@ -21,6 +21,7 @@ from securefair.collaboration.gossip.alignment import AlignmentStudent, Alignmen
 from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
+from securefair.collaboration.remembering import Remembering
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
@@ -50,8 +51,6 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
-from securefair.protocol.saved_state import SavedState
-from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
@@ -73,7 +72,7 @@ class GossipNotes:
     answered_seconds: dict[str, float] = field(default_factory=dict)  # spent on a peer's questions
 
 
-class GossipParticipant:
+class GossipParticipant(Remembering):
     """One participant.
 
     Args:
@@ -84,7 +83,7 @@ class GossipParticipant:
         seed: of mini-batches.
         backend: encryption engine of alignments.
         disclosure: how much it lets out by alignments.
-        stored: of an earlier process: keys, and what its machine knew; None: there was none.
+        stored: what an earlier process has left; None remembers nothing.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
@@ -104,11 +103,17 @@ class GossipParticipant:
         disclosure: DisclosureSection | None = None,
         stored: Stored | None = None,
     ) -> None:
+        super().__init__(stored)
         left = stored or Stored()
         check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        self._disclosure = disclosure or DisclosureSection()
-        self.machine = self._machine(left.saved_state, left.memory)
+        self.machine = ParticipantMachine(
+            self.name,
+            [name for name in agreement.participants if name != self.name],
+            agreement.machine_settings(self.name, disclosure or DisclosureSection()),
+            saved_state=left.saved_state,
+            memory=left.memory,
+        )
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derive_seed(agreement.seed, "network", "")
         self.train_states = TrainStates.start(agreement.stacked, [start])
@@ -130,19 +135,12 @@ class GossipParticipant:
         )
         self._publics: dict[str, bytes] = {}
         self._shares = Shares()
+        self._take_up(left.pieces)
 
     @property
     def vector(self) -> Array:
         """The model as it is now, float64 (V,)."""
         return vector_of(self.train_states)
-
-    def restore(self, train_states: TrainStates, row: WeightRow, saved_state: SavedState) -> None:
-        """Go on where an earlier process of this participant stood after a round.
-
-        Its keys are new, so that no mask of the earlier process comes again.
-        """
-        self.train_states, self.row = train_states, row
-        self.machine = self._machine(saved_state)
 
     def export_keys(self) -> Secret:
         """Its keys, for its keystore and nobody else.
@@ -196,17 +194,6 @@ class GossipParticipant:
                 raise LocalProtocolError(
                     "this participant averages, it does not distil", found=type(job).__name__
                 )
-
-    def _machine(
-        self, saved_state: SavedState | None, memory: Memory | None = None
-    ) -> ParticipantMachine:
-        return ParticipantMachine(
-            self.name,
-            [name for name in self.agreement.participants if name != self.name],
-            self.agreement.machine_settings(self.name, self._disclosure),
-            saved_state=saved_state,
-            memory=memory,
-        )
 
     def _prepare(self, job: PrepareKeysAndFeatures) -> Prepared:
         """The keys; a renewal makes those of alignments anew, under which opened values tell."""

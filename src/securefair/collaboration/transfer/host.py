@@ -20,14 +20,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.averaging import Share, Shares
-from securefair.collaboration.host import KEPT, Remembering, Role, Stored
-from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.host import KEPT
+from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
-from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
@@ -42,69 +39,28 @@ from securefair.model.transfer import (
 from securefair.model.transfer.penalised import losses
 from securefair.protocol.jobs import (
     AnswerAsk,
-    Answered,
     Combine,
     ImportPeer,
     Job,
     JobResult,
     OpenAnswer,
-    PrepareAsk,
-    Questions,
     ReleaseKey,
     Step,
 )
 from securefair.protocol.ledger import Account
-from securefair.protocol.messages import DeclineReason, Keys
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
-LEDGER, REQUEST, SHARE, UPLOAD = "ledger", "request", "share ", "upload "
+LEDGER, REQUEST = "ledger", "request"
 GIVEN, STANDING = "given", "standing"
 
 Array = NDArray[np.float64]
 
 
-class TransferHost(Remembering, TransferParticipant):
-    """See `Host`; the arguments are `TransferParticipant`'s.
-
-    Args:
-        stored: of an earlier process, or of none; None remembers nothing.
-        role: a student answers nobody, a teacher asks nobody.
-    """
-
-    def __init__(
-        self,
-        data: ParticipantData,
-        agreement: TransferAgreement,
-        *,
-        seed: int,
-        backend: str,
-        disclosure: DisclosureSection | None = None,
-        teacher: PrivateTeacher | None = None,
-        required: tuple[float, float] | None = None,
-        stored: Stored | None = None,
-        role: Role = "both",
-    ) -> None:
-        left = stored or Stored()
-        super().__init__(
-            data,
-            agreement,
-            seed=seed,
-            backend=backend,
-            disclosure=disclosure,
-            teacher=teacher,
-            required=required,
-            stored=left,
-        )
-        self._remembers, self._role = stored is not None, role
-        self._changed = {}
-        self._restore(left.pieces)
+class TransferHost(TransferParticipant):
+    """See `Host`; the arguments are `TransferParticipant`'s."""
 
     def run(self, job: Job) -> JobResult:
         """See `Host`."""
-        if self._role == "student" and isinstance(job, AnswerAsk):
-            return Answered(b"", DeclineReason.NOT_SHARING)
-        if self._role == "teacher" and isinstance(job, PrepareAsk):
-            return Questions({})
         asked = self._request
         if isinstance(job, OpenAnswer | Combine):  # it asks no more, whether or not this opens
             self._stand(asks=False)
@@ -113,12 +69,12 @@ class TransferHost(Remembering, TransferParticipant):
             return result
         match job:
             case ImportPeer():
-                self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
+                self._remember_import(job)
             case AnswerAsk() | ReleaseKey():
                 self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
                 share = self._shares.of(job.peer, job.round)
                 if share is not None:
-                    self._changed[f"{SHARE}{job.peer} {job.round}"] = msgspec.msgpack.encode(share)
+                    self._remember_share(share)
                     self._changed[GIVEN] = msgspec.msgpack.encode(self.given)
             case OpenAnswer() | Combine() | Step():
                 self._changed[MODEL] = _written(self.transferred)
@@ -131,8 +87,7 @@ class TransferHost(Remembering, TransferParticipant):
         """See `TransferParticipant`; nothing of the earlier fit is left to be sent again."""
         left = set(self._shares.made)
         super().renew(data)
-        for peer, round in left - set(self._shares.made):
-            self._changed[f"{SHARE}{peer} {round}"] = None
+        self._forget_shares(left - set(self._shares.made))
         self._changed[REQUEST] = None
         self._stand(asks=True)
 
@@ -166,10 +121,6 @@ class TransferHost(Remembering, TransferParticipant):
         del round
         sizes = [int(numbers.size) for numbers in self.notes.released.values()]
         return dict.fromkeys(self.notes.senders, max(sizes, default=0))
-
-    def idle(self) -> bool:
-        """See `Host`: nothing is known before it is asked."""
-        return False
 
     def model(self) -> Function:
         """See `Host`."""
@@ -217,14 +168,9 @@ class TransferHost(Remembering, TransferParticipant):
         if STANDING in pieces:
             standing = msgspec.msgpack.decode(pieces[STANDING], type=tuple[int, int, bool])
             self.version, floor, self.asks = standing
-        shares = Shares(floor=floor)
-        for name, data in pieces.items():
-            if name.startswith(UPLOAD):
-                keys = msgspec.msgpack.decode(data, type=Keys)
-                super().run(ImportPeer(name.removeprefix(UPLOAD), keys, None))
-            elif name.startswith(SHARE):
-                shares = shares.having(msgspec.msgpack.decode(data, type=Share))
-        self._shares = shares
+        self._shares = stored_shares(pieces, floor)
+        for job in stored_imports(pieces):
+            super().run(job)
         if MODEL in pieces:
             self.transferred = _read(pieces[MODEL], where=self.name)
             released, senders = _opened(pieces[OPENED])

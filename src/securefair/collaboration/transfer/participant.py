@@ -31,8 +31,9 @@ from securefair.averaging.pairwise import (
     public_bytes,
     restore_private,
 )
-from securefair.collaboration.host import Stored
+from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
+from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
@@ -101,7 +102,7 @@ class TransferNotes:
 MEAN = ""
 
 
-class TransferParticipant:
+class TransferParticipant(Remembering):
     """One hospital.
 
     Args:
@@ -113,7 +114,8 @@ class TransferParticipant:
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
-        stored: of an earlier process: keys, and what its machine knew; None: there was none.
+        stored: what an earlier process has left; None remembers nothing.
+        role: a student answers nobody, a teacher asks nobody.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
@@ -132,7 +134,9 @@ class TransferParticipant:
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
+        role: Role = "both",
     ) -> None:
+        super().__init__(stored)
         left = stored or Stored()
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
@@ -167,6 +171,8 @@ class TransferParticipant:
         self._shares = Shares()
         self._round = -1
         self._request: bytes | None = None
+        self._role = role
+        self._take_up(left.pieces)
 
     @property
     def answering(self) -> Polynomial:
@@ -250,7 +256,7 @@ class TransferParticipant:
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _ask(self, job: PrepareAsk) -> Questions:
-        if not self.asks:
+        if not self.asks or self._role == "teacher":
             return Questions({})
         started = time.perf_counter()
         if self._request is None:
@@ -261,6 +267,8 @@ class TransferParticipant:
         return Questions(dict.fromkeys(job.teachers, self._request))
 
     def _answered(self, job: AnswerAsk) -> Answered:
+        if self._role == "student":
+            return Answered(b"", DeclineReason.NOT_SHARING)
         if not job.senders:
             if not self._shares_with(job):
                 return Answered(b"", DeclineReason.NOT_SHARING)

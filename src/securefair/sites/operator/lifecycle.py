@@ -24,7 +24,7 @@ from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.records import stored_pieces
 from securefair.sites.site.site import LEFT
-from securefair.sites.site.starting import carried, open_site
+from securefair.sites.site.starting import OpenSite, carried, open_site
 from securefair.storage import Secret, Store
 
 ERASED = "erased.json"
@@ -47,15 +47,8 @@ def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, 
         SecureFairError: the site cannot be opened.
     """
     with open_site(folder, passphrase) as opened, carried(folder, opened):
-        opened.site.close()  # it never runs again
         post, peers = opened.post, opened.post.peers
-        ready, last = opened.site.state.pace.announced, opened.site.machine.memory.round
-        with opened.store.transaction() as tx:
-            for peer in peers:
-                post.send(tx, peer, notice_frame(Notice(ready, leaves=True)), last)
-            tx.memory.put(LEFT, utc(time.time()).encode())
-            tx.audit.append("left", {}, at=utc(time.time()))
-        post.announce()
+        say_farewell(opened, time.time())
         until = time.monotonic() + seconds
         while True:
             since = post.changes
@@ -64,6 +57,23 @@ def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, 
             if all(heard.values()) or time.monotonic() > until:
                 return heard
             post.wait(since, 1.0)
+
+
+def say_farewell(opened: OpenSite, now: float) -> None:
+    """Tell all peers that this site leaves; it never runs again.
+
+    Args:
+        opened: the site.
+        now: seconds since 1970.
+    """
+    opened.site.close()
+    ready, last = opened.site.state.pace.announced, opened.site.machine.memory.round
+    with opened.store.transaction() as tx:
+        for peer in opened.post.peers:
+            opened.post.send(tx, peer, notice_frame(Notice(ready, leaves=True)), last)
+        tx.memory.put(LEFT, utc(now).encode())
+        tx.audit.append("left", {}, at=utc(now))
+    opened.post.announce()
 
 
 def erase(folder: Path, now: float) -> Path:

@@ -16,9 +16,14 @@ Sample = tuple[dict[str, str], float]
 
 def metrics(status: SiteStatus) -> str:
     """The status of a site; names of peers are labels."""
-    peers = status.peers
+    peers, health = status.peers, status.health
+    runs = health is not None and health.runs
+    code = 0 if health is None else health.code
+    warnings = 0 if health is None else len(health.warnings)
     families: tuple[tuple[str, str, str, list[Sample]], ...] = (
-        ("running", "gauge", "Whether the site's process runs.", [({}, status.running)]),
+        ("running", "gauge", "Whether the site's process runs.", [({}, runs)]),
+        ("health", "gauge", "0 well, 1 warnings or waiting, 2 stopped or stuck.", [({}, code)]),
+        ("warnings", "gauge", "What will stop the site, or stops it.", [({}, warnings)]),
         ("rounds", "gauge", "Rounds of the project.", [({}, status.rounds)]),
         ("rounds_over", "gauge", "Rounds that are over.", [({}, status.rounds_over)]),
         ("seconds_left", "gauge", "To the round's deadline.", [({}, status.seconds_left)]),

@@ -274,12 +274,32 @@ def _divided(own: ParticipantData, pieces: int) -> Iterator[ParticipantData]:
 
 
 def project_between(
-    data: Sequence[ParticipantData], algorithm: str, rounds: int, backend: str
+    data: Sequence[ParticipantData],
+    algorithm: str,
+    rounds: int,
+    backend: str,
+    *,
+    known: Mapping[str, Identity] | None = None,
+    now: float | None = None,
+    days: int = 7,
+    round_seconds: float = SECONDS_A_ROUND,
 ) -> tuple[Project, dict[str, Identity]]:
-    """A project that all have signed, and their identities."""
+    """A project that all have signed, and their identities.
+
+    Args:
+        data: of the hospitals.
+        algorithm: the kind of collaboration.
+        rounds: that it takes, where its kind does not say so.
+        backend: encryption engine.
+        known: identities of hospitals that have one.
+        now: seconds since 1970; None for this machine's.
+        days: that the project may run.
+        round_seconds: deadline of a round.
+    """
     settings = project_sections(narrowed(demo_config(), algorithm))
-    now = time.time()
-    identities = {own.name: Identity.generate(own.name, now=now) for own in data}
+    now = time.time() if now is None else now
+    new = {own.name: Identity.generate(own.name, now=now) for own in data}
+    identities = {name: (known or {}).get(name, one) for name, one in new.items()}
     if "rounds" in settings.get("training", {}):
         settings["training"]["rounds"] = rounds
     if "q" in settings.get("distillation", {}):
@@ -298,9 +318,9 @@ def project_between(
         max_samples=max(len(own.train) for own in data),
         features=data[0].train.features.shape[1],
         classes=data[0].train.classes,
-        round_seconds=SECONDS_A_ROUND,
+        round_seconds=round_seconds,
         now=now,
-        days=7,
+        days=days,
     )
     for identity in identities.values():
         project = project.signed(identity)

@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+
+import msgspec
 
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Agreement
@@ -42,6 +44,7 @@ from securefair.sites.site.folder import (
     read_settings,
 )
 from securefair.sites.site.format import check_format
+from securefair.sites.site.health import Heart, health_of
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import learned_from, rounds_away, stored_pieces, stored_records
 from securefair.sites.site.recovery import recovered_in
@@ -52,6 +55,7 @@ from securefair.storage import Keystore, Secret, Store, Transaction, running_pro
 from securefair.storage.generation import advance
 from securefair.worth.sharing import coin, private_coin
 
+LOG_EVERY = 3600.0
 RECEIPTS = 20.0
 """Seconds that a site waits for the last receipts, after its last message may leave."""
 
@@ -64,11 +68,15 @@ class Rehearsal:
         seed: of first weights and coins, so that the run can be compared with a simulation.
         spoil: what happens to hand-overs.
         wall: clock of the machine.
+        monotonic: seconds that nobody can set.
+        durable: see `Store.open`.
     """
 
     seed: int
     spoil: Spoil = unspoilt
     wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    durable: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,9 +109,12 @@ def open_site(
         SecureFairError: something cannot be used; says what in one sentence.
     """
     settings, project = read_settings(folder), project_of(folder)
-    project.check_time(time.time())
+    wall, monotonic, durable = time.time, time.monotonic, True
+    if rehearsal is not None:
+        wall, monotonic, durable = rehearsal.wall, rehearsal.monotonic, rehearsal.durable
+    project.check_time(wall())
     agreement = check_agreement(project)
-    with Store.open(folder / STORE) as store, contextlib.ExitStack() as left:
+    with Store.open(folder / STORE, durable=durable) as store, contextlib.ExitStack() as left:
         with store.transaction() as tx:
             check_format(tx, str(folder))
             _check_stays(tx, folder)
@@ -115,8 +126,7 @@ def open_site(
         data = own_samples(settings, project.terms, seed)
         check_same_samples(store, data)
         host = _host(data, project, agreement, store, keys, seed, settings.role)
-        wall = time.time if rehearsal is None else rehearsal.wall
-        clock = SteadyClock(wall)
+        clock = SteadyClock(wall, monotonic)
         post = Post(
             Correspondence(
                 identity=identity,
@@ -134,6 +144,7 @@ def open_site(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
             wall=wall,
+            monotonic=monotonic,
             fewest=fewest_peers(project),
             ends=project.terms.valid_until,
             linger=project.terms.project.round_seconds,
@@ -174,13 +185,16 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         door.close()
 
 
-def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tuple[int, Results]:
+def run_site(
+    folder: Path, passphrase: Secret, say: Callable[[str, Mapping[str, object]], None]
+) -> tuple[int, Results]:
     """Run a site in earnest, in the foreground, until its rounds are over or it is stopped.
 
     Args:
         folder: of the site.
         passphrase: of its keystore.
-        say: writes a line of the log; no patient, model or released number is in one.
+        say: writes a line of the log, a sentence and its facts; no patient, model or released
+            number is in one. At least once an hour, unless something is being computed.
 
     Returns:
         Rounds of the project, and the site's own results.
@@ -198,16 +212,31 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
         rounds = rounds_of(opened.project.terms)
         with opened.store.view() as tx:
             over = len(stored_records(tx))
-        say(f"{opened.settings.name}: {over} of {rounds} rounds are over")
-        opened.site.run(
-            lambda round: say(f"{utc(time.time())}: round {round + 1} of {rounds} is over")
-        )
+        name = opened.settings.name
+        say(f"{name}: {over} of {rounds} rounds are over", {"rounds_over": over, "rounds": rounds})
+        heart, due = Heart(folder), time.monotonic() + LOG_EVERY
+
+        def beat() -> None:
+            nonlocal due
+            heart.beat(working=bool(opened.site.machine.memory.running), now=time.time())
+            if time.monotonic() >= due:
+                due = time.monotonic() + LOG_EVERY
+                with opened.store.view() as tx:
+                    about = (opened.project, opened.settings)
+                    health = health_of(folder, tx, *about, runs=True, now=time.time())
+                say(f"{utc(time.time())}: {health.summary}", msgspec.structs.asdict(health))
+
+        def round_over(round: int) -> None:
+            text = f"{utc(time.time())}: round {round + 1} of {rounds} is over"
+            say(text, {"rounds_over": round + 1, "rounds": rounds})
+
+        opened.site.run(round_over, beat)
         with opened.store.view() as tx:
             records = stored_records(tx)
         for peer, away in rounds_away(records).items():
-            say(f"{peer} was away in {away} of {len(records)} rounds")
+            say(f"{peer} was away in {away} of {len(records)} rounds", {"peer": peer, "away": away})
         if not learned_from(records):
-            say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone")
+            say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone", {})
         return rounds, write_results(
             folder / RESULTS,
             opened.project,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from securefair.sites.project.agreeing import disclosure_of, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
+from securefair.sites.site.health import Health, health_of
 from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteState, stored_records
 from securefair.sites.site.site import STATE
@@ -61,8 +63,9 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         student_limit, teacher_limit: most numbers to one peer and to all.
         accuracy: of the own model on own test samples after the last round; None before.
         audit_rows, audit_head: of the audit log.
+        health: of its process; None where only its store was looked at.
+        summary: the same in one line.
         report: page about the rounds; None before they are over.
-        running: whether its process runs.
     """
 
     name: str
@@ -77,12 +80,17 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accuracy: float | None
     audit_rows: int
     audit_head: str
+    health: Health | None = None
+    summary: str = ""
     report: str | None = None
-    running: bool = False
 
 
-def status_of(folder: Path) -> SiteStatus:
+def status_of(folder: Path, now: float | None = None) -> SiteStatus:
     """The status of a site, whether it runs or not.
+
+    Args:
+        folder: of the site.
+        now: seconds since 1970; None for this machine's clock.
 
     Raises:
         SecureFairError: there is no site, or its store cannot be read.
@@ -90,11 +98,15 @@ def status_of(folder: Path) -> SiteStatus:
     settings, project = read_settings(folder), project_of(folder)
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
         status = site_status(tx, project, settings.name)
+        runs = running_process(folder / STORE) is not None
+        now = time.time() if now is None else now
+        health = health_of(folder, tx, project, settings, runs=runs, now=now)
     report = folder / RESULTS / PAGE
     return structs.replace(
         status,
+        health=health,
+        summary=health.summary,
         report=str(report) if report.exists() else None,
-        running=running_process(folder / STORE) is not None,
     )
 
 
@@ -158,9 +170,11 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
 def sentences(status: SiteStatus) -> list[str]:
     """The status for a terminal, a line each."""
     lines = [
-        f"{status.name}, project {status.project}: {'running' if status.running else 'stopped'}, "
+        f"{status.name}, project {status.project}: "
         f"{status.rounds_over} of {status.rounds} rounds are over",
     ]
+    if status.health is not None:
+        lines.append(f"state: {status.summary}")
     if status.accuracy is not None:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
     if status.seconds_left > 0 and status.rounds_over < status.rounds:

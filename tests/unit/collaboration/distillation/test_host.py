@@ -1,10 +1,14 @@
 """What a host of distillation does while it waits."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from securefair.collaboration.distillation.host import PREPARED_AT_ONCE, DistillingHost
 from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.host import Stored
 from securefair.protocol.jobs import ImportPeer, PrepareKeysAndFeatures
+from securefair.protocol.saved_state import SavedState
 from support.agreements import agree
 
 MODEL = ModelConfig(kind="linear", local_epochs=1)
@@ -34,3 +38,22 @@ def test_a_host_that_waits_makes_what_hides_its_next_answers(hosts):
     assert all(needed)
     assert pieces == sum(-(-each // PREPARED_AT_ONCE) for each in needed)
     assert not students[0].idle()
+
+
+def test_alignments_of_an_earlier_process_still_count(hospitals):
+    """Noise protects patients by how many there were, whichever process formed them."""
+    own = hospitals[:3]
+    agreed = agree("cycle", own, samples=max(len(one.train) for one in own), kind="linear", q=6)
+
+    def host(stored, alignments=None):
+        return DistillingHost(
+            own[0], agreed, MODEL, seed=1, backend="clear", alignments=alignments, stored=stored
+        )
+
+    first, counted = host(Stored()), []
+    first.train_alone()
+    reputations = {own[1].name: 0.5, own[2].name: None}
+    saved = SavedState(round=0, teacher_version=0, reputations=reputations)
+    left = Stored(pieces=first.changed(), saved_state=saved)
+    assert host(left, SimpleNamespace(formed_earlier=counted.append)).restored
+    assert counted == [1]

@@ -252,7 +252,7 @@ def test_what_stores_hold_is_uninterrupted(make_hospitals, agree, tmp_path):
     list(first.rounds(1))
     first.close()
     second = start(hospitals, agreed, folder=tmp_path)
-    second.restore(first.saved_state(), 1, first.exchanges)
+    second.go_on(first.seen, 1, first.exchanges)
     assert list(second.rounds(5)) == []
     assert second.facts() == first.facts()
     for name, model in first.models().items():

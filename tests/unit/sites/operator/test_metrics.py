@@ -3,6 +3,7 @@
 import re
 
 from securefair.sites.operator.metrics import metrics
+from securefair.sites.site.health import Health, SiteLife
 from securefair.sites.site.status import PeerStatus, SiteStatus
 
 LINE = re.compile(r'securefair_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\.)*"\})? -?[0-9.e+-]+')
@@ -33,7 +34,7 @@ def status(name="south"):
         accuracy=0.8,
         audit_rows=7,
         audit_head="",
-        running=True,
+        health=Health(state=SiteLife.WAITING, waiting_for=(name,)),
     )
 
 
@@ -43,6 +44,7 @@ def test_every_line_is_a_sample_or_says_what_one_is():
     for line in text.splitlines():
         assert line.startswith(("# HELP securefair_", "# TYPE securefair_")) or LINE.fullmatch(line)
     assert "securefair_running 1\n" in text
+    assert "securefair_health 1\n" in text
     assert 'securefair_peer_bytes_in_total{peer="south"} 2000000000\n' in text
     assert 'securefair_refused_total{what="unknown sender"} 3\n' in text
 

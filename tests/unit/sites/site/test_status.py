@@ -1,7 +1,10 @@
+from securefair.sites.site.health import Health, SiteLife
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, sentences
 
 
-def text(*, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0, ready=1):
+def text(
+    *, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0, ready=1, health=None
+):
     peer = PeerStatus(
         name="south",
         here=here,
@@ -26,6 +29,8 @@ def text(*, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0,
         accuracy=None,
         audit_rows=3,
         audit_head="00" * 32,
+        health=health,
+        summary="" if health is None else health.summary,
     )
     return "\n".join(sentences(status))
 
@@ -47,4 +52,8 @@ def test_it_says_how_long_a_round_is_waited_for():
     assert " left" not in text(rounds_over=2)
     assert " left" not in text(left=0.0)
     assert "at most 40\u00a0s left" in text(left=40.0)
-    assert "stopped, 1 of" in text()
+
+
+def test_it_says_what_the_site_does():
+    waits = Health(state=SiteLife.WAITING, since="2027-01-15 08:00 UTC", waiting_for=("south",))
+    assert "state: waiting for south since 2027-01-15 08:00 UTC" in text(health=waits)

@@ -1,0 +1,100 @@
+"""What every kind's participant remembers alike: what peers uploaded, and shares under masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from securefair.averaging import Share, Shares
+from securefair.collaboration.host import Stored
+from securefair.protocol.jobs import ImportPeer
+from securefair.protocol.messages import Features, Keys
+
+SHARE, UPLOAD = "share ", "upload "
+"""Begin the names of masked shares, by peer and round, and of what a peer uploaded."""
+
+
+class Remembering:
+    """A participant whose process may end: the base of every kind's.
+
+    A kind has two classes. The first holds mathematics and secrets and carries out jobs; it calls
+    `_take_up` once it is made. The second, its host, says after every job which named pieces
+    changed, and takes them up again in `_restore`.
+
+    Args:
+        stored: of an earlier process, or of none; None remembers nothing.
+    """
+
+    name: str
+
+    def __init__(self, stored: Stored | None) -> None:
+        self._remembers = stored is not None
+        self._keep = (stored or Stored()).keep
+        self._changed: dict[str, bytes | None] = {}
+        self.restored = False
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """See `Host`."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def left_out(self) -> Sequence[str]:
+        """See `Host`: nobody, as in most kinds."""
+        return ()
+
+    @property
+    def temperature(self) -> float | None:
+        """See `Host`: none, as in most kinds."""
+        return None
+
+    def idle(self) -> bool:
+        """See `Host`: nothing is known before it is asked, as in most kinds."""
+        return False
+
+    def _take_up(self, pieces: Mapping[str, bytes]) -> None:
+        """Go on from what an earlier process has left, if it left anything."""
+        self.restored = bool(pieces)
+        if self.restored:
+            self._restore(pieces)
+
+    def _restore(self, pieces: Mapping[str, bytes]) -> None:
+        """Take up the pieces of a kind; without a host nothing is remembered."""
+        del pieces
+
+    def _remember_import(self, job: ImportPeer) -> None:
+        self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode((job.keys, job.features))
+
+    def _remember_share(self, share: Share) -> None:
+        asked = share.gathering
+        name = f"{SHARE}{asked.receiver} {asked.round}"
+        self._changed[name] = msgspec.msgpack.encode(share)
+
+    def _forget_shares(self, gone: Iterable[tuple[str, int]]) -> None:
+        """Of these receivers and rounds, of which nothing is sent again."""
+        self._changed |= {f"{SHARE}{peer} {round}": None for peer, round in gone}
+
+
+def stored_imports(pieces: Mapping[str, bytes]) -> Iterator[ImportPeer]:
+    """Jobs that import again what peers had uploaded."""
+    for name, data in pieces.items():
+        if name.startswith(UPLOAD):
+            upload = msgspec.msgpack.decode(data)
+            if isinstance(upload[0], int):  # keys alone, as earlier versions wrote some
+                upload = upload, None
+            keys, features = msgspec.convert(upload, tuple[Keys, Features | None])
+            yield ImportPeer(name.removeprefix(UPLOAD), keys, features)
+
+
+def stored_shares(pieces: Mapping[str, bytes], floor: int) -> Shares:
+    """Shares as they were closed; nobody makes another under the same masks.
+
+    Args:
+        pieces: of one participant.
+        floor: the first round that is still open for shares.
+    """
+    shares = Shares(floor=floor)
+    for name, data in pieces.items():
+        if name.startswith(SHARE):
+            shares = shares.having(msgspec.msgpack.decode(data, type=Share))
+    return shares

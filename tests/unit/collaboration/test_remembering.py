@@ -1,0 +1,55 @@
+"""What every kind's participant remembers alike, as it was written and is read again."""
+
+import msgspec
+import pytest
+
+from securefair.averaging import Gathering, Share
+from securefair.collaboration.host import Stored
+from securefair.collaboration.remembering import Remembering, stored_imports, stored_shares
+from securefair.protocol.jobs import ImportPeer
+from securefair.protocol.messages import Features, Keys
+
+KEYS = Keys(2, b"public", b"evaluation")
+
+
+@pytest.mark.parametrize("features", [None, Features(1, 40, b"x", b"basis")])
+def test_an_import_is_read_as_it_was_written(features):
+    one, job = Remembering(Stored()), ImportPeer("bea", KEYS, features)
+    one._remember_import(job)
+    pieces = one.changed()
+    assert list(stored_imports({**pieces, "kept model": b""})) == [job]
+    assert one.changed() == {}
+
+
+def test_keys_alone_are_read_as_earlier_versions_wrote_them():
+    """In stores of averages and transfers."""
+    pieces = {"upload bea": msgspec.msgpack.encode(KEYS)}
+    assert list(stored_imports(pieces)) == [ImportPeer("bea", KEYS, None)]
+
+
+def test_shares_are_read_again_until_they_are_forgotten():
+    gathering = Gathering(
+        session=bytes(32), round=3, attempt=0, receiver="bea", senders=("ann", "cem")
+    )
+    share = Share(gathering, b"request", b"closed", b"key")
+    one = Remembering(Stored())
+    one._remember_share(share)
+    shares = stored_shares(one.changed(), 2)
+    assert (shares.of("bea", 3), shares.floor) == (share, 2)
+    one._forget_shares(shares.made)
+    assert one.changed() == {"share bea 3": None}
+
+
+def test_only_who_was_given_a_store_remembers_and_only_pieces_are_taken_up():
+    class Host(Remembering):
+        taken = None
+
+        def _restore(self, pieces):
+            self.taken = pieces
+
+    fresh, later = Host(None), Host(Stored())
+    assert (fresh._remembers, later._remembers) == (False, True)
+    fresh._take_up({})
+    later._take_up({"kept model": b"m"})
+    assert (fresh.restored, fresh.taken) == (False, None)
+    assert (later.restored, later.taken) == (True, {"kept model": b"m"})

@@ -1,0 +1,93 @@
+"""What a site tells monitoring, whatever happened to its process."""
+
+import msgspec
+import pytest
+
+from securefair.sites.post.peers import read_peer, write_peer
+from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site.folder import OVER, STORE, read_settings
+from securefair.sites.site.health import DAY, SILENT_AFTER, Health, Heart, SiteLife, health_of
+from securefair.sites.site.records import SiteState
+from securefair.sites.site.site import LEFT, STATE
+from securefair.storage import Store
+
+NOW = 1_800_000_000
+
+
+@pytest.fixture
+def site(tmp_path):
+    data = hospitals(3)
+    project, identities = project_between(data, "transfer", 1, "clear", now=NOW, days=100)
+    make_places(tmp_path, data, project, identities, "local")
+    return tmp_path / data[0].name, project
+
+
+def health(site, *, runs=True, later=0.0, change=None, settings=None):
+    folder, project = site
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        if change is not None:
+            change(tx)
+        found = settings or read_settings(folder)
+        return health_of(folder, tx, project, found, runs=runs, now=NOW + later)
+
+
+def test_a_site_runs_is_stopped_is_over_or_left(site):
+    assert health(site) == Health(state=SiteLife.RUNNING)
+    assert (health(site).code, health(site, runs=False).code) == (0, 2)
+    assert health(site, runs=False).state is SiteLife.STOPPED
+    (site[0] / OVER).touch()
+    assert (health(site, runs=False).state, health(site, runs=False).code) == (SiteLife.OVER, 0)
+    left = health(site, runs=False, change=lambda tx: tx.memory.put(LEFT, b"2027"))
+    assert (left.state, left.code) == (SiteLife.LEFT, 0)
+
+
+def test_a_site_without_a_beat_is_stuck_and_one_that_computes_is_not(site):
+    heart = Heart(site[0])
+    heart.beat(working=False, now=NOW)
+    heart.beat(working=False, now=NOW + 1)  # too soon to be written
+    assert health(site, later=500.0).state is SiteLife.RUNNING
+    stuck = health(site, later=700.0)
+    assert (stuck.state, stuck.code) == (SiteLife.STUCK, 2)
+    assert stuck.summary.startswith("stuck since 2027")
+    heart.beat(working=True, now=NOW + 2)
+    assert health(site, later=3 * 3600.0).state is SiteLife.RUNNING
+
+
+def test_it_says_for_whom_it_waits_and_since_when(site):
+    waits = SiteState(missing=("a", "b"), since=float(NOW))
+    found = health(site, change=lambda tx: tx.memory.put(STATE, msgspec.msgpack.encode(waits)))
+    assert found.code == 1
+    assert found.summary.startswith("waiting for a, b since 2027-01-15")
+    assert "a round needs 1 of 2 peers" in found.summary
+
+
+def test_what_will_stop_it_is_told_a_month_before(site):
+    assert health(site, later=69 * DAY).warnings == ()
+    [soon] = health(site, later=75 * DAY).warnings
+    assert soon.startswith("the project expires in 25 days")
+    [late] = health(site, later=101 * DAY).warnings
+    assert "has expired" in late
+
+
+def test_a_share_and_samples_that_are_not_there_are_told(site):
+    settings = read_settings(site[0])
+    courier = msgspec.structs.replace(
+        settings.courier, kind="folder", folder=str(site[0] / "unmounted")
+    )
+    settings = msgspec.structs.replace(settings, courier=courier, data="/nowhere.csv")
+    share, data = health(site, settings=settings).warnings
+    assert share.startswith("the shared folder is not there")
+    assert data.startswith("the file of samples cannot be read")
+
+
+def test_silence_of_everybody_is_the_couriers(site):
+    _, project = site
+
+    def heard_once(tx):
+        for card in project.cards[1:]:
+            write_peer(tx, card.name, read_peer(tx, card.name).plus(heard=NOW))
+            tx.outbox.add(f"{card.name} 0", 0, b"envelope")
+
+    assert health(site, change=heard_once).warnings == ()
+    [silent] = health(site, later=SILENT_AFTER + 1).warnings
+    assert "look at the courier" in silent
