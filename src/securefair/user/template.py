@@ -337,6 +337,8 @@ def _participant(table: Path | str) -> ParticipantSection:
             found=table[:40],
             hint=f"--data 'north={table[:20]}...'",
         )
+    if Path(table).is_dir():
+        raise ConfigError("a table is a file", where="--data", found=f"the folder {table}")
     return ParticipantSection(name=_stem(Path(table)), file=Path(table))
 
 

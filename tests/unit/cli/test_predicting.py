@@ -114,6 +114,12 @@ def test_a_number_of_the_patient_and_a_threshold(invoke, kept, tmp_path):
     assert "column 'name' is not in the table" in refused.stderr
 
 
+def test_one_measurement_far_beyond_its_range_is_warned_of(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n0,200\n0,85\n")
+    said = invoke("predict", kept / "north", "new.csv").stderr
+    assert "column age: 1 of 3 patients lie far beyond the agreed range 20 to 80" in said
+
+
 def test_what_is_no_measurement_is_filled_in_and_the_rest_goes_on(invoke, kept, tmp_path):
     (tmp_path / "new.csv").write_text("smoker,age\n0,30\n0,9999\n0,-1\n0,abc\n0,95\n")
     done = invoke("predict", kept / "north", "new.csv")

@@ -31,6 +31,12 @@ def test_a_signed_project_is_not_replaced_unasked(invoke, settings, tmp_path):
     assert "what its name says" in invoke(*words, "--out", "north.card", "--force").stderr
 
 
+def test_a_proposal_is_no_project(invoke, settings):
+    invoke("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
+    said = invoke("project", "check", "n.toml").stderr
+    assert "this is a proposal of one site, no project" in said
+
+
 def test_what_one_answer_tells_is_said_before_anybody_signs(invoke, settings):
     words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
     for said in (invoke(*words, "--out", "a.toml"), invoke("project", "check", "a.toml")):
