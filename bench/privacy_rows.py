@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from worth import Results, Tested
 from worth_data import Hospital
 
-from securefair.model.transfer.penalised import losses
-from securefair.worth.probabilistic import probabilistic_scores
+from securefair.model.outcomes.class_scores import probabilistic_scores
+from securefair.model.probabilities import log_losses as losses
 
 Array = NDArray[np.float64]
 

@@ -22,8 +22,8 @@ from page import PageOption, replace_tables, run_script
 
 from securefair.data.dataset import Samples
 from securefair.data.heart import load_heart
+from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import OwnFit, own_fit
-from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.sums import Summed, sum_of
 from securefair.report import write_text
 
@@ -42,8 +42,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         patients, others: of a hospital, and hospitals in the sum.
         fit: by the mean fit alone, which transfers open without sums as well.
         gradient, curvature: by how near records are in the metric that each sum holds.
-        rows: of listed records that lie in the span of a curvature, those of patients; 0 where all
-            records do.
+        rows: how much more often a record of a patient lies in the span of a curvature than
+            another's, for whoever knows one patient: 1 tells all apart, 0 nobody.
         counts: columns of 0 and 1 of which a gradient's sum says that nobody, or one, has a 1.
         guessed: error of a sum's share as a guess of one hospital's diagonal, over that of guessing
             from as many patients of one's own; 1 says that the sum tells nothing of the one.
@@ -116,8 +116,7 @@ def attacked(everyone: Samples, patients: int, others: int, seed: int) -> tuple[
     ]
     near = listed.features[0]  # a patient that the attacker knows
     inside = [outside(curvature.curvature, one.features - near) < 1e-2 for one in (listed, aside)]
-    found = float(inside[0].mean()) if not inside[1].all() else 0.0
-    found *= float(inside[0].sum() / max(1, inside[0].sum() + inside[1].sum()))
+    found = float(inside[0].mean() - inside[1].mean())
     return fit, *areas, found, few(hospitals), guess(fits, own, seed)
 
 

@@ -26,13 +26,14 @@ from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Rivals, Row, keep,
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import DataError
-from securefair.model.stored import Function, logits_of, probabilities_of
+from securefair.model.outcomes.class_scores import probabilistic_scores
+from securefair.model.probabilities import log_losses as losses
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import OwnFit, own_fit
 from securefair.model.transfer.answers import numbers_a_logit
 from securefair.model.transfer.baselines import most_common
-from securefair.model.transfer.penalised import losses
 from securefair.worth import own_fits
-from securefair.worth.probabilistic import probabilistic_scores
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease
 from securefair_lab.algorithms.transfer import Transfer, TransferResult, run_transfer
 

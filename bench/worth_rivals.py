@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from worth_data import Hospital
 
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.stored import Function, logits_of, probabilities_of
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import Fitted, OwnFit, own_fit, weighted_sum
 from securefair.model.usual import USUAL, Estimated, averaged, usual_model
 from securefair.worth.tuned import ENSEMBLE

@@ -26,6 +26,8 @@ kind = "linear"
 rounds = 2
 local_epochs = 2
 local_steps = 1
+[transfer]
+sums = "none"
 [distillation]
 q = 3
 lambda_0 = 1.0

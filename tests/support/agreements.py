@@ -28,8 +28,10 @@ def agree(algorithm, participants, *, shape=4, classes=2, samples=40, seed=0, **
         participants: names, or participants.
         shape: of a sample, or its number of features.
         classes, samples, seed: as in an agreement.
-        settings: keys, and deadlines.
+        settings: keys, and deadlines. A transfer asks about patients unless `sums` are given.
     """
+    if algorithm == "transfer":
+        settings = {"sums": "none"} | settings
     facts = {
         name: settings.pop(name) for name in ("round_seconds", "setup_seconds") if name in settings
     }

@@ -89,6 +89,7 @@ def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds_and_runs(tmp_path):
     ("page", "module", "suite", "package"),
     [
         ("add-a-packing", "backwards", "test_packings", "securefair.circuit.packings"),
+        ("add-an-outcome", "waiting", "test_outcomes", "securefair.model.outcomes"),
         ("add-a-release", "total", "test_releases", "securefair.releases"),
     ],
 )

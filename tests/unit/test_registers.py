@@ -1,8 +1,8 @@
 """A name of a register is compared nowhere but in its own file and in the register.
 
-What may exist several times (a release, a packing, a kind, a backend, a courier) is one file or
-folder and a line of a register. Who compares its name elsewhere makes every new one a change of
-that place, too.
+What may exist several times (a release, a packing, an outcome, a kind, a backend, a courier) is one
+file or folder and a line of a register. Who compares its name elsewhere makes every new one a
+change of that place, too.
 """
 
 import ast
@@ -20,6 +20,7 @@ from securefair.collaboration import kinds
 from securefair.config import check_settings, defaults, demo_config, override
 from securefair.config.describing import expectation
 from securefair.errors import ConfigError
+from securefair.model.outcomes import register as outcomes
 from securefair.model.transfer.sums import register as sums
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
@@ -27,6 +28,7 @@ from securefair.sites.couriers import register as couriers
 PACKAGE = Path(securefair.__file__).parent
 
 REGISTERS = {
+    "outcomes": (outcomes.REGISTERED, "model/outcomes"),
     "packings": (packings.REGISTERED, "circuit/packings"),
     "releases": (releases.REGISTERED, "releases"),
     "kinds": (kinds.REGISTERED, "collaboration"),

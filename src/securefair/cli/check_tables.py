@@ -70,6 +70,7 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
             f"{checked.measure}",
             style="dim",
         )
+    yield from (Text(sentence) for sentence in checked.chosen)
     for warning in checked.warnings:
         yield Text(f"Note: {warning}", style="yellow")
     silent = [row.student for row in checked.disclosure if not row.permitted]

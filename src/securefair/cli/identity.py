@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="identity", help="A hospital's card and keys.", no_args_is_help=True)
 
+MOST_BYTES = 65_536
+"""Of a card, which may lie in a folder that others write to."""
+
 NEW_CREDENTIAL = "securefair-new-passphrase"
 
 PassphraseOption = Annotated[
@@ -43,6 +46,9 @@ def new(
     out: Annotated[
         Path, typer.Option("--out", help="Folder for NAME.card and NAME.keys.")
     ] = Path(),
+    share: Annotated[
+        Path | None, typer.Option("--share", help="Folder of all sites: the card goes there, too.")
+    ] = None,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long it is valid.")] = 730,
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
@@ -62,15 +68,20 @@ def new(
 
     card_file, keys_file = out / f"{name}.card", out / f"{name}.keys"
     identity = Identity.generate(name, now=time.time(), seconds=days * 86_400)
-    if card_file.exists():
-        raise StorageError("this file exists already", where=str(card_file))
+    shared = None if share is None else share / card_file.name
+    for file in filter(None, (card_file, shared)):
+        if file.exists():
+            raise StorageError("this file exists already", where=str(file))
     out.mkdir(parents=True, exist_ok=True)
     secrets = {IDENTITY: Secret(bytearray(identity.secrets()))}
     Keystore.create(keys_file, passphrase(passphrase_file, confirm=True), secrets=secrets)
-    write_text(card_file, plain_toml({"card": identity.card.table()}))
+    text = plain_toml({"card": identity.card.table()})
+    write_text(card_file, text)
+    if shared is not None:
+        write_text(shared, text)
     files = {"card": str(card_file), "keys": str(keys_file)}
-    text = f"{_text(identity.card)}\nCard: {card_file}\nKeys: {keys_file} (never give this away)"
-    tell(json, text, _facts(identity.card) | files)
+    said = f"{_text(identity.card)}\nCard: {card_file}\nKeys: {keys_file} (never give this away)"
+    tell(json, said, _facts(identity.card) | files)
 
 
 @app.command()
@@ -150,9 +161,10 @@ def card_file(path: Path) -> Card:
 
     from securefair.errors import DataError
     from securefair.sites.project.identity import read_card
+    from securefair.storage.files import read_regular
 
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_regular(path, MOST_BYTES).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         keys = path.suffix == ".keys"
         raise DataError(

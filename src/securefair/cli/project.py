@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from securefair.cli.identity import PassphraseOption, card_file, passphrase
 from securefair.cli.options import ForceOption, JsonOption
-from securefair.report.telling import tell
+from securefair.report.telling import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,11 +83,19 @@ def propose(
 @app.command()
 def new(
     name: Annotated[str, typer.Argument(help="Name of the project.")],
-    card: Annotated[list[Path], typer.Option("--card", help="A site's card; once for each.")],
-    out: Annotated[Path, typer.Option("--out", help="The project file.")],
     max_samples: Annotated[
         int, typer.Option(min=2, help="Most training samples that a site may bring.")
     ],
+    card: Annotated[
+        list[Path] | None, typer.Option("--card", help="A site's card; once for each.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The project file.")] = None,
+    share: Annotated[
+        Path | None,
+        typer.Option(
+            "--share", help="Folder of all sites: its cards and proposals, NAME.toml goes there."
+        ),
+    ] = None,
     settings: Annotated[
         Path | None,
         typer.Option(help=r"TOML with sections of a configuration, such as \[transfer], \[table]."),
@@ -112,7 +120,9 @@ def new(
 ) -> None:
     """Write a project file of these sites' cards; nobody has signed it yet.
 
-    Example: securefair project new heart --card north.card --card south.card --max-samples 400
+    Example: securefair project new heart --share /mnt/heart --max-samples 400
+
+    Or: securefair project new heart --card north.card --card south.card --max-samples 400
     --settings settings.toml --out heart.toml
     """
     import time
@@ -120,17 +130,30 @@ def new(
 
     from securefair.errors import ConfigError
     from securefair.report import check_new_file, write_text
-    from securefair.sites.operator.making import new_project
+    from securefair.sites.operator.making import new_project, read_proposals, shared_files
+    from securefair.sites.project.schema import differences
 
+    cards, proposals = list(card or ()), list[Path]()
+    if share is not None:
+        found, proposals = shared_files(share)
+        cards, out = cards + found, out or share / f"{name}.toml"
+    if out is None:
+        raise ConfigError("the project needs a file", where="--out", hint="Or name --share")
     check_new_file(out, force=force, endings=(".toml",))
     try:
         text = "" if settings is None else settings.read_text(encoding="utf-8")
         table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError("the settings cannot be read", found=str(error)) from error
+    if proposals and "table" not in table:
+        read = read_proposals(proposals)
+        table["table"], lines = _rules(read)
+        lines += [str(one) for one in differences(read)]
+        for line in lines:
+            say(line, err=json)
     project = new_project(
         name,
-        [card_file(path) for path in card],
+        [card_file(path) for path in cards],
         table,
         algorithm=algorithm,
         max_samples=max_samples,
@@ -160,11 +183,14 @@ def add(
 
     from securefair.report import write_text
     from securefair.sites.operator.making import with_agreement
-    from securefair.sites.project.project import load_project
+    from securefair.sites.project.project import load_project, signature_file
 
     added = card_file(card)
     added.check_time(time.time())
-    changed = with_agreement(load_project(project).with_card(added))
+    before = load_project(project, beside=False)
+    changed = with_agreement(before.with_card(added))
+    for name in before.names:  # of the file as it was
+        signature_file(project, name).unlink(missing_ok=True)
     write_text(project, changed.to_toml())
     _show(changed, json)
 
@@ -182,17 +208,18 @@ def sign(
     """
     import time
 
-    from securefair.report import write_text
     from securefair.sites.operator.making import identity_in
     from securefair.sites.project.agreeing import check_agreement
-    from securefair.sites.project.project import load_project
+    from securefair.sites.project.project import load_project, write_signature
 
-    loaded = load_project(project)
+    loaded = load_project(project, beside=False)
     loaded.check_time(time.time())
     check_agreement(loaded)
-    signed = loaded.signed(identity_in(identity, loaded, passphrase(passphrase_file)))
-    write_text(project, signed.to_toml())
-    _show(signed, json)
+    own = identity_in(identity, loaded, passphrase(passphrase_file))
+    file = write_signature(project, loaded.signed(own), own.card.name)
+    _show(load_project(project), json)
+    if not json:
+        say(f"Signature: {file}; it belongs beside the project file wherever that is read")
 
 
 @app.command()
@@ -254,19 +281,28 @@ def check(
 
 def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) -> list[str]:
     from securefair.config.writing import plain_toml
-    from securefair.data import infer_table
     from securefair.report import write_text
+
+    rules, lines = _rules(proposals, joined=joined)
+    write_text(out, plain_toml({"table": rules}))
+    return [f"{lines[0]}: {out}. Let everyone read it.", *lines[1:]]
+
+
+def _rules(
+    proposals: Mapping[str, Proposal], *, joined: bool = False
+) -> tuple[dict[str, Any], list[str]]:
+    """The [table] that covers all proposals, and what to say of it."""
+    from securefair.data import infer_table
     from securefair.user.tables import table_settings
 
     rules = infer_table(proposals, joined=joined)
-    write_text(out, plain_toml({"table": table_settings(rules.spec) | {"origin": "participants"}}))
-    return [
-        f"{len(rules.spec.columns)} columns cover all proposals: {out}. Let everyone read it.",
-        *(f"left out: {name} ({why})" for name, why in rules.unused.items()),
-    ]
+    lines = [f"{len(rules.spec.columns)} columns cover all proposals"]
+    lines += [f"left out: {name} ({why})" for name, why in rules.unused.items()]
+    return table_settings(rules.spec) | {"origin": "participants"}, lines
 
 
-def _show(project: Project, json: bool) -> None:
+def agreed_lines(project: Project) -> list[str]:
+    """What a project says, a line each, with what to think of before signing."""
     from securefair.report.wording import sensitivity_of
     from securefair.sites.project.agreeing import (
         agreement_of,
@@ -275,33 +311,41 @@ def _show(project: Project, json: bool) -> None:
         rounds_of,
     )
 
-    plan = agreement_of(project).summary
     settings, totals = project.terms.project, project.terms.config.disclosure
-    rounds = rounds_of(project.terms)
     lines = [f"{settings.name}, digest {project.digest.hex()}"]
     for card in project.cards:
         state = "signed" if card.name in project.signatures else "NOT SIGNED"
         lines.append(f"  {card.name}: {state}\n    {card.spoken}")
     lines.append(
-        f"{settings.algorithm}, rounds: {rounds}; {plan}\nAt most "
+        f"{settings.algorithm}, rounds: {rounds_of(project.terms)}; "
+        f"{agreement_of(project).summary}\nAt most "
         f"{totals.student_total} numbers to one student, {totals.teacher_total} of one teacher"
     )
-    classes = classes_of(project.terms)
-    said = sensitivity_of(classes, table=project.terms.config.table is not None)
+    said = sensitivity_of(classes_of(project.terms), table=project.terms.config.table is not None)
     lines += [said] if said else []
-    cautions = cautions_of(project)
-    lines += [f"Before you sign: {one}" for one in cautions]
+    return lines + [f"Before you sign: {one}" for one in cautions_of(project)]
+
+
+def _show(project: Project, json: bool) -> None:
+    from securefair.sites.project.agreeing import (
+        agreement_of,
+        cautions_of,
+        classes_of,
+        rounds_of,
+    )
+
+    settings, totals = project.terms.project, project.terms.config.disclosure
     facts = {
         "name": settings.name,
         "digest": project.digest.hex(),
         "sites": {card.name: card.spoken for card in project.cards},
         "unsigned": project.unsigned,
         "algorithm": settings.algorithm,
-        "classes": classes,
-        "rounds": rounds,
-        "plan": plan,
-        "cautions": cautions,
+        "classes": classes_of(project.terms),
+        "rounds": rounds_of(project.terms),
+        "plan": agreement_of(project).summary,
+        "cautions": cautions_of(project),
         "student_total": totals.student_total,
         "teacher_total": totals.teacher_total,
     }
-    tell(json, "\n".join(lines), facts)
+    tell(json, "\n".join(agreed_lines(project)), facts)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase
+from securefair.cli.joining import (
+    DataOption,
+    IdentityOption,
+    NewFolder,
+    ProjectOption,
+    RoleOption,
+    SharedFolderOption,
+    TestDataOption,
+    join,
+    logger,
+    make_site,
+    run,
+)
 from securefair.cli.options import JsonOption
-from securefair.report.telling import say, say_json, tell
+from securefair.report.telling import tell
 
 app = typer.Typer(name="site", help="One hospital's own machine.", no_args_is_help=True)
 audit_app = typer.Typer(name="audit", help="The log of what a site did.", no_args_is_help=True)
@@ -18,22 +30,18 @@ audit_app = typer.Typer(name="audit", help="The log of what a site did.", no_arg
 SiteArgument = Annotated[Path, typer.Argument(help="The site's folder.")]
 
 
+app.command()(join)
+
+
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(help="New folder, with a short path.")],
-    project: Annotated[Path, typer.Option("--project", help="Signed by all sites.")],
-    identity: Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")],
-    data: Annotated[Path, typer.Option("--data", help="Own samples: .csv, .parquet or .npz.")],
-    test_data: Annotated[
-        Path | None, typer.Option("--test-data", help="Else a part is held out.")
-    ] = None,
-    shared_folder: Annotated[
-        Path | None,
-        typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
-    ] = None,
-    role: Annotated[
-        str, typer.Option(help="both; a transfer also knows teacher and student alone.")
-    ] = "both",
+    folder: NewFolder,
+    project: ProjectOption,
+    identity: IdentityOption,
+    data: DataOption,
+    test_data: TestDataOption = None,
+    shared_folder: SharedFolderOption = None,
+    role: RoleOption = "both",
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -44,38 +52,23 @@ def init(
     Example: securefair site init ~/north --project heart.toml --identity north.keys --data own.csv
     --shared-folder /mnt/heart
     """
-    from securefair.report import write_text
-    from securefair.sites.couriers.folder import make_project_folder
-    from securefair.sites.couriers.interface import CourierSettings
-    from securefair.sites.operator.making import identity_in
-    from securefair.sites.operator.unit import unit_text
     from securefair.sites.project.project import load_project
-    from securefair.sites.site.folder import SiteSettings, checked_role, make_place
-    from securefair.sites.site.samples import own_samples
 
-    secret = passphrase(passphrase_file)
-    loaded = load_project(project)
-    own = identity_in(identity, loaded, secret)
-    courier = CourierSettings(kind="flare")
-    if shared_folder is not None:
-        name = loaded.terms.project.name
-        place = make_project_folder(shared_folder.absolute(), name, loaded.digest)
-        courier = CourierSettings(kind="folder", folder=str(place))
-    settings = SiteSettings(
-        role=checked_role(role, loaded),
-        name=own.card.name,
-        data=str(data.absolute()),
-        test_data=None if test_data is None else str(test_data.absolute()),
-        courier=courier,
+    name, found, unit = make_site(
+        folder,
+        load_project(project),
+        identity,
+        data,
+        test_data=test_data,
+        shared_folder=shared_folder,
+        role=role,
+        secret=passphrase(passphrase_file),
     )
-    found = own_samples(settings, loaded.terms, seed=0)
-    make_place(folder, settings, loaded, own, secret)
-    unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
     text = (
-        f"{own.card.name}: {len(found.train)} training and {len(found.test)} test samples.\n"
-        f"Next: securefair site check {folder}; a systemd unit is in {unit}"
+        f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"
+        f"Next: securefair site start {folder}; a systemd unit is in {unit}"
     )
-    facts = {"name": own.card.name, "train": len(found.train), "test": len(found.test)}
+    facts = {"name": name, "train": len(found.train), "test": len(found.test)}
     tell(json, text, facts | {"unit": str(unit)})
 
 
@@ -104,27 +97,7 @@ def start(
 
     Example: securefair site start ~/north --passphrase-file ~/.north
     """
-    import time
-
-    from securefair.sites.site.checking import check_site
-    from securefair.sites.site.starting import run_site
-
-    def log(line: str, facts: Mapping[str, object]) -> None:
-        if json:
-            at = {"time": round(time.time(), 3), "site": folder.name, "message": line}
-            say_json({**at, **facts}, err=True)
-        else:
-            say(line)
-
-    secret = passphrase(passphrase_file)
-    for line in check_site(folder, secret):
-        log(line, {})
-    rounds, own = run_site(folder, secret, log)
-    text = (
-        f"All rounds are over ({rounds}).\nReport: {own.page}\n"
-        f"Next: securefair predict {own.model} new.csv"
-    )
-    tell(json, text, {"rounds": rounds, "model": str(own.model), "report": str(own.page)})
+    run(folder, passphrase(passphrase_file), logger(folder, json=json), json=json)
 
 
 @app.command()

@@ -91,6 +91,7 @@ class Forecast:
         disclosure: for each student; empty where a model's numbers are not opened.
         sums: where models are averaged.
         warnings: what may surprise.
+        chosen: what the settings left to a rule, and why it chose so: a sentence; empty without.
     """
 
     traffic: CheckedAlgorithm
@@ -99,3 +100,4 @@ class Forecast:
     disclosure: list[CheckedDisclosure] = field(default_factory=list)
     sums: CheckedSums | None = None
     warnings: list[str] = field(default_factory=list)
+    chosen: str = ""

@@ -47,6 +47,7 @@ class PublicFacts:
         participants: names, in the order of every record.
         shape: of a sample's features, without the axis of samples.
         classes: of its label.
+        outcome: name of what is known of a sample; "": its class.
         samples: most training samples that anyone brings.
         round_seconds: deadline of a round.
         setup_seconds: for keys and features, on top of the first round's.
@@ -56,6 +57,7 @@ class PublicFacts:
     shape: tuple[int, ...]
     classes: int
     samples: int
+    outcome: str = ""
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
 
@@ -67,6 +69,7 @@ class PublicFacts:
             participants=tuple(own.name for own in data),
             shape=tuple(int(width) for width in first.features.shape[1:]),
             classes=first.classes,
+            outcome=first.outcome,
             samples=max(len(one.train) for own in data for one in (own, *own.earlier)),
         )
 

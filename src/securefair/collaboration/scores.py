@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from securefair.collaboration.verdict import verdict_of
 from securefair.config import defaults
 from securefair.data import ParticipantData
-from securefair.model.stored import Function, logits_of, probabilities_of
+from securefair.data.dataset import together
+from securefair.model.outcomes import outcome_of
+from securefair.model.stored import Function
 from securefair.records import MetricResult, Reliability, ThresholdResult, VerdictResult
-from securefair.worth import confusion
 from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
-from securefair.worth.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
 from securefair.worth.reliability import reliability
+from securefair.worth.tuned import said_of
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
@@ -63,7 +64,8 @@ def scores_of(
     ]
     predictions = {name: _predictions(name, seeds) for name in names}
     scored = {name: Scored(parts) for name, parts in predictions.items()}
-    sign = 1 if metric in LOWER_IS_BETTER else -1
+    outcome = outcome_of(seeds[0][0][0].train)
+    sign = 1 if metric in outcome.lower_is_better else -1
     means = {name: scored[name].summary(metric).mean for name in controls if name in scored}
     best = min(
         (name for name, mean in means.items() if mean is not None),
@@ -74,26 +76,28 @@ def scores_of(
     for name in names:
         gains = {}
         if best is not None and name not in controls:
-            gains = {score: _gain(scored[name], scored[best], score) for score in SCORES}
+            gains = {score: _gain(scored[name], scored[best], score) for score in outcome.scores}
         verdict = None
         if best is not None and metric in gains:
             verdict = verdict_of(gains[metric], metric, algorithm=name, control=best)
         result[name] = Scores(
             metrics={
                 score: _result(scored[name].summary(score), scored[name].by_seed(score))
-                for score in SCORES
+                for score in outcome.scores
             },
             gain_over_best_control=gains,
             best_control=best if gains else None,
             confusion={
-                hospital: _confusion(parts) for hospital, parts in predictions[name].items()
+                hospital: counts
+                for hospital, parts in predictions[name].items()
+                if (counts := _confusion(parts))
             },
             reliability=_reliability(predictions[name]),
             thresholds=_thresholds(predictions[name]),
             nearly_constant=[
                 hospital
                 for hospital, parts in predictions[name].items()
-                if nearly_constant(np.concatenate([one.probabilities for one in parts]))
+                if outcome.constant(np.concatenate([one.said for one in parts]))
             ],
             verdict=verdict,
         )
@@ -137,36 +141,31 @@ def _predictions(algorithm: str, seeds: Sequence[Seed]) -> dict[str, list[Scored
     found: dict[str, list[ScoredPredictions]] = {}
     for data, models in seeds:
         for own in data:
+            said = said_of(models[algorithm][own.name], own)
             found.setdefault(own.name, []).append(
-                ScoredPredictions(
-                    own.test_patients,
-                    own.test.labels,
-                    probabilities_of(logits_of(models[algorithm][own.name], own.test.features)),
-                )
+                ScoredPredictions(own.test_patients, own.test, said)
             )
     return found
 
 
 def _confusion(parts: Sequence[ScoredPredictions]) -> list[list[int]]:
-    counts = [
-        confusion(one.probabilities.argmax(axis=1), one.labels, one.probabilities.shape[1])
-        for one in parts
-    ]
-    total: list[list[int]] = np.sum(counts, axis=0).tolist()
+    counts = [one.outcome.confusion(one.said, one.samples) for one in parts]
+    if any(one is None for one in counts):
+        return []
+    total: list[list[int]] = np.sum([one for one in counts if one is not None], axis=0).tolist()
     return total
 
 
 def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
     """Positive is better, whatever the score."""
-    first, second = (control, mine) if score in LOWER_IS_BETTER else (mine, control)
+    first, second = (control, mine) if score in mine.outcome.lower_is_better else (mine, control)
     return _result(first.difference(second, score))
 
 
 def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list[Reliability]:
     parts = [one for seeds in predictions.values() for one in seeds]
     bins = reliability(
-        np.concatenate([one.probabilities for one in parts]),
-        np.concatenate([one.labels for one in parts]),
+        np.concatenate([one.said for one in parts]), together([one.samples for one in parts])
     )
     return [
         Reliability(
@@ -182,10 +181,10 @@ def _thresholds(
     predictions: Mapping[str, Sequence[ScoredPredictions]],
 ) -> list[ThresholdResult]:
     parts = [one for seeds in predictions.values() for one in seeds]
-    probabilities = np.concatenate([one.probabilities for one in parts])
-    if probabilities.shape[1] != 2:
+    probabilities = np.concatenate([one.said for one in parts])
+    if not parts[0].outcome.tells_classes or probabilities.shape[1] != 2:
         return []
-    ill = np.concatenate([one.labels for one in parts]) == 1
+    ill = np.concatenate([one.samples.labels for one in parts]) == 1
     found = []
     for threshold in THRESHOLDS:
         said = probabilities[:, 1] >= threshold

@@ -8,9 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from securefair.collaboration.kinds import wording_of
+from securefair.model.outcomes import lower_is_better
 from securefair.records import STANDALONE, HospitalVerdict, MetricResult, RunResult, VerdictResult
 from securefair.words import Words, words_of
-from securefair.worth.probabilistic import LOWER_IS_BETTER
 from securefair.worth.verdict import shrunk, told_of
 
 PLACES = ("better", "worse", "unclear")
@@ -75,7 +75,7 @@ def verdict_sentence(verdict: VerdictResult, words: Words) -> str:
     ]
     places = "; ".join(clauses)
     gain = verdict.gain or 0.0
-    moved = "lower" if (gain > 0) == (verdict.score in LOWER_IS_BETTER) else "higher"
+    moved = "lower" if (gain > 0) == lower_is_better(verdict.score) else "higher"
     average = words(
         f"verdict.{moved if gain else 'equal'}",
         algorithm=wording_of(verdict.algorithm).title,

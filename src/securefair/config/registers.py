@@ -36,6 +36,12 @@ AVERAGINGS: dict[str, str] = {
     "clear": "securefair.averaging.clear:ClearSums",
 }
 
+OUTCOMES: dict[str, str] = {
+    "two_classes": "securefair.model.outcomes.two_classes",
+    "several_classes": "securefair.model.outcomes.several_classes",
+}
+"""What a study may predict."""
+
 SUMS: dict[str, str] = {
     "gradient": "securefair.model.transfer.sums.gradient",
     "curvature": "securefair.model.transfer.sums.curvature",

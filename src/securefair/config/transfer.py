@@ -34,7 +34,7 @@ class TransferSection(Section):
         "three teachers on",
     )
     sums: Annotated[str, Named(SUMS, ("auto", "none"))] = Field(
-        default="none",
+        default="auto",
         description="What hospitals add up under masks instead of asking about patients under "
         "encryption: nothing, their fits with diagonals of curvatures, or with whole curvatures; "
         "auto: by the rule of when-to-encrypt.md",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -28,6 +28,9 @@ class Samples:
         patients: (B,) integers, equal for rows of one patient; None: nobody said whose they are.
         weights: (B,) above 0, how much each counts in a loss that trains; None: alike. Scores count
             every sample alike.
+        outcome: name of what is known of each (`model.outcomes`); "": the class that is its label.
+        values: (B, k), what is known where that is no class, such as a time and an event. `labels`
+            then are strata, by which parts are held out, and `classes` how many there are.
 
     Raises:
         DataError: shapes disagree, features are no floats or not finite, or a label is out of
@@ -39,6 +42,8 @@ class Samples:
     classes: int
     patients: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
+    outcome: str = ""
+    values: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         x, y = self.features, self.labels
@@ -80,6 +85,16 @@ class Samples:
                 found=self.weights.shape,
                 expected=f"({len(y)},), all above 0",
             )
+        if (self.values is None) != (not self.outcome) or not (
+            self.values is None
+            or (self.values.shape[:1] == y.shape and np.isfinite(self.values).all())
+        ):
+            raise DataError(
+                "what is known of samples does not fit them",
+                where=self.outcome or "values",
+                found=None if self.values is None else self.values.shape,
+                expected=f"({len(y)}, ...), finite, with the name of an outcome",
+            )
         if x.dtype not in (np.float64, np.float32):
             raise DataError(
                 "features of the wrong type",
@@ -107,20 +122,44 @@ class Samples:
     def __repr__(self) -> str:
         """How many there are, never what is in them: a log is no place for patients."""
         shape = " x ".join(str(size) for size in self.features.shape[1:])
-        return f"Samples({len(self)} of {shape} features, {self.classes} classes)"
+        what = self.outcome or f"{self.classes} classes"
+        return f"Samples({len(self)} of {shape} features, {what})"
 
     def take(self, rows: NDArray[np.int64]) -> Samples:
         """The given rows, in that order."""
-        patients = None if self.patients is None else self.patients[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return Samples(self.features[rows], self.labels[rows], self.classes, patients, weights)
+        return replace(
+            self,
+            features=self.features[rows],
+            labels=self.labels[rows],
+            patients=None if self.patients is None else self.patients[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            values=None if self.values is None else self.values[rows],
+        )
 
     def balanced(self) -> Samples:
         """The same samples, weighed so that all classes present count alike, and 1 on average."""
         counts = np.bincount(self.labels, minlength=self.classes)
         present = int((counts > 0).sum())
         weights = len(self) / (present * counts[self.labels]) if len(self) else np.zeros(0)
-        return Samples(self.features, self.labels, self.classes, self.patients, weights)
+        return replace(self, weights=weights)
+
+
+def together(parts: Sequence[Samples]) -> Samples:
+    """All samples of at least one part, in order, as if each counted alike and were a patient.
+
+    Raises:
+        DataError: they have different features or outcomes.
+    """
+    first, values = parts[0], [one.values for one in parts if one.values is not None]
+    if len({(one.features.shape[1:], one.classes, one.outcome) for one in parts}) > 1:
+        raise DataError("samples of different kinds cannot be put together")
+    return Samples(
+        np.concatenate([one.features for one in parts]),
+        np.concatenate([one.labels for one in parts]),
+        first.classes,
+        outcome=first.outcome,
+        values=np.concatenate(values) if values else None,
+    )
 
 
 Probabilities = Callable[[NDArray[np.float64]], NDArray[np.float64]]

@@ -123,16 +123,6 @@ def logits_of(function: Function, features: Array) -> Array:
     return function.logits(features)
 
 
-def probabilities_of(logits: Array) -> Array:
-    """Logits (B, L) -> probabilities (B, M); one logit stands for two classes."""
-    from scipy.special import expit, softmax  # takes a while to load
-
-    if logits.shape[-1] == 1:
-        return np.concatenate([expit(-logits), expit(logits)], axis=-1)
-    result: Array = softmax(logits, axis=-1)
-    return result
-
-
 def to_bytes(function: Function) -> bytes:
     """The function as a safetensors file; equal functions give equal bytes.
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
-from securefair.model.stored import probabilities_of
+from securefair.model.probabilities import probabilities_of
 from securefair.model.transfer import (
     Fitted,
     PeerWeight,

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from securefair.data import Samples, encode_labels, read_rows
 from securefair.errors import DataError
+from securefair.model.outcomes.class_scores import count_patients, probabilistic_scores
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.worth import confusion
-from securefair.worth.interval import count_patients, wilson
-from securefair.worth.probabilistic import probabilistic_scores
+from securefair.worth.interval import wilson
 
 
 class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):

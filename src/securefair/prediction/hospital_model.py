@@ -22,7 +22,8 @@ from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
 from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
-from securefair.model.stored import Function, inputs_of, logits_of, probabilities_of
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import Function, inputs_of, logits_of
 from securefair.prediction.pictures import folder_table, strange_images
 from securefair.prediction.record import ModelRecord
 

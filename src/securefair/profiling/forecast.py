@@ -50,6 +50,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         measure: the command that measures them.
         disclosure: for each student.
         sums: sums of models; None where none are averaged.
+        chosen: what the settings left to a rule, a sentence each.
         warnings: what may surprise.
     """
 
@@ -69,6 +70,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     disclosure: list[CheckedDisclosure]
     sums: CheckedSums | None
+    chosen: list[str]
     warnings: list[str]
 
 
@@ -128,8 +130,9 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         plan=None if plan is None else report_plan(plan),
         estimate=cost,
         measure=measure,
-        disclosure=[] if planned is None else planned.disclosure,
+        disclosure=next((one.disclosure for one in forecasts if one.disclosure), []),
         sums=next((one.sums for one in forecasts if one.sums is not None), None),
+        chosen=[one.chosen for one in forecasts if one.chosen],
         warnings=[
             *_warnings(config, first),
             *dict.fromkeys(words for one in forecasts for words in one.warnings),

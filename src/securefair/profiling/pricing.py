@@ -47,8 +47,10 @@ def _rounds(
 
 def _one_exchange(
     prices: Path, config: RunConfig, agreed: Any, plan: ExchangePlan | None
-) -> Estimate:
-    del config, plan
+) -> Estimate | None:
+    del config
+    if plan is None:
+        return None
     return foretold(load_transfer(prices), agreed)
 
 

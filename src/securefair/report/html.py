@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from securefair.collaboration.kinds import unread_keys, wording_of
+from securefair.collaboration.kinds import toml_of, unread_keys, wording_of
 from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
-from securefair.config import RunConfig, to_toml
+from securefair.config import RunConfig
 from securefair.prediction import HospitalModel
 from securefair.records import (
     CEILING,
@@ -108,7 +108,7 @@ def render_report(
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
         worth=scores.worth(result, english)[1:],
-        scores=scores.SCORES,
+        scores=scores.titles_of(result),
         score_rows=scores.score_rows(result),
         certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),
         first=clinician.first_page(
@@ -161,7 +161,7 @@ def render_report(
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        configuration=to_toml(config, unread=unread_keys(config)),
+        configuration=toml_of(config),
         versions=versions,
     )
 

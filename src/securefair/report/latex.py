@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.records import RunResult
-from securefair.report.scores import SCORES, certain_note, score_rows
+from securefair.report.scores import certain_note, score_rows, titles_of
 from securefair.report.wording import algorithm_name
 
 _ESCAPES = {
@@ -25,7 +25,7 @@ def scores_table(result: RunResult) -> str:
         f"standard errors over test patients. {certain_note(rows)}"
     )
     cells = [[row.name, *row.cells] for row in rows]
-    return table(["Algorithm", *SCORES.values()], cells, caption=caption)
+    return table(["Algorithm", *titles_of(result).values()], cells, caption=caption)
 
 
 def gains_table(result: RunResult) -> str:
@@ -37,7 +37,7 @@ def gains_table(result: RunResult) -> str:
             one.name,
             *(
                 _number(gains[score].by_hospital[one.name], gains[score].se_by_hospital[one.name])
-                for score in SCORES
+                for score in titles_of(result)
             ),
         ]
         for one in result.participants
@@ -45,12 +45,12 @@ def gains_table(result: RunResult) -> str:
     ]
     caption = (
         f"Gain of {algorithm_name(result.algorithm)} over {algorithm_name(control or '')}, the "
-        f"control that is best by {SCORES[result.metric].lower()}; positive is better; standard "
-        "errors over test patients."
+        f"control that is best by {titles_of(result)[result.metric].lower()}; positive is better; "
+        "standard errors over test patients."
         if gains
         else "Nobody collaborated: there is no gain."
     )
-    return table(["Participant", *SCORES.values()], rows, caption=caption)
+    return table(["Participant", *titles_of(result).values()], rows, caption=caption)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:

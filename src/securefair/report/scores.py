@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.model.outcomes import outcome_named
 from securefair.model.transfer import ALL
 from securefair.records import AlgorithmResult, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
 from securefair.words import Words
-
-SCORES = {
-    "log_loss": "Log-loss",
-    "brier": "Brier",
-    "auc": "AUC",
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "sensitivity": "Sensitivity",
-    "specificity": "Specificity",
-    "calibration_error": "Calibration error",
-}
-"""Names of scores for people, in the order of tables."""
 
 _PLUS_MINUS = "\u00b1"
 
@@ -31,16 +20,22 @@ CERTAIN = (
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One line of a table: a name and one cell for each of `SCORES`."""
+    """One line of a table: a name and one cell for each of `titles_of`."""
 
     name: str
     cells: tuple[str, ...]
 
 
+def titles_of(result: RunResult) -> Mapping[str, str]:
+    """Titles of the scores of a run's outcome by name, in the order of tables."""
+    return outcome_named(result.outcome).scores
+
+
 def score_rows(result: RunResult) -> list[ScoreRow]:
     """The scores of every algorithm, means over participants with standard errors."""
+    titles = titles_of(result)
     return [
-        ScoreRow(algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in SCORES))
+        ScoreRow(algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in titles))
         for name, one in result.algorithms.items()
         if one.metrics
     ]
@@ -60,7 +55,7 @@ def hospital_rows(result: RunResult) -> list[ScoreRow]:
                     metrics[score].se_by_hospital[one.name],
                     metrics[score].interval_by_hospital.get(one.name),
                 )
-                for score in SCORES
+                for score in titles_of(result)
             ),
         )
         for one in result.participants

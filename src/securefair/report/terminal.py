@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -65,7 +65,7 @@ def summary(
     if smaller is not None:
         part = scores.smaller_part(smaller, words, english)
         parts += [Text(part.title, style="bold"), *(Text(note) for note in part.notes), Text()]
-        parts += _score_table(part.rows)
+        parts += _score_table(part.rows, scores.titles_of(result))
     messages = facts.message_totals(traffic, result.algorithm)
     if messages:
         parts.append(_traffic(messages))
@@ -148,7 +148,7 @@ def _algorithms(result: RunResult) -> FittingTable:
 
 def _scores(result: RunResult) -> list[RenderableType]:
     """What predictions are worth, and what everyone makes of its peers."""
-    parts = _score_table(scores.score_rows(result))
+    parts = _score_table(scores.score_rows(result), scores.titles_of(result))
     trust = scores.trust_rows(result)
     if trust:
         columns = [TableColumn("", [row.name for row in trust], numbers=False)]
@@ -160,11 +160,13 @@ def _scores(result: RunResult) -> list[RenderableType]:
     return parts
 
 
-def _score_table(rows: Sequence[scores.ScoreRow]) -> list[RenderableType]:
+def _score_table(
+    rows: Sequence[scores.ScoreRow], titles: Mapping[str, str]
+) -> list[RenderableType]:
     if not rows:
         return []
     columns = [TableColumn("Algorithm", [row.name for row in rows], numbers=False)]
-    for at, heading in enumerate(scores.SCORES.values()):
+    for at, heading in enumerate(titles.values()):
         cells = [row.cells[at] for row in rows]
         columns.append(TableColumn(heading.replace(" ", "\n"), cells, dispensable=at))
     title = "Predictions (\u00b1 standard errors over patients)"

@@ -10,11 +10,12 @@ import msgspec
 from securefair.ckks.backends import encrypts
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_named
 from securefair.records import STANDALONE, MetricResult, VerdictResult
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
 from securefair.report.pages import environment
-from securefair.report.scores import SCORES, cell
+from securefair.report.scores import cell
 from securefair.report.wording import (
     algorithm_name,
     count,
@@ -50,6 +51,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
         folder, name: where it is and what it was called.
         source, participants, test_samples, seeds, rounds: what was run on what.
         backend, release: None where nobody collaborated.
+        outcome: what is predicted.
         metric: what its algorithms are compared by.
         algorithm: the one that bytes, answers, seconds and numbers are about.
         algorithms: all of them.
@@ -67,6 +69,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     backend: str | None
     release: str | None
+    outcome: str
     metric: str
     algorithm: str
     algorithms: list[ComparedAlgorithm]
@@ -119,6 +122,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     ]
     rows = []
     for run in comparison.runs:
+        titles = outcome_named(run.outcome).scores
         for one in run.algorithms:
             gains = one.name != STANDALONE
             cost = one.name == run.algorithm and run.bytes is not None
@@ -129,7 +133,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
                     with_spread(percent(one.mva), one.mva_spread),
                     with_spread(points(one.mcg), one.mcg_spread) if gains else "",
                     f"{one.cgs * 100:.1f}" if gains else "",
-                    f"{SCORES[run.metric]} {cell(one.score)}" if one.score else "",
+                    f"{titles[run.metric]} {cell(one.score)}" if one.score else "",
                     f"{cell(one.gain_over_best)} ({algorithm_name(one.best_control)})"
                     if one.best_control
                     else "",
@@ -190,6 +194,7 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
         rounds=config.training.rounds,
         backend=None if encryption is None else encryption.backend,
         release=None if encryption is None else encryption.release,
+        outcome=result.outcome,
         metric=result.metric,
         algorithm=result.algorithm,
         algorithms=[

@@ -16,7 +16,9 @@ from securefair.collaboration.privacy import joined
 from securefair.collaboration.scores import class_counts, scores_of
 from securefair.config.run import RunSection
 from securefair.data import ParticipantData
+from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
+from securefair.model.transfer.baselines import most_common
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -36,6 +38,7 @@ from securefair.records import (
 )
 from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
+from securefair.worth.tuned import headline
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -98,6 +101,7 @@ def conclude(
     main = asked.main
     runs = list(first.runs.values())
     controls = controls_among(asked, first.rounds)
+    outcome = outcome_of(first.data[0].train)
     return Outcome(
         result=RunResult(
             format=RESULT_FORMAT,
@@ -116,6 +120,8 @@ def conclude(
             class_counts=class_counts(first.data),
             metric=asked.metric,
             controls=controls,
+            outcome=outcome.name,
+            headline=outcome.headline,
             problems=_problems(asked, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
@@ -338,9 +344,8 @@ def _averaging_result(each: Sequence[AveragingResult | None]) -> AveragingResult
 
 
 def _majority(own: ParticipantData) -> float:
-    """Accuracy of always answering the most common training label."""
-    common = np.bincount(own.train.labels, minlength=own.train.classes).argmax()
-    return float(np.mean(own.test.labels == common))
+    """The headline score of saying the same of everybody, as the training samples have it."""
+    return headline(most_common(own.train), own)
 
 
 def _two_digits(value: float) -> float:

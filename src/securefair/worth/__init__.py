@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from securefair.worth.heads import HeadLearners as HeadLearners
     from securefair.worth.heads import Heads as Heads
     from securefair.worth.interval import Interval as Interval
-    from securefair.worth.interval import count_patients as count_patients
     from securefair.worth.interval import wilson as wilson
     from securefair.worth.learners import LearningState as LearningState
     from securefair.worth.learners import SelfTaught as SelfTaught
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from securefair.worth.mixing import similarity as similarity
     from securefair.worth.mixing import smooth as smooth
     from securefair.worth.networks import NetworkLearners as NetworkLearners
-    from securefair.worth.probabilistic import probabilistic_scores as probabilistic_scores
     from securefair.worth.reputation import ReputationRule as ReputationRule
     from securefair.worth.sharing import coin as coin
     from securefair.worth.sharing import distillation_weights as distillation_weights

@@ -13,16 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.data.dataset import Samples, together
 from securefair.errors import DataError
-from securefair.worth.interval import Interval, alike, count_patients, wilson
-from securefair.worth.probabilistic import (
-    CALIBRATION_BINS,
-    LEAST_PROBABILITY,
-    SCORES,
-    areas_under_curves,
-    check_predictions,
-    probabilistic_scores,
-)
+from securefair.model.outcomes import StudyOutcome, outcome_of
+from securefair.model.outcomes.class_scores import means
+from securefair.worth.interval import Interval, alike, wilson
 
 Array = NDArray[np.float64]
 
@@ -35,26 +30,31 @@ class ScoredPredictions:
 
     Attributes:
         patients: (B,) their numbers within the hospital, the same in every seed.
-        labels: (B,).
-        probabilities: (B, M).
+        samples: (B,), what is known of them.
+        said: (B, K), as their outcome says it: probabilities of classes.
 
     Raises:
-        DataError: shapes disagree, a patient stands there twice, or as `probabilistic_scores`.
+        DataError: shapes disagree, a patient stands there twice, or nothing can be scored.
     """
 
     patients: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    probabilities: Array
+    samples: Samples
+    said: Array
 
     def __post_init__(self) -> None:
-        check_predictions(self.probabilities, self.labels)
-        if len(np.unique(self.patients)) != len(self.labels):
+        self.outcome.check_said(self.said, self.samples)
+        if len(np.unique(self.patients)) != len(self.samples):
             raise DataError(
                 "not one number per patient",
                 where="patients",
                 found=self.patients.shape,
-                expected=f"{len(self.labels)} different numbers",
+                expected=f"{len(self.samples)} different numbers",
             )
+
+    @property
+    def outcome(self) -> StudyOutcome:
+        """What is known of these patients."""
+        return outcome_of(self.samples)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class Scored:
     methods have paired standard errors.
 
     Args:
-        predictions: by hospital, one for each seed.
+        predictions: by hospital, one for each seed; all of one outcome.
         draws: of the bootstrap.
         seed: of the draws.
     """
@@ -96,23 +96,26 @@ class Scored:
         draws: int = DRAWS,
         seed: int = 0,
     ) -> None:
-        self._points: dict[str, dict[str, float]] = {name: {} for name in SCORES}
-        self._drawn: dict[str, dict[str, Array]] = {name: {} for name in SCORES}
-        self._seeds: dict[str, dict[str, list[float | None]]] = {name: {} for name in SCORES}
-        self._counted: dict[str, dict[str, int]] = {name: {} for name in SCORES}
+        self.outcome = outcome = next(iter(predictions.values()))[0].outcome
+        self._points: dict[str, dict[str, float]] = {name: {} for name in outcome.scores}
+        self._drawn: dict[str, dict[str, Array]] = {name: {} for name in outcome.scores}
+        self._seeds: dict[str, dict[str, list[float | None]]] = {
+            name: {} for name in outcome.scores
+        }
+        self._counted: dict[str, dict[str, int]] = {name: {} for name in outcome.scores}
         for at, (hospital, seeds) in enumerate(predictions.items()):
-            points = [probabilistic_scores(one.probabilities, one.labels) for one in seeds]
+            points = [outcome.point_scores(one.said, one.samples) for one in seeds]
             drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
-            for name in SCORES:
+            for name in outcome.scores:
                 values = [one[name] for one in points]
                 self._points[name][hospital] = _nan_mean(np.array(values, dtype=np.float64))
                 self._drawn[name][hospital] = drawn[name]
                 self._seeds[name][hospital] = values
-            for name, patients in _counted(seeds).items():
+            for name, patients in _shares(seeds).items():
                 self._counted[name][hospital] = patients
 
     def summary(self, score: str) -> ScoreSummary:
-        """One of `SCORES`."""
+        """One of the outcome's scores."""
         found = _summary(self._points[score], self._drawn[score])
         patients = self._counted[score]
         if not patients or found.mean is None:
@@ -145,7 +148,7 @@ class Scored:
 def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
     return ScoreSummary(
         mean=_or_none(_nan_mean(np.array(list(points.values())))),
-        se=_or_none(_spread(_means(np.stack(list(drawn.values()))))),
+        se=_or_none(_spread(means(np.stack(list(drawn.values()))))),
         by_hospital={name: _or_none(value) for name, value in points.items()},
         se_by_hospital={name: _or_none(_spread(values)) for name, values in drawn.items()},
     )
@@ -158,72 +161,23 @@ def _replicates(
     known = np.unique(np.concatenate([one.patients for one in seeds]))
     times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), size=draws)
     by_seed = [
-        weighted_scores(
-            one.probabilities, one.labels, times[:, np.searchsorted(known, one.patients)]
+        one.outcome.weighted_scores(
+            one.said, one.samples, times[:, np.searchsorted(known, one.patients)].astype(np.float64)
         )
         for one in seeds
     ]
-    return {name: _means(np.stack([scores[name] for scores in by_seed])) for name in SCORES}
+    return {name: means(np.stack([scores[name] for scores in by_seed])) for name in by_seed[0]}
 
 
-def _counted(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
+def _shares(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
     """Of how many patients each score is a share, each counted once."""
     _, first = np.unique(np.concatenate([one.patients for one in seeds]), return_index=True)
-    labels = np.concatenate([one.labels for one in seeds])
-    return count_patients(labels[first], seeds[0].probabilities.shape[1])
-
-
-def weighted_scores(
-    probabilities: Array, labels: NDArray[np.int64], weights: NDArray[np.int64] | Array
-) -> dict[str, Array]:
-    """`probabilistic_scores` for many weightings at once: weights (R, B) -> (R,) of each.
-
-    NaN where a score is undefined. The same numbers as from scikit-learn, in a hundredth of the
-    time.
-    """
-    w = weights.astype(np.float64)
-    classes = probabilities.shape[1]
-    predicted = probabilities.argmax(axis=1)
-    right = predicted == labels
-    every = np.arange(classes)
-    truth = labels[:, None] == every
-    says = predicted[:, None] == every
-    total = w.sum(axis=1)
-    of_class, of_others = w @ truth, w @ ~truth
-    recalls = _ratio(w @ (truth & says), of_class)
-    specificities = _ratio(w @ ~(truth | says), of_others)
-    only = slice(1, 2) if classes == 2 else slice(None)
-    areas = np.stack([areas_under_curves(probabilities[:, c], truth[:, c], w) for c in every[only]])
-    taken = np.clip(probabilities, LEAST_PROBABILITY, 1.0)[np.arange(len(labels)), labels]
-    distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
-    confidence = probabilities.max(axis=1)
-    bins = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
-    apart = (confidence - right)[:, None] * (bins[:, None] == np.arange(CALIBRATION_BINS))
-    return {
-        "accuracy": _ratio(w @ right, total),
-        "balanced_accuracy": _means(recalls.T),
-        "auc": _means(areas),
-        "sensitivity": _means(recalls[:, only].T),
-        "specificity": _means(specificities[:, only].T),
-        "log_loss": _ratio(w @ -np.log(taken), total),
-        "brier": _ratio(w @ distances, total),
-        "calibration_error": _ratio(np.abs(w @ apart).sum(axis=1), total),
-    }
-
-
-def _ratio(part: Array, whole: Array) -> Array:
-    result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
-    return result
-
-
-def _means(values: Array) -> Array:
-    """Over the first axis, of what is defined; NaN where nothing is."""
-    defined = ~np.isnan(values)
-    return _ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
+    everyone = together([one.samples for one in seeds])
+    return seeds[0].outcome.shares(everyone.take(first))
 
 
 def _nan_mean(values: Array) -> float:
-    return float(_means(values[:, None])[0])
+    return float(means(values[:, None])[0])
 
 
 def _spread(values: Array) -> float:

@@ -10,9 +10,6 @@ import math
 from collections.abc import Iterable
 from statistics import NormalDist, harmonic_mean
 
-import numpy as np
-from numpy.typing import NDArray
-
 from securefair.errors import DataError
 
 Interval = tuple[float, float]
@@ -42,19 +39,6 @@ def wilson(share: float, patients: int) -> Interval:
     low, high = ((middle + side * half) / (1 + spread) for side in (-1, 1))
     # Rounding must not leave out a share of 0 or 1.
     return (0.0 if nearest == 0 else low), (1.0 if nearest == 1 else high)
-
-
-def count_patients(labels: NDArray[np.int64], classes: int) -> dict[str, int]:
-    """Of how many patients each score is a share, for those scores that are one.
-
-    Args:
-        labels: (B,), one a patient.
-        classes: with more than two, sensitivity and specificity are means over classes.
-    """
-    found = {"accuracy": len(labels)}
-    if classes == 2:
-        found |= {"sensitivity": int((labels == 1).sum()), "specificity": int((labels == 0).sum())}
-    return {score: patients for score, patients in found.items() if patients}
 
 
 def alike(patients: Iterable[int]) -> int:

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: how often what was predicted with 70 % came true."""
+"""Whether predictions mean what they say: how often what was predicted with 70 % came true."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.worth.probabilistic import check_predictions
+from securefair.data.dataset import Samples
+from securefair.model.outcomes import outcome_of
 
 BINS = 5
 LEAST_IN_BIN = 10
@@ -19,8 +20,8 @@ class ReliabilityBin:
     """Patients with like predictions.
 
     Attributes:
-        predicted: mean predicted probability.
-        observed: share of them for whom it came true.
+        predicted: mean of what was predicted, such as a probability.
+        observed: mean of what was seen, such as the share for whom it came true.
         patients: how many.
     """
 
@@ -30,33 +31,31 @@ class ReliabilityBin:
 
 
 def reliability(
-    probabilities: NDArray[np.float64], labels: NDArray[np.int64], *, bins: int = BINS
+    said: NDArray[np.float64], samples: Samples, *, bins: int = BINS
 ) -> list[ReliabilityBin]:
-    """Patients in order of a predicted probability, in up to `bins` parts of equal size.
+    """Patients in order of a prediction, in up to `bins` parts of equal size.
 
-    Of two classes the probability is that of the second one; of more, that of the class that is
-    most probable. Equal probabilities stay in one part.
+    Of two classes it is the probability of the second one; of more, that of the class that is most
+    probable. Equal predictions stay in one part.
 
     Args:
-        probabilities: (B, M).
-        labels: (B,).
+        said: (B, K), as the outcome says it.
+        samples: (B,), what is known of them.
         bins: most parts; fewer where each would have less than `LEAST_IN_BIN` patients.
 
     Raises:
-        DataError: as `probabilistic_scores`.
+        DataError: nothing can be scored.
     """
-    check_predictions(probabilities, labels)
-    if probabilities.shape[1] == 2:
-        said, true = probabilities[:, 1], labels == 1
-    else:
-        said, true = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
-    parts = max(1, min(bins, len(labels) // LEAST_IN_BIN))
-    cuts = np.quantile(said, np.linspace(0, 1, parts + 1)[1:-1])
-    place = np.searchsorted(cuts, said, side="right")
+    outcome = outcome_of(samples)
+    outcome.check_said(said, samples)
+    predicted, seen = outcome.reliability(said, samples)
+    parts = max(1, min(bins, len(predicted) // LEAST_IN_BIN))
+    cuts = np.quantile(predicted, np.linspace(0, 1, parts + 1)[1:-1])
+    place = np.searchsorted(cuts, predicted, side="right")
     return [
         ReliabilityBin(
-            predicted=float(said[place == at].mean()),
-            observed=float(true[place == at].mean()),
+            predicted=float(predicted[place == at].mean()),
+            observed=float(seen[place == at].mean()),
             patients=int((place == at).sum()),
         )
         for at in np.unique(place)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import ParticipantData, Samples, together
+from securefair.model.outcomes import outcome_of
 from securefair.model.seeds import derive_seed
-from securefair.model.stored import Function, logits_of, probabilities_of
+from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
-from securefair.model.transfer.penalised import losses
 from securefair.model.usual import Estimated, averaged, usual_model
 from securefair.records import RoundRecord
 from securefair.worth.learners import lonely_record
@@ -61,13 +62,8 @@ class TunedPopulation:
         return lonely_record(
             algorithm,
             round,
-            accuracy=[accuracy(models[one.name], one.test) for one in own],
-            cross_entropy=[
-                float(
-                    losses(logits_of(models[one.name], one.train.features), one.train.labels).mean()
-                )
-                for one in own
-            ],
+            accuracy=[headline(models[one.name], one) for one in own],
+            cross_entropy=[mean_loss(models[one.name], one.train) for one in own],
         )
 
 
@@ -83,10 +79,27 @@ def own_fits(
     }
 
 
-def accuracy(model: Function, samples: Samples) -> float:
-    """The share of samples whose most probable class, the first of equals, is theirs."""
-    predicted = probabilities_of(logits_of(model, samples.features)).argmax(axis=1)
-    return float(np.mean(predicted == samples.labels))
+def headline(model: Function, own: ParticipantData) -> float:
+    """The outcome's headline score on a hospital's test samples, such as accuracy; 0 if undefined.
+
+    Its own part of predictions is made of its training samples.
+    """
+    said = said_of(model, own)
+    outcome = outcome_of(own.test)
+    return outcome.point_scores(said, own.test)[outcome.headline] or 0.0
+
+
+def said_of(model: Function, own: ParticipantData) -> NDArray[np.float64]:
+    """What a model says of a hospital's test samples, (B, K), with its own part of predictions."""
+    outcome = outcome_of(own.test)
+    part = outcome.own_part(logits_of(model, own.train.features), own.train)
+    return outcome.said(logits_of(model, own.test.features), part)
+
+
+def mean_loss(model: Function, samples: Samples) -> float:
+    """The outcome's loss on samples, nats each."""
+    losses = outcome_of(samples).losses(logits_of(model, samples.features), samples)
+    return float(losses.sum() / len(samples))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +167,9 @@ def _ensemble(population: TunedPopulation, seed: int) -> Models:
 
 
 def _pooled(population: TunedPopulation, seed: int) -> Models:
-    everyone = [own.train for own in population.participants]
-    together = Samples(
-        np.concatenate([one.features for one in everyone]),
-        np.concatenate([one.labels for one in everyone]),
-        everyone[0].classes,
-    )
+    everyone = together([own.train for own in population.participants])
     rng = np.random.default_rng(derive_seed(seed, "folds", ""))
-    model = own_fit(together, population.degree, rng=rng).averaged
+    model = own_fit(everyone, population.degree, rng=rng).averaged
     return {own.name: model for own in population.participants}
 
 

@@ -144,9 +144,10 @@ class TestCheck:
         invoke("new", "mine")
         result = invoke("check", "mine/config.toml")
         assert result.exit_code == 0, result.output
-        assert "machine once (with securefair-lab)" in " ".join(result.stdout.split())
-        for words in ("Cleveland", "32 features", "Transfer", "12", "128 bits", "nothing was run"):
-            assert words in result.stdout
+        said = " ".join(result.stdout.split())
+        for words in ("Cleveland", "32 features", "Transfer", "12", "nothing was run"):
+            assert words in said
+        assert "388 B a peer under masks, and encrypt nothing: fits are linear" in said
         assert not (tmp_path / "runs").exists()
 
     def test_json_holds_the_same(self, invoke):
@@ -158,8 +159,19 @@ class TestCheck:
             "test": 101,
             "by_class": [164, 139],
         }
-        assert facts["plan"]["security_bits"] == 128
+        assert facts["plan"] is None
         assert [row["permitted"] for row in facts["disclosure"]] == [True] * 4
+
+    def test_what_is_encrypted_is_planned_and_said(self, invoke, tmp_path):
+        invoke("new", "mine")
+        path = tmp_path / "mine" / "config.toml"
+        path.write_text(path.read_text().replace('sums = "auto"', 'sums = "none"'))
+        said = " ".join(invoke("check", path).stdout.split())
+        assert "machine once (with securefair-lab)" in said
+        assert "128 bits" in said
+        assert "under encryption: the settings say so" in said
+        facts = json.loads(invoke("check", path, "--json").stdout)
+        assert facts["plan"]["security_bits"] == 128
 
     def test_settings_that_nothing_reads_are_named(self, invoke, tmp_path):
         invoke("new", "mine")

@@ -3,7 +3,8 @@ import pytest
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.model.stored import inputs_of, logits_of, probabilities_of, to_bytes
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import inputs_of, logits_of, to_bytes
 from securefair.model.usual import USUAL, averaged, usual_model
 
 

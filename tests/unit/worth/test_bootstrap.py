@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from securefair.data.dataset import Samples
 from securefair.errors import DataError
 from securefair.worth.bootstrap import Scored, ScoredPredictions
 from securefair.worth.interval import wilson
@@ -11,7 +12,11 @@ def predictions(seed, patients, skill=1.0):
     labels = np.array([int(np.random.default_rng([7, one]).random() < 0.5) for one in patients])
     noise = np.random.default_rng([seed, 1]).normal(0, 1, len(patients))
     ill = 1 / (1 + np.exp(-(skill * (2 * labels - 1) + noise)))
-    return ScoredPredictions(np.asarray(patients), labels, np.column_stack([1 - ill, ill]))
+    return ScoredPredictions(np.asarray(patients), of(labels), np.column_stack([1 - ill, ill]))
+
+
+def of(labels):
+    return Samples(np.empty((len(labels), 0)), labels, 2)
 
 
 def test_the_error_of_accuracy_is_the_binomial_one():
@@ -46,7 +51,7 @@ def test_hospitals_count_alike():
 
 def test_differences_are_paired():
     one = predictions(0, range(200))
-    better = ScoredPredictions(one.patients, one.labels, 0.9 * one.probabilities + 0.05)
+    better = ScoredPredictions(one.patients, one.samples, 0.9 * one.said + 0.05)
     first, second = (Scored({"a": [part]}) for part in (one, better))
     apart = first.difference(second, "log_loss")
     assert apart.mean == pytest.approx(
@@ -58,7 +63,7 @@ def test_differences_are_paired():
 
 def test_an_undefined_score_is_none_where_it_is_and_left_out_of_the_mean():
     healthy = ScoredPredictions(
-        np.arange(3), np.zeros(3, dtype=np.int64), np.tile([0.8, 0.2], (3, 1))
+        np.arange(3), of(np.zeros(3, dtype=np.int64)), np.tile([0.8, 0.2], (3, 1))
     )
     scored = Scored({"a": [healthy], "b": [predictions(0, range(60))]}, draws=50)
     summary = scored.summary("auc")
@@ -71,7 +76,7 @@ def test_an_undefined_score_is_none_where_it_is_and_left_out_of_the_mean():
 def test_where_all_are_right_the_interval_says_what_no_draw_can():
     labels = np.array([0, 0, 0, 1, 1, 1, 1, 1])
     sure = np.where(labels[:, None] == np.arange(2), 0.9, 0.1)
-    one = ScoredPredictions(np.arange(8), labels, sure)
+    one = ScoredPredictions(np.arange(8), of(labels), sure)
     summary = Scored({"a": [one, one]}, draws=50).summary("accuracy")
     assert (summary.mean, summary.se) == (1.0, 0.0)
     assert summary.interval_by_hospital == {"a": wilson(1.0, 8)}  # not 16: they are the same eight
@@ -85,7 +90,7 @@ def test_where_all_are_right_the_interval_says_what_no_draw_can():
 
 def test_a_hospital_without_a_class_has_no_interval_of_it():
     healthy = ScoredPredictions(
-        np.arange(3), np.zeros(3, dtype=np.int64), np.tile([0.8, 0.2], (3, 1))
+        np.arange(3), of(np.zeros(3, dtype=np.int64)), np.tile([0.8, 0.2], (3, 1))
     )
     summary = Scored({"a": [healthy]}, draws=5).summary("sensitivity")
     assert (summary.mean, summary.interval, summary.interval_by_hospital) == (None, None, {})
@@ -93,4 +98,4 @@ def test_a_hospital_without_a_class_has_no_interval_of_it():
 
 def test_refuses_a_patient_twice():
     with pytest.raises(DataError, match="not one number per patient"):
-        ScoredPredictions(np.zeros(2, dtype=np.int64), np.array([0, 1]), np.full((2, 2), 0.5))
+        ScoredPredictions(np.zeros(2, dtype=np.int64), of(np.array([0, 1])), np.full((2, 2), 0.5))

@@ -1,13 +1,12 @@
 """95 % intervals of shares: what small counts leave open."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from securefair.errors import DataError
-from securefair.worth.interval import CONFIDENCE, alike, count_patients, wilson
+from securefair.worth.interval import CONFIDENCE, alike, wilson
 
 
 def test_eight_of_eight_leave_a_third_open():
@@ -45,13 +44,6 @@ def test_the_share_lies_within_and_more_patients_tell_more(patients, right):
 def test_nobody_is_no_share():
     with pytest.raises(DataError, match="no share of patients"):
         wilson(1.0, 0)
-
-
-def test_only_scores_of_patients_are_counted():
-    labels = np.array([0, 1, 1, 1])
-    assert count_patients(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
-    assert count_patients(labels, 3) == {"accuracy": 4}
-    assert count_patients(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}
 
 
 def test_a_mean_over_hospitals_is_no_surer_than_its_smallest_allows():

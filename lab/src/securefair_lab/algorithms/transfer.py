@@ -33,6 +33,7 @@ from securefair.model.transfer import (
     transfer_each,
     with_leaves,
 )
+from securefair.model.transfer.sums import NONE, FitSum, sum_of, transfer_sum
 from securefair.worth import check_participants, own_fits
 from securefair_lab.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair_lab.algorithms.settings import check_settings
@@ -51,6 +52,7 @@ class Transfer:
         release: what of a teacher's logits reaches a student.
         opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
         peers: how many others each hospital asks at most, 2 or more; the seed draws whom.
+        sums: what hospitals add up instead of asking about patients, by name; "none" for nothing.
         rounding: of the teachers' fits; None: as they were fitted.
 
     Raises:
@@ -62,6 +64,7 @@ class Transfer:
     release: Release = field(default_factory=ProjectionRelease)
     opened: Opened | None = None
     peers: int = defaults.PEERS
+    sums: str = NONE
     rounding: Rounding | None = None
     name: str = "transfer"
 
@@ -124,7 +127,9 @@ def run_transfer(
     names = [one.name for one in participants]
     asked = {name: asked_peers(names, name, settings.peers, seed) for name in names}
     opened = settings.opened_of(max(len(teachers) for teachers in asked.values()))
-    transferred = {}
+    summed, transferred = sum_of(settings.sums), {}
+    if summed is not None:
+        return TransferResult(own, asked, {name: added(summed, own, name, asked) for name in names})
     for student in participants:
         answers = {
             teacher: received_logits(settings, own[teacher], student.train)
@@ -134,6 +139,15 @@ def run_transfer(
             own[student.name], answers, opened, settings.degree, leaves=settings.leaves
         )
     return TransferResult(own, asked, transferred)
+
+
+def added(
+    summed: FitSum, own: Mapping[str, OwnFit], student: str, asked: Mapping[str, tuple[str, ...]]
+) -> Transferred:
+    """What a student makes of the sum over those whom it asks."""
+    mean = np.mean([summed.told(own[name]) for name in asked[student]], axis=0)
+    features = own[student].samples.features.shape[1]
+    return transfer_sum(own[student], summed.opened(mean, len(asked[student]), features))
 
 
 def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from securefair.data import ParticipantData, Samples
 from securefair.model.transfer import Fitted
 from securefair.worth import cgs, mcc, mcg, mva
-from securefair.worth.tuned import accuracy
+from securefair.worth.tuned import headline
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
@@ -66,7 +66,7 @@ def on_adult(size: Size, data: Path | None, seed: int) -> list[Measured]:
     people = in_range(setting(seed).participants)
     models = fitted(people, seed)
     found = {
-        method: np.array([100 * accuracy(models[method][own.name], own.test) for own in people])
+        method: np.array([100 * headline(models[method][own.name], own) for own in people])
         for method in METHODS
     }
     return _rows(setting.fields, found)

@@ -12,7 +12,7 @@ from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosur
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
 from securefair.collaboration.transfer.telling import told_of_stand_in
-from securefair.collaboration.wording import HOSPITALS
+from securefair.collaboration.wording import HOSPITALS, data_size
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
@@ -29,6 +29,18 @@ def forecast_of(
         plan=agreed.plan if agreed.question.encrypts else None,
         disclosure=disclosure,
         warnings=_warnings(agreed, data, disclosure),
+        chosen=_chosen(agreed),
+    )
+
+
+def _chosen(agreed: TransferAgreement) -> str:
+    because = agreed.chosen_sum.because
+    if agreed.question.encrypts:
+        return f"Fits are asked about samples, under encryption: {because}."
+    part = data_size(agreed.question.lengths[1])
+    return (
+        f"Hospitals add up what their fits know (transfer.sums = {agreed.chosen_sum.name}), "
+        f"{part} a peer under masks, and encrypt nothing: {because}."
     )
 
 

@@ -25,18 +25,16 @@ from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import (
-    Fitted,
     Leafed,
     PeerWeight,
     Polynomial,
     Transferred,
     without_peers,
 )
-from securefair.model.transfer.penalised import losses
 from securefair.protocol.jobs import (
     AnswerAsk,
     Combine,
@@ -48,6 +46,7 @@ from securefair.protocol.jobs import (
     Step,
 )
 from securefair.protocol.ledger import Account
+from securefair.worth.tuned import headline, mean_loss
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
 LEDGER, REQUEST = "ledger", "request"
@@ -106,8 +105,8 @@ class TransferHost(TransferParticipant):
         del round
         model = self.transferred.model
         return {
-            "accuracy": scored(model, self.data.test)[0],
-            "cross_entropy": scored(model, self.data.train)[1],
+            "accuracy": headline(model, self.data),
+            "cross_entropy": mean_loss(model, self.data.train),
             "weight of peers": self.transferred.trust.in_peers,
         }
 
@@ -175,13 +174,6 @@ class TransferHost(TransferParticipant):
             self.transferred = _read(pieces[MODEL], where=self.name)
             released, senders = _opened(pieces[OPENED])
             self.notes = TransferNotes(released=released, senders=senders)
-
-
-def scored(model: Fitted, samples: Samples) -> tuple[float, float]:
-    """Accuracy and cross-entropy of a model."""
-    logits = model.logits(samples.features)
-    hits = np.mean(both(logits).argmax(axis=1) == samples.labels)
-    return float(hits), float(losses(logits, samples.labels).mean())
 
 
 def both(logits: Array) -> Array:

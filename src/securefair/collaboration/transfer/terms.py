@@ -15,9 +15,9 @@ from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, answers_from_leaves, degree_of
 from securefair.data.dataset import Samples
+from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
-from securefair.model.transfer.penalised import outputs
 from securefair.model.transfer.public_trees import LEAVES, public_trees
 from securefair.model.transfer.sums import ChosenSum, sum_of
 
@@ -115,9 +115,14 @@ class TransferTerms(AgreedSections):
         return FEWEST_LEFT if summed is None else summed.fewest
 
     @property
+    def outcome(self) -> StudyOutcome:
+        """What everybody predicts."""
+        return agreed_outcome(self.facts.outcome, self.classes)
+
+    @property
     def outputs(self) -> int:
-        """Logits of a model: one difference for two classes."""
-        return outputs(self.classes)
+        """Predictors of a model: one difference of logits for two classes."""
+        return self.outcome.outputs(self.classes)
 
     @property
     def parameters(self) -> int:

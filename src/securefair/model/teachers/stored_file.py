@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Probabilities, Samples
 from securefair.errors import DataError
-from securefair.model.stored import from_bytes, logits_of, probabilities_of
+from securefair.model.probabilities import probabilities_of
+from securefair.model.stored import from_bytes, logits_of
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, ModelError
+from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.averaging import Validated, validate
 from securefair.model.transfer.design import Design, own_design, tree_design
 from securefair.model.transfer.families import Family, average
 from securefair.model.transfer.folds import FOLDS, stratified_folds
 from securefair.model.transfer.leafed import Fitted
-from securefair.model.transfer.penalised import outputs
 from securefair.model.transfer.polynomial import Degree, Polynomial
 from securefair.model.transfer.public_trees import LEAVES
 
@@ -36,7 +36,7 @@ class OwnFit:
         model: the fit with the best penalty, on all own patients. It answers as a teacher, and it
             is the control "tuned alone".
         averaged: the average over penalties of all families: the control "averaged alone".
-        penalty: the best lambda by held-out log-loss; the smaller of equals.
+        penalty: the best lambda by held-out loss; the smaller of equals.
         design, validated: of the family that `model` is of, the first one.
         folds: of all families.
         families: what a transfer goes on with: fits of the agreed degree and, where that is 1 and
@@ -119,11 +119,11 @@ def _fitted(
 ) -> Family:
     offsets = np.zeros((len(penalties), len(samples), design.outputs))
     each = np.stack([design.penalties(slopes) for slopes in penalties])
-    validated = validate(design.columns(), samples.labels, offsets, each, folds, samples.weights)
+    validated = validate(design.columns(), samples, offsets, each, folds)
     return Family(design, validated, with_peers=False)
 
 
 def _tree_work(samples: Samples) -> float:
     """What a fit of leaves takes: it has as many coefficients as patients, for each logit."""
-    coefficients = outputs(samples.classes) * min(len(samples), LEAVES)
+    coefficients = outcome_of(samples).outputs(samples.classes) * min(len(samples), LEAVES)
     return float(len(samples) * coefficients**2)

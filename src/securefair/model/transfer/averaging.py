@@ -1,8 +1,8 @@
 """Settings are averaged by how well they predict the hospital's own held-out patients.
 
-Pseudo-Bayesian model averaging: with S_c the held-out log-loss of setting c, summed over all
-patients of a cross-validation, its weight is proportional to exp(-S_c). A hard choice by a few
-dozen patients throws most of a gain away; the average keeps it.
+Pseudo-Bayesian model averaging: with S_c the held-out loss of setting c, summed over all patients
+of a cross-validation (log-loss of classes), its weight is proportional to exp(-S_c). A hard choice
+by a few dozen patients throws most of a gain away; the average keeps it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from securefair.data.dataset import Samples
+from securefair.model.outcomes import outcome_of
+from securefair.model.outcomes.columns import Columns
 from securefair.model.transfer.folds import training_counts
-from securefair.model.transfer.penalised import Columns, fit, losses
+from securefair.model.transfer.penalised import fit
 
 Array = NDArray[np.float64]
 
@@ -25,8 +28,9 @@ class Validated:
 
     Attributes:
         coefficients: (S, P), fitted on all patients.
-        held_out: (S, n, L), logits of each patient by the fit that did not see it.
-        losses: (S, n), log-loss of these.
+        held_out: (S, n, L), predictors of each patient by the fit that did not see it; more where
+            the outcome needs it (`StudyOutcome.unseen`).
+        losses: (S, U), losses of these, of patients where they are separable.
     """
 
     coefficients: Array
@@ -35,43 +39,42 @@ class Validated:
 
     @property
     def scores(self) -> Array:
-        """S_c, (S,): held-out log-loss, summed over all patients, nats."""
+        """S_c, (S,): held-out loss, summed over all patients, nats."""
         result: Array = self.losses.sum(axis=1)
         return result
 
 
 def validate(
     columns: Columns,
-    labels: NDArray[np.int64],
+    samples: Samples,
     offsets: Array,
     penalties: Array,
     folds: NDArray[np.int64],
-    weights: Array | None = None,
 ) -> Validated:
     """Fit every setting on all patients and, fold by fold, without those held out.
 
     Args:
         columns: of n samples, with P coefficients.
-        labels: (n,).
+        samples: these; their weights count in fits and in losses, their features do not.
         offsets: (S, n, L).
         penalties: (S, P).
         folds: (n,), as `stratified_folds`.
-        weights: (n,), how much each sample counts, in fits and in losses; None: alike.
     """
-    counts, each = training_counts(folds), np.ones(len(labels)) if weights is None else weights
-    counts = counts * each
+    outcome, counts = outcome_of(samples), training_counts(folds)
+    if samples.weights is not None:
+        counts = counts * samples.weights
     settings, rounds = len(offsets), len(counts)
     theta = fit(
         columns,
-        labels,
+        outcome.likelihood(samples),
         np.repeat(offsets, rounds, axis=0),
         np.repeat(penalties, rounds, axis=0),
         np.tile(counts, (settings, 1)),
     ).reshape(settings, rounds, -1)
-    logits = columns.logits(theta.reshape(settings * rounds, -1))
-    logits = logits.reshape(settings, rounds, *logits.shape[1:])
-    held_out = offsets + logits[:, folds, np.arange(len(labels))]
-    return Validated(theta[:, -1], held_out, each * losses(held_out, labels))
+    predictors = columns.logits(theta[:, :-1].reshape(settings * (rounds - 1), -1))
+    predictors = predictors.reshape(settings, rounds - 1, *predictors.shape[1:])
+    unseen = outcome.unseen(predictors + offsets[:, None], folds)
+    return Validated(theta[:, -1], unseen, outcome.held_out(unseen, samples, folds))
 
 
 def averaging_weights(scores: Array) -> Array:

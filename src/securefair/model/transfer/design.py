@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.model.kernel import QUADRATIC_WEIGHT
+from securefair.model.outcomes import outcome_of
+from securefair.model.outcomes.columns import Columns
 from securefair.model.transfer.leafed import Fitted, Leafed
-from securefair.model.transfer.penalised import Columns, outputs
 from securefair.model.transfer.polynomial import Degree, Polynomial
 from securefair.model.transfer.public_trees import PublicTrees, public_trees
 
@@ -113,7 +114,13 @@ def own_design(samples: Samples, degree: Degree) -> Design:
         products = x[:, upper[0]] * x[:, upper[1]] * _product_weights(x.shape[1]) * scale
         columns = np.concatenate([x, products], axis=1)
     rotation = _rotation(columns)
-    return Design(columns @ rotation, rotation, x.shape[1], outputs(samples.classes), scale)
+    return Design(
+        columns @ rotation,
+        rotation,
+        x.shape[1],
+        outcome_of(samples).outputs(samples.classes),
+        scale,
+    )
 
 
 def tree_design(samples: Samples, *, beside: bool) -> Design:
@@ -127,7 +134,7 @@ def tree_design(samples: Samples, *, beside: bool) -> Design:
     trees = public_trees(int(x.shape[1]))
     columns = trees.mapped(x) if beside else trees.found(x)
     rotation = _rotation(columns)
-    width = outputs(samples.classes)
+    width = outcome_of(samples).outputs(samples.classes)
     return Design(columns @ rotation, rotation, x.shape[1], width, trees=trees, beside=beside)
 
 

@@ -56,7 +56,7 @@ class Averaged:
         model: to be deployed.
         in_peers: sum of the weights of settings with peers, in [0, 1].
         by_design: sum of the weights of settings of each family of fits, by its name.
-        held_out: (n, L), its logits of each patient by fits that did not see it.
+        held_out: its predictors of each patient by fits that did not see it, as `Validated`.
     """
 
     model: Fitted
@@ -84,7 +84,7 @@ def average(families: Sequence[Family]) -> Averaged:
         in_peers=float(sum(each.sum() for each, family in pairs if family.with_peers)),
         by_design=by_design,
         held_out=np.sum(
-            [np.einsum("s,snl->nl", each, family.validated.held_out) for each, family in pairs],
+            [np.einsum("s,s...->...", each, family.validated.held_out) for each, family in pairs],
             axis=0,
         ),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import ModelError
-from securefair.model.transfer.penalised import probabilities
+from securefair.model.probabilities import probabilities_of
 from securefair.model.transfer.polynomial import Polynomial
 from securefair.model.transfer.public_trees import PublicTrees, public_trees
 
@@ -64,7 +64,7 @@ class Leafed:
 
     def predict_proba(self, features: Array) -> Array:
         """Features (B, d) -> probabilities (B, M)."""
-        return probabilities(self.logits(features))
+        return probabilities_of(self.logits(features))
 
     def on_mapped(self) -> Polynomial:
         """The same as a linear function of `trees.mapped(x)`, which encryption evaluates.

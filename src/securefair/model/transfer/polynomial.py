@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from securefair.errors import ModelError
 from securefair.model.folded import FoldedNetwork, dense_network
 from securefair.model.linear_maps import DenseMap
-from securefair.model.transfer.penalised import probabilities
+from securefair.model.probabilities import probabilities_of
 
 Array = NDArray[np.float64]
 Degree = Literal[1, 2]
@@ -88,7 +88,7 @@ class Polynomial:
 
     def predict_proba(self, features: Array) -> Array:
         """Features (B, d) -> probabilities (B, M)."""
-        return probabilities(self.logits(features))
+        return probabilities_of(self.logits(features))
 
     def folded(self) -> FoldedNetwork:
         """The same function with L outputs as affine maps with squares between.

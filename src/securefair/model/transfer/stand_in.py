@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Probabilities, Samples
 from securefair.errors import ModelError
+from securefair.model.probabilities import outputs
+from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer.design import Design
 from securefair.model.transfer.leafed import Fitted
-from securefair.model.transfer.penalised import outputs, probabilities
 
 Array = NDArray[np.float64]
 

@@ -59,11 +59,10 @@ def teacher_weights(
     samples = own.samples
     validated = validate(
         own.design.columns(columns),
-        samples.labels,
+        samples,
         offsets,
         penalties,
         own.folds,
-        samples.weights,
     )
     by_setting = validated.coefficients[:, -teachers:]
     averaged = averaging_weights(validated.scores) @ by_setting

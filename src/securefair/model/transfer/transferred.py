@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
-from securefair.model.transfer.calibration import temperature
 from securefair.model.transfer.design import Design
 from securefair.model.transfer.families import Family, average
 from securefair.model.transfer.leafed import Fitted
-from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.polynomial import Degree
 from securefair.model.transfer.surrogate import explained, is_function, surrogate
 from securefair.model.transfer.teacher_weights import teacher_weights
@@ -43,7 +42,7 @@ class PeerWeight:
         in_peers: sum of the weights of settings with peers, in [0, 1]. Before a single patient is
             looked at it is 4/5 (5/6 with weights for each teacher, or without families of trees;
             7/8 with the first and without the others): the share of such settings.
-        gain: held-out log-loss of the own best fit minus that of the average, nats a patient;
+        gain: held-out loss of the own best fit minus that of the average, nats a patient;
             positive where peers help. The weights have seen the held-out patients, so it is a
             little optimistic.
         gain_se: its standard error over patients.
@@ -165,7 +164,7 @@ def deployed(
         weights=weights or {},
         families=averaged.by_design,
     )
-    divisor = temperature(averaged.held_out, own.samples.labels, own.samples.weights)
+    divisor = outcome_of(own.samples).temperature(averaged.held_out, own.samples)
     return Transferred(averaged.model, trust, divisor, again)
 
 
@@ -195,20 +194,18 @@ def corrected(own: OwnFit, design: Design, peers: Array, offset: Fitted) -> Fami
     ]
     validated = validate(
         design.columns(),
-        own.samples.labels,
+        own.samples,
         np.stack([s * peers for s, _ in settings]),
         np.stack([design.penalties(penalty) for _, penalty in settings]),
         own.folds,
-        own.samples.weights,
     )
     return Family(design, validated, [(np.array([s for s, _ in settings]), offset)])
 
 
 def _gain(own: OwnFit, held_out: Array) -> tuple[float, float]:
-    """Held-out log-loss of the own best fit minus that of the average, and its standard error."""
-    each = losses(held_out, own.samples.labels)
-    if own.samples.weights is not None:
-        each = each * own.samples.weights
+    """Held-out loss of the own best fit minus that of the average, and its standard error."""
+    each = outcome_of(own.samples).held_out(held_out, own.samples, own.folds)
     gains = own.validated.losses[own.best] - each
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return float(gains.mean()), float(error)
+    patients = len(own.samples)
+    error = gains.std(ddof=1) * np.sqrt(len(gains)) / patients if len(gains) > 1 else 0.0
+    return float(gains.sum() / patients), float(error)

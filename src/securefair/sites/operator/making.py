@@ -123,6 +123,23 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
     )
 
 
+def shared_files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Cards and proposals that sites have laid into a folder of all, sorted by name.
+
+    Raises:
+        ConfigError: there are fewer than two cards.
+    """
+    cards = sorted(folder.glob("*.card"))
+    if len(cards) < 2:
+        raise ConfigError(
+            "a project needs the cards of two sites or more",
+            where=str(folder),
+            found=", ".join(path.name for path in cards) or "none",
+            hint="Each site runs `securefair identity new NAME --share`, with this folder",
+        )
+    return cards, sorted(folder.glob("*.proposal.toml"))
+
+
 def read_proposals(paths: Sequence[Path]) -> dict[str, Proposal]:
     """What sites propose for their tables, by file name.
 

@@ -2,7 +2,8 @@
 
 One TOML file. Its content is the settings, the rules of the table and the cards of all sites; its
 digest is the collaboration's. Every envelope carries the digest, so sites whose files differ in one
-letter refuse each other. Signatures stand beside the content and are not part of the digest.
+letter refuse each other. Signatures are not part of the digest: each site lays its own beside the
+file (`signature_file`), and a site's own copy of a project that all have signed holds them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from securefair.errors import ConfigError, DataError
 from securefair.sites.project.card import Card, bytes_of, card_of, text_of, utc
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.terms import Terms, check_version, checked_terms
+from securefair.storage.files import read_regular, replace_file
 
 PROJECT_FORMAT = 1
+
+_SIGNATURE_BYTES = 4096
 
 _DIGEST_DOMAIN = b"securefair project 1\0"
 _SIGN_DOMAIN = b"securefair project signature 1\0"
@@ -119,7 +123,7 @@ class Project:
                 "not every site has signed the project",
                 where="signatures",
                 found=f"missing: {', '.join(self.unsigned)}",
-                hint="Each runs `securefair project sign`, and passes the file on",
+                hint="Each runs `securefair project sign`, and lays its .signature beside the file",
             )
 
     def check_time(self, now: float) -> None:
@@ -146,21 +150,73 @@ class Project:
         table: dict[str, Any] = {"format": PROJECT_FORMAT, **self.terms.as_table()}
         table["cards"] = [card.table() for card in self.cards]
         if self.signatures:
-            table["signatures"] = [
-                {"name": name, "digest": self.digest.hex(), "signature": text_of(signature)}
-                for name, signature in self.signatures.items()
-            ]
+            table["signatures"] = [_signature(self, name) for name in self.signatures]
         return plain_toml(table)
 
 
-def load_project(path: Path) -> Project:
-    """Read a project file.
+def load_project(path: Path, *, beside: bool = True) -> Project:
+    """Read a project file, and the signatures that lie beside it.
+
+    Args:
+        path: of the file.
+        beside: take signatures of `signature_file`; false for whoever signs anew.
 
     Raises:
         ConfigError, DataError: it cannot be read, is none, or a card or signature is false.
     """
+    project = parse_project(_text(path), source=str(path))
+    return _with_files(project, path) if beside else project
+
+
+def signature_file(project: Path, name: str) -> Path:
+    """Where the signature of one site lies, beside the project file that it is of."""
+    return project.with_name(f"{project.stem}.{name}.signature")
+
+
+def write_signature(path: Path, project: Project, name: str) -> Path:
+    """Lay one site's signature beside a project file; returns where.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    file = signature_file(path, name)
+    replace_file(file, plain_toml(_signature(project, name)).encode(), mode=0o666)
+    return file
+
+
+def _signature(project: Project, name: str) -> dict[str, str]:
+    signature = text_of(project.signatures[name])
+    return {"name": name, "digest": project.digest.hex(), "signature": signature}
+
+
+def _with_files(project: Project, path: Path) -> Project:
+    """With the signatures that lie beside the file, of its sites alone; others are not read."""
+    found = {}
+    for name in project.names:
+        file = signature_file(path, name)
+        try:
+            table = tomllib.loads(read_regular(file, _SIGNATURE_BYTES).decode())
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise DataError(
+                "a signature cannot be read", where=str(file), found=str(error)
+            ) from error
+        if table.get("name") != name:
+            raise DataError(
+                "this is the signature of another site",
+                where=str(file),
+                found=str(table.get("name")),
+                expected=name,
+            )
+        signed = _with_signatures(project, [table], str(file))
+        found[name] = signed.signatures[name]
+    return replace(project, signatures={**project.signatures, **found})
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(
             "the project file cannot be read", where=str(path), found=error.strerror
@@ -169,7 +225,6 @@ def load_project(path: Path) -> Project:
         raise ConfigError(
             "the project file is not UTF-8 text", where=str(path), found=error.reason
         ) from error
-    return parse_project(text, source=str(path))
 
 
 def parse_project(text: str, *, source: str) -> Project:
@@ -222,7 +277,7 @@ def _with_signatures(project: Project, tables: list[dict[str, Any]], source: str
                 where=f"{source}: signatures",
                 found=str(one.get("digest"))[:16],
                 expected=project.digest.hex()[:16],
-                hint="Agree on one file, remove its signatures, and sign it again",
+                hint="Agree on one file, remove signatures of another one, and sign it again",
             ) from None
         signatures[card.name] = signatures.get(card.name, b"") or bytes_of(one.get("signature"))
     return replace(project, signatures=signatures)

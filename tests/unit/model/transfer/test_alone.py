@@ -5,10 +5,10 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
+from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import own_fit
 from securefair.model.transfer.alone import PENALTIES
 from securefair.model.transfer.baselines import most_common
-from securefair.model.transfer.penalised import losses
 
 
 def rng():

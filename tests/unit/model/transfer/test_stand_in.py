@@ -5,8 +5,8 @@ import pytest
 
 from securefair.data.dataset import Samples
 from securefair.errors import ModelError
+from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer.design import own_design, tree_design
-from securefair.model.transfer.penalised import probabilities
 from securefair.model.transfer.stand_in import stand_in
 
 X = np.random.default_rng(0).uniform(-1, 1, (80, 3))

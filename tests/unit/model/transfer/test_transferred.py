@@ -4,10 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.data.dataset import Samples
+from securefair.model.outcomes import outcome_of
+from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import own_fit, transfer, transfer_each
 from securefair.model.transfer.averaging import averaging_weights
 from securefair.model.transfer.design import own_design, tree_design
-from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.surrogate import surrogate
 from support.examples import examples
 
@@ -64,6 +65,7 @@ def test_deployed_is_the_average_that_the_formula_says(draw):
     from securefair.model.transfer.penalised import fit
 
     labels, counts = own.samples.labels, training_counts(own.folds)
+    known = outcome_of(own.samples).likelihood(own.samples)
     few, many = (0.3, 3, 30), (0.3, 1, 3, 10, 30, 100)
     own_pairs = {"linear": [(0.0, p) for p in many], "trees": [(0.0, p) for p in few]}
     with_peers = {
@@ -78,7 +80,7 @@ def test_deployed_is_the_average_that_the_formula_says(draw):
             columns = design.columns()
             for share, penalty in pairs["linear" if design.trees is None else "trees"]:
                 thetas = np.stack([
-                    fit(columns, labels, share * z[None], design.penalties(penalty)[None],
+                    fit(columns, known, share * z[None], design.penalties(penalty)[None],
                         c[None])[0]
                     for c in counts
                 ])  # fmt: skip

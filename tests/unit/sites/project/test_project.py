@@ -1,3 +1,4 @@
+import os
 import tomllib
 from dataclasses import replace
 
@@ -8,7 +9,13 @@ from securefair.config import kinds_keys
 from securefair.errors import ConfigError, DataError
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.sites.project.identity import Identity
-from securefair.sites.project.project import Project, load_project, parse_project
+from securefair.sites.project.project import (
+    Project,
+    load_project,
+    parse_project,
+    signature_file,
+    write_signature,
+)
 from securefair.sites.project.terms import checked_terms
 
 NOW = 1_800_000_000
@@ -178,3 +185,47 @@ def test_terms_that_cannot_be_kept_are_refused(change):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         load_project(tmp_path / "none.toml")
+
+
+def test_signatures_lie_beside_the_file(tmp_path):
+    path = tmp_path / "heart.toml"
+    made = project(NORTH, SOUTH)
+    path.write_text(made.to_toml(), "utf-8")
+    before = path.read_bytes()
+    file = write_signature(path, made.signed(SOUTH), "south")
+    assert file.name == "heart.south.signature"
+    assert load_project(path).unsigned == ("north",)
+    assert load_project(path, beside=False).unsigned == ("north", "south")
+    write_signature(path, made.signed(NORTH), "north")
+    load_project(path).check_signatures()
+    assert path.read_bytes() == before  # nobody passes the file on
+
+
+def test_a_signature_beside_another_content_is_refused(tmp_path):
+    path = tmp_path / "heart.toml"
+    path.write_text(project(NORTH, SOUTH, WEST).to_toml(), "utf-8")
+    write_signature(path, project(NORTH, SOUTH).signed(NORTH), "north")
+    with pytest.raises(DataError, match="changed since"):
+        load_project(path)
+
+
+def test_nobody_signs_for_another(tmp_path):
+    path = tmp_path / "heart.toml"
+    made = project(NORTH, SOUTH)
+    path.write_text(made.to_toml(), "utf-8")
+    mine = write_signature(path, made.signed(NORTH), "north").read_text("utf-8")
+    signature_file(path, "south").write_text(mine, "utf-8")
+    with pytest.raises(DataError, match="of another site"):
+        load_project(path)
+    forged = mine.replace('name = "north"', 'name = "south"')
+    signature_file(path, "south").write_text(forged, "utf-8")
+    with pytest.raises(DataError, match="south has not signed"):
+        load_project(path)
+
+
+def test_what_others_plant_beside_it_is_not_followed(tmp_path):
+    path = tmp_path / "heart.toml"
+    path.write_text(project(NORTH, SOUTH).to_toml(), "utf-8")
+    os.mkfifo(signature_file(path, "north"))
+    with pytest.raises(DataError, match="cannot be read"):
+        load_project(path)

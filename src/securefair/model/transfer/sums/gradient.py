@@ -21,6 +21,7 @@ class Gradient(FitSum):
 
     means: ClassVar[str] = "their fits, of how sure each coefficient is, and of slopes"
     rows: ClassVar[bool] = False
+    fewest: ClassVar[int] = 2
 
     def curvatures(self, features: int) -> int:
         """One a feature."""

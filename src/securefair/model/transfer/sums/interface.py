@@ -28,21 +28,24 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import INTERCEPT_PENALTY, Design
 from securefair.model.transfer.families import Family
-from securefair.model.transfer.penalised import probabilities
 from securefair.model.transfer.polynomial import Polynomial
-from securefair.model.transfer.transferred import SHARES, Transferred, corrected, deployed
+from securefair.model.transfer.transferred import Transferred, corrected, deployed
 
 Array = NDArray[np.float64]
 
-TEMPERS, PENALTIES = (0.0, 0.1, 0.3, 1.0), (1.0, 3.0, 10.0, 30.0, 100.0)
-"""Of settings around the mean fit."""
+SHARES, PRECISIONS = (
+    (0.5, 1.0, 1.25),
+    ((0.0, 1.0), (0.0, 10.0), (0.0, 1e4), (0.1, 3.0), (0.3, 1.0), (1.0, 3.0)),
+)
+"""Of settings around the mean fit: shares, and pairs of tau and lambda. Few: all settings share one
+weight with families of trees."""
 
-CENTRE_SHARES, CENTRE_TEMPERS = (0.75, 1.0), (0.1, 0.3, 1.0)
-CENTRE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0)
+LIKELY_SHARES, LIKELY_PRECISIONS = (0.75, 1.0), ((0.3, 0.3), (0.3, 3.0), (0.3, 30.0))
 """Of settings around H^-1 h."""
 
 
@@ -124,8 +127,8 @@ class FitSum(ABC):
 def known(own: OwnFit) -> Summed:
     """What a hospital's own fit knows; its slope is left 0, for it depends on what is written."""
     samples, model = own.samples, own.model
-    x, p = samples.features, probabilities(model.logits(samples.features))
-    weights = p[:, 0] * p[:, 1] if p.shape[1] == 2 else (p * (1 - p)).mean(axis=1)
+    x = samples.features
+    weights = outcome_of(samples).curvatures(model.logits(x), samples)
     if samples.weights is not None:
         weights = weights * samples.weights
     mean = weights @ x / (weights.sum() + INTERCEPT_PENALTY)
@@ -155,14 +158,14 @@ def families(own: OwnFit, summed: Summed) -> list[Family]:
     def most_likely(penalty: float) -> Polynomial:
         return Polynomial(np.zeros(outputs), turned / (values + penalty) @ vectors.T)
 
-    likely = {penalty: most_likely(penalty) for penalty in CENTRE_PENALTIES}
+    likely = {penalty: most_likely(penalty) for _, penalty in LIKELY_PRECISIONS}
     around_mean = [
         (share, summed.mean, temper * values + penalty)
-        for share, temper, penalty in product(SHARES, TEMPERS, PENALTIES)
+        for share, (temper, penalty) in product(SHARES, PRECISIONS)
     ]
     around_likely = [
         (share, likely[penalty], temper * values + penalty)
-        for share, temper, penalty in product(CENTRE_SHARES, CENTRE_TEMPERS, CENTRE_PENALTIES)
+        for share, (temper, penalty) in product(LIKELY_SHARES, LIKELY_PRECISIONS)
     ]
     said = summed.mean.logits(x)
     return [
@@ -180,7 +183,7 @@ def _around(own: OwnFit, design: Design, settings: list[tuple[float, Polynomial,
     samples = own.samples
     validated = validate(
         design.columns(),
-        samples.labels,
+        samples,
         np.stack([share * centre.logits(samples.features) for share, centre, _ in settings]),
         np.stack(
             [
@@ -189,7 +192,6 @@ def _around(own: OwnFit, design: Design, settings: list[tuple[float, Polynomial,
             ]
         ),
         own.folds,
-        samples.weights,
     )
     shares = np.array([share for share, *_ in settings])
     centres = list(dict.fromkeys(centre for _, centre, _ in settings))

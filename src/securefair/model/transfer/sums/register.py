@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from securefair.config.registers import SUMS
 from securefair.errors import ConfigError
-from securefair.model.transfer.peers import FEWEST_SUMMED
 
 if TYPE_CHECKING:
     from securefair.model.transfer.sums.interface import FitSum
@@ -49,8 +48,8 @@ def choose_sum(
 ) -> ChosenSum:
     """What a student of so many teachers asks for; "auto" leaves it to the rule.
 
-    Sums of linear fits need no encryption and tell what is needed of them, from so many hospitals
-    on that no single one is told. Elsewhere fits are asked about patients.
+    Sums of linear fits need no encryption, from so many hospitals on that no single one is told.
+    Elsewhere fits are asked about patients.
 
     Args:
         wanted: of the settings: "auto", `NONE`, or a sum of the register.
@@ -62,7 +61,7 @@ def choose_sum(
     Raises:
         ConfigError: a sum is wanted that these settings do not allow.
     """
-    fewest = FEWEST_SUMMED if wanted not in REGISTERED else _found(wanted).fewest
+    fewest = _found(wanted if wanted in REGISTERED else AUTO).fewest
     obstacles = (
         (not linear, "transfer.fit", "answers are of no linear fit"),
         (private, "privacy", "answers come from private models"),
@@ -88,7 +87,7 @@ def choose_sum(
         return ChosenSum(NONE, "the settings say so")
     if found is not None:
         return ChosenSum(NONE, found[1])
-    return ChosenSum(AUTO, f"fits are linear and every hospital has {FEWEST_SUMMED} others or more")
+    return ChosenSum(AUTO, f"fits are linear, and every hospital has {fewest} others or more")
 
 
 def _found(name: str) -> FitSum:

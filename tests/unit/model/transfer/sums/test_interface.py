@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from securefair.model.probabilities import log_losses as losses
+from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer import own_fit, without_peers
-from securefair.model.transfer.penalised import losses, probabilities
 from securefair.model.transfer.sums import sum_of, transfer_sum
 from securefair.model.transfer.sums.interface import known
 from securefair.model.transfer.sums.register import REGISTERED

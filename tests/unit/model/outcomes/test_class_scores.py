@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from securefair.errors import DataError
-from securefair.worth.bootstrap import weighted_scores
-from securefair.worth.probabilistic import SCORES, nearly_constant, probabilistic_scores
+from securefair.model.outcomes.class_scores import (
+    SCORES,
+    count_patients,
+    nearly_constant,
+    probabilistic_scores,
+    weighted_scores,
+)
 
 
 def test_by_hand():
@@ -103,3 +108,10 @@ def test_nearly_constant_predictors_are_found():
 def test_refuses_what_cannot_be_scored(p, labels, problem):
     with pytest.raises(DataError, match=problem):
         probabilistic_scores(np.asarray(p, dtype=float), np.asarray(labels, dtype=np.int64))
+
+
+def test_only_scores_of_patients_are_counted():
+    labels = np.array([0, 1, 1, 1])
+    assert count_patients(labels, 2) == {"accuracy": 4, "sensitivity": 3, "specificity": 1}
+    assert count_patients(labels, 3) == {"accuracy": 4}
+    assert count_patients(np.array([1, 1]), 2) == {"accuracy": 2, "sensitivity": 2}

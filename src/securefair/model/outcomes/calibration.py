@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.model.transfer.penalised import losses
+from securefair.model.probabilities import log_losses
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def temperature(held_out: Array, labels: NDArray[np.int64], weights: Array | Non
     each = np.ones(len(labels)) if weights is None else weights
 
     def cost(log_t: float) -> float:
-        return float((each * losses(held_out / np.exp(log_t), labels)).sum() + log_t**2)
+        return float((each * log_losses(held_out / np.exp(log_t), labels)).sum() + log_t**2)
 
     found = minimize_scalar(cost, bounds=(-LARGEST, LARGEST), method="bounded")
     return float(np.exp(found.x))

@@ -4,10 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.data import Samples
+from securefair.model.outcomes.calibration import LARGEST, temperature
+from securefair.model.probabilities import log_losses as losses
+from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer import own_fit, transfer
 from securefair.model.transfer.averaging import averaging_weights
-from securefair.model.transfer.calibration import LARGEST, temperature
-from securefair.model.transfer.penalised import losses, probabilities
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -1,0 +1,180 @@
+"""What the commands of a site share: making its folder and running it; `site join` does both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from securefair.cli.identity import PassphraseOption, passphrase
+from securefair.cli.options import JsonOption
+from securefair.report.telling import say, say_json, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from securefair.data import ParticipantData
+    from securefair.sites.project.project import Project
+    from securefair.storage import Secret
+
+    Log = Callable[[str, Mapping[str, object]], None]
+
+NewFolder = Annotated[Path, typer.Argument(help="New folder, with a short path.")]
+ProjectOption = Annotated[Path, typer.Option("--project", help="Project file of all sites.")]
+IdentityOption = Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")]
+DataOption = Annotated[Path, typer.Option("--data", help="Own samples: .csv, .parquet or .npz.")]
+TestDataOption = Annotated[
+    Path | None, typer.Option("--test-data", help="Else a part is held out.")
+]
+SharedFolderOption = Annotated[
+    Path | None,
+    typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
+]
+RoleOption = Annotated[
+    str, typer.Option(help="both; a transfer also knows teacher and student alone.")
+]
+
+LOOK_EVERY = 5.0
+"""Seconds between two looks for the others' signatures."""
+
+
+def join(
+    folder: NewFolder,
+    project: ProjectOption,
+    identity: IdentityOption,
+    data: DataOption,
+    test_data: TestDataOption = None,
+    shared_folder: SharedFolderOption = None,
+    role: RoleOption = "both",
+    passphrase_file: PassphraseOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Sign without asking.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Sign a project, make this site's folder, wait for the others' signatures, check and start.
+
+    It shows what is agreed and asks before it signs. After Ctrl-C the same command goes on; once
+    the folder is there, `site start` does.
+
+    Example: securefair site join ~/north --project /mnt/heart/heart.toml --identity north.keys
+    --data own.csv --shared-folder /mnt/heart
+    """
+    import time
+
+    from securefair.sites.operator.making import identity_in
+    from securefair.sites.project.agreeing import check_agreement
+    from securefair.sites.project.project import load_project, write_signature
+
+    secret = passphrase(passphrase_file)
+    loaded = load_project(project)
+    loaded.check_time(time.time())
+    check_agreement(loaded)
+    own = identity_in(identity, loaded, secret)
+    if own.card.name in loaded.unsigned:
+        from securefair.cli.project import agreed_lines
+
+        for line in agreed_lines(loaded):
+            say(line, err=json)
+        if not yes:
+            typer.confirm(f"Sign this as {own.card.name}? It binds you.", abort=True)
+        write_signature(project, loaded.signed(own), own.card.name)
+    log = logger(folder, json=json)
+    while missing := load_project(project).unsigned:
+        log(f"waiting for signatures of {', '.join(missing)}", {"missing": missing})
+        time.sleep(LOOK_EVERY)
+    make_site(
+        folder,
+        load_project(project),
+        identity,
+        data,
+        test_data=test_data,
+        shared_folder=shared_folder,
+        role=role,
+        secret=secret,
+    )
+    run(folder, secret, log, json=json)
+
+
+def make_site(
+    folder: Path,
+    project: Project,
+    identity: Path,
+    data: Path,
+    *,
+    test_data: Path | None,
+    shared_folder: Path | None,
+    role: str,
+    secret: Secret,
+) -> tuple[str, ParticipantData, Path]:
+    """Make a site's folder: its name, its samples, and its systemd unit.
+
+    Without a shared folder a relay's courier comes to the site's door.
+
+    Raises:
+        SecureFairError: project, keys, samples or folder cannot be used.
+    """
+    from securefair.report import write_text
+    from securefair.sites.couriers.folder import make_project_folder
+    from securefair.sites.couriers.interface import CourierSettings
+    from securefair.sites.operator.making import identity_in
+    from securefair.sites.operator.unit import unit_text
+    from securefair.sites.site.folder import SiteSettings, checked_role, make_place
+    from securefair.sites.site.samples import own_samples
+
+    own = identity_in(identity, project, secret)
+    courier = CourierSettings(kind="flare")
+    if shared_folder is not None:
+        name = project.terms.project.name
+        place = make_project_folder(shared_folder.absolute(), name, project.digest)
+        courier = CourierSettings(kind="folder", folder=str(place))
+    settings = SiteSettings(
+        role=checked_role(role, project),
+        name=own.card.name,
+        data=str(data.absolute()),
+        test_data=None if test_data is None else str(test_data.absolute()),
+        courier=courier,
+    )
+    found = own_samples(settings, project.terms, seed=0)
+    make_place(folder, settings, project, own, secret)
+    unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
+    return own.card.name, found, unit
+
+
+def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
+    """Check a site and run it until its rounds are over.
+
+    Raises:
+        SecureFairError: it cannot begin or go on.
+    """
+    from securefair.sites.site.checking import check_site
+    from securefair.sites.site.starting import run_site
+
+    checked = list(check_site(folder, secret))
+
+    def begun(line: str, facts: Mapping[str, object]) -> None:
+        """What was in order is told once the site has begun: what is wrong is one sentence."""
+        for one in checked:
+            log(one, {})
+        checked.clear()
+        log(line, facts)
+
+    rounds, own = run_site(folder, secret, begun)
+    text = (
+        f"All rounds are over ({rounds}).\nReport: {own.page}\n"
+        f"Next: securefair predict {own.model} new.csv"
+    )
+    tell(json, text, {"rounds": rounds, "model": str(own.model), "report": str(own.page)})
+
+
+def logger(folder: Path, *, json: bool) -> Log:
+    """Lines of a site's log: for people on standard output, or as JSON on standard error."""
+    import time
+
+    def log(line: str, facts: Mapping[str, object]) -> None:
+        if json:
+            at = {"time": round(time.time(), 3), "site": folder.name, "message": line}
+            say_json({**at, **facts}, err=True)
+        else:
+            say(line)
+
+    return log

@@ -1,0 +1,233 @@
+"""What an outcome is: all that the rest of the package asks of a question that a study puts.
+
+A teacher answers with a linear predictor of a patient's features, whatever the outcome is. An
+outcome says what a predictor means:
+
+    columns -> what is known of a patient -> likelihood of a fit -> score of held-out patients
+    predictor -> what is said of a patient -> scores, with what is known
+
+An outcome is a file of this folder and a line of `register`. Laws, which
+`tests/contract/test_outcomes.py` asks of every outcome that is registered:
+
+- The derivatives of a likelihood are those of its total, and its curvature is never negative.
+- A sample that counts 0 is as good as not there.
+- The held-out score of a better predictor is lower, in nats, and is a sum over its units.
+- Bootstrap weights count samples: a sample of weight 2 is that sample twice.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError, DataError
+from securefair.model.outcomes.columns import Columns
+
+Array = NDArray[np.float64]
+
+OwnPart = Mapping[str, Sequence[float]]
+"""What a hospital adds to predictors from its own patients alone, such as a baseline."""
+
+
+class Likelihood(Protocol):
+    """Minus the log-likelihood, nats, of n samples whose outcomes are known."""
+
+    def total(self, predictors: Array, counts: Array) -> Array:
+        """Of S settings, (S,).
+
+        Args:
+            predictors: (S, n, L).
+            counts: (S, n), how often each sample counts; 0 leaves it out.
+        """
+        ...
+
+    def derivatives(
+        self, columns: Columns, predictors: Array, counts: Array
+    ) -> tuple[Array, Array]:
+        """Gradient (S, P) and Hessian (S, P, P) of `total` by coefficients of `columns`."""
+        ...
+
+
+class SeparateLikelihood(ABC):
+    """A likelihood of one predictor that is a sum over samples."""
+
+    @abstractmethod
+    def each(self, predictors: Array) -> Array:
+        """Predictors (..., n, 1) -> (..., n)."""
+
+    @abstractmethod
+    def bends(self, predictors: Array) -> tuple[Array, Array]:
+        """Predictors (S, n) -> first and second derivative of `each` by them, (S, n)."""
+
+    def total(self, predictors: Array, counts: Array) -> Array:
+        """See `Likelihood`."""
+        result: Array = (counts * self.each(predictors)).sum(1)
+        return result
+
+    def derivatives(
+        self, columns: Columns, predictors: Array, counts: Array
+    ) -> tuple[Array, Array]:
+        """See `Likelihood`."""
+        flat = columns.flat
+        slope, curvature = self.bends(predictors[..., 0])
+        hessian: Array = (flat.T * (counts * curvature)[:, None, :]) @ flat
+        return (counts * slope) @ flat, hessian
+
+
+class Known(NamedTuple):
+    """What is known of samples; see `Samples`."""
+
+    labels: NDArray[np.int64]
+    classes: int
+    values: Array | None = None
+
+
+class StudyOutcome(ABC):
+    """One kind of outcome; it holds no state.
+
+    Attributes:
+        name: in the register, in configurations and records.
+        title: for people, as in "predicts ...".
+        scores: names of all scores, each with its title for people, in the order of tables.
+        lower_is_better: those of them.
+        metric: the score that decides what is better where nobody says another.
+        headline: the score of records of rounds and of gains.
+        tells_classes: whether labels are classes: usual classifiers are controls then.
+        sums: whether hospitals may add up curvatures of their fits.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    scores: ClassVar[Mapping[str, str]]
+    lower_is_better: ClassVar[frozenset[str]]
+    metric: ClassVar[str]
+    headline: ClassVar[str]
+    tells_classes: ClassVar[bool] = False
+    sums: ClassVar[bool] = False
+
+    def outputs(self, strata: int) -> int:
+        """Predictors of a model, L; `strata` is `Samples.classes`."""
+        del strata
+        return 1
+
+    @abstractmethod
+    def likelihood(self, samples: Samples) -> Likelihood:
+        """Of these samples."""
+
+    @abstractmethod
+    def losses(self, predictors: Array, samples: Samples) -> Array:
+        """Held-out losses, nats: of predictors (..., n, L) by fits that did not see the sample.
+
+        Returns:
+            (..., U), one for each of U units whose sum is the score: samples, where these are
+            separable.
+        """
+
+    def unseen(self, predictors: Array, folds: NDArray[np.int64]) -> Array:
+        """What `held_out` needs of the fits of a cross-validation.
+
+        Args:
+            predictors: (S, F, n, L), of all samples by the fit without each fold.
+            folds: (n,), which fold holds a sample out.
+
+        Returns:
+            (S, n, L), each sample's by the fit that did not see it; or more, where a score of
+            held-out samples needs the others. Weighted sums over S commute with this.
+        """
+        result: Array = predictors[:, folds, np.arange(len(folds))]
+        return result
+
+    def held_out(self, unseen: Array, samples: Samples, folds: NDArray[np.int64]) -> Array:
+        """Losses (..., U) of what `unseen` gave, weighed as the samples are."""
+        del folds
+        each = self.losses(unseen, samples)
+        return each if samples.weights is None else each * samples.weights
+
+    def temperature(self, unseen: Array, samples: Samples) -> float:
+        """What predictors are to be divided by to be as sure as held-out samples allow."""
+        del unseen, samples
+        return 1.0
+
+    def curvatures(self, predictors: Array, samples: Samples) -> Array:
+        """Second derivatives (n,) of losses by predictors (n, L), the mean over these.
+
+        Raises:
+            ConfigError: losses of patients are not separable, and have none.
+        """
+        del predictors, samples
+        raise ConfigError(
+            "a sum of fits needs patients whose losses add up",
+            where="transfer.sums",
+            found=self.name,
+            expected='"none"',
+        )
+
+    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+        """What a hospital adds from its own training samples, of whom predictors (n, L) are."""
+        del predictors, samples
+        return {}
+
+    @abstractmethod
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """What might be known of patients whose true predictors, (n, L), these are."""
+
+    @abstractmethod
+    def said(self, predictors: Array, own: OwnPart) -> Array:
+        """Predictors (B, L) -> what is said of each patient, (B, K)."""
+
+    @abstractmethod
+    def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
+        """All of `scores` for many weightings at once; NaN where one is undefined.
+
+        Args:
+            said: (B, K).
+            samples: of whom it is said; features are not looked at.
+            weights: (R, B), how often each sample counts.
+
+        Returns:
+            (R,) of each.
+        """
+
+    def check_said(self, said: Array, samples: Samples) -> None:
+        """Refuse what cannot be scored.
+
+        Raises:
+            DataError: shapes disagree, there are no samples, or a number is none.
+        """
+        if said.ndim != 2 or len(said) != len(samples) or not len(said):
+            raise DataError(
+                "predictions and samples disagree, or there are none",
+                found=f"{said.shape} and ({len(samples)},)",
+                expected="(B, K) and (B,)",
+            )
+        if not np.isfinite(said).all():
+            raise DataError("a prediction is NaN or infinite")
+
+    def point_scores(self, said: Array, samples: Samples) -> dict[str, float | None]:
+        """All of `scores`, every sample counted once; None where one is undefined."""
+        found = self.weighted_scores(said, samples, np.ones((1, len(samples))))
+        points = {name: float(values[0]) for name, values in found.items()}
+        return {name: None if np.isnan(value) else value for name, value in points.items()}
+
+    def shares(self, samples: Samples) -> dict[str, int]:
+        """Scores that are shares of patients, and of how many."""
+        del samples
+        return {}
+
+    def confusion(self, said: Array, samples: Samples) -> NDArray[np.int64] | None:
+        """Counts (M, M), row the true class; None where nothing is told apart."""
+        del said, samples
+        return None
+
+    def constant(self, said: Array) -> bool:
+        """Whether nearly the same is said of everybody."""
+        return bool(len(said)) and bool(np.ptp(said, axis=0).max() <= 1e-9)
+
+    @abstractmethod
+    def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
+        """What was predicted of each sample and what was seen, as one number each, (B,)."""

@@ -1,0 +1,94 @@
+"""What outcomes have in common that tell classes apart: probabilities, and their scores."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.calibration import temperature
+from securefair.model.outcomes.class_scores import (
+    LOWER_IS_BETTER,
+    SCORES,
+    check_predictions,
+    count_patients,
+    nearly_constant,
+    probabilistic_scores,
+    weighted_scores,
+)
+from securefair.model.outcomes.interface import Known, OwnPart, StudyOutcome
+from securefair.model.probabilities import log_losses, probabilities_of
+
+Array = NDArray[np.float64]
+
+
+class OfClasses(StudyOutcome):
+    """Labels that are numbers of classes; what is said is a probability of each."""
+
+    scores: ClassVar = SCORES
+    lower_is_better: ClassVar = LOWER_IS_BETTER
+    metric: ClassVar = "log_loss"
+    headline: ClassVar = "accuracy"
+    tells_classes: ClassVar = True
+    sums: ClassVar = True
+
+    def losses(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: log-loss."""
+        return log_losses(predictors, samples.labels)
+
+    def temperature(self, unseen: Array, samples: Samples) -> float:
+        """See `StudyOutcome`."""
+        return temperature(unseen, samples.labels, samples.weights)
+
+    def curvatures(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`."""
+        del samples
+        p = probabilities_of(predictors)
+        spread: Array = (p * (1 - p)).mean(axis=1)
+        return spread
+
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """See `StudyOutcome`."""
+        p = probabilities_of(predictors)
+        labels = (rng.random((len(p), 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        return Known(labels.astype(np.int64), p.shape[1])
+
+    def said(self, predictors: Array, own: OwnPart) -> Array:
+        """See `StudyOutcome`: probabilities."""
+        del own
+        return probabilities_of(predictors)
+
+    def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
+        """See `StudyOutcome`."""
+        return weighted_scores(said, samples.labels, weights)
+
+    def check_said(self, said: Array, samples: Samples) -> None:
+        """See `StudyOutcome`."""
+        check_predictions(said, samples.labels)
+
+    def point_scores(self, said: Array, samples: Samples) -> dict[str, float | None]:
+        """See `StudyOutcome`."""
+        return probabilistic_scores(said, samples.labels)
+
+    def shares(self, samples: Samples) -> dict[str, int]:
+        """See `StudyOutcome`."""
+        return count_patients(samples.labels, samples.classes)
+
+    def confusion(self, said: Array, samples: Samples) -> NDArray[np.int64]:
+        """See `StudyOutcome`."""
+        size = said.shape[1]
+        pairs = samples.labels * size + said.argmax(axis=1)
+        return np.bincount(pairs, minlength=size * size).reshape(size, size)
+
+    def constant(self, said: Array) -> bool:
+        """See `StudyOutcome`."""
+        return nearly_constant(said)
+
+    def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
+        """See `StudyOutcome`: of two classes of the second one, of more of the likeliest."""
+        if said.shape[1] == 2:
+            return said[:, 1], (samples.labels == 1).astype(np.float64)
+        right = said.argmax(axis=1) == samples.labels
+        return said.max(axis=1), right.astype(np.float64)
