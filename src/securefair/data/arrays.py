@@ -95,6 +95,9 @@ def samples_of(
 MOST_CLASSES = 10_000
 """Larger labels are codes of something: arrays of so many classes would fill any memory."""
 
+LEAST_OF_RANGE = 0.001
+"""Share of a range that values must fill."""
+
 LEAST_FOR_RANGES = 5
 """Samples from which a range that holds none of them is wrong."""
 
@@ -229,6 +232,13 @@ def _scaled(
                 found=f"values {own.min():g} to {own.max():g}",
                 expected=f"values within [{low:g}, {high:g}]",
                 hint="Give the range of all features, or scale each by itself before",
+            )
+        if 0 < np.ptp(features) < LEAST_OF_RANGE * (high - low):
+            raise DataError(
+                "feature_range is so wide that all values become nearly equal",
+                where=where,
+                found=f"values {features.min():g} to {features.max():g}",
+                expected=f"a range not much wider, where [{low:g}, {high:g}] was given",
             )
         return np.clip(2.0 * (features - low) / (high - low) - 1.0, -1.0, 1.0)
     beyond = np.abs(features) > 1.0
