@@ -55,7 +55,7 @@ from securefair.protocol.messages import (
 )
 from securefair.protocol.saved_state import SavedState
 from securefair.protocol.settings import MachineSettings
-from securefair.protocol.states import AdmissionState, RoundState
+from securefair.protocol.states import AdmissionState
 from securefair.protocol.turn import Memory, Peer, Turn
 
 
@@ -66,12 +66,12 @@ class ParticipantMachine:
         name: this participant.
         peers: all others; their order is the order of every list in the effects.
         settings: see MachineSettings.
-        saved_state: of a machine that has finished rounds before; this one begins the next.
+        saved_state: of a participant that was recovered; this machine begins the next round.
         memory: of a machine whose process ended (`stored`); this one goes on in the middle.
 
     Raises:
-        LocalProtocolError: a name is empty, doubled, or among the peers; or the saved state or
-            memory is that of other peers.
+        LocalProtocolError: a name is empty, doubled, or among the peers; or the memory is
+            that of other peers.
     """
 
     def __init__(
@@ -99,23 +99,6 @@ class ParticipantMachine:
             self._memory = _checked(memory, self._memory)
         elif saved_state is not None:
             self._memory = _recalled(self._memory, saved_state)
-
-    @property
-    def saved_state(self) -> SavedState:
-        """What to remember of the rounds so far.
-
-        Raises:
-            LocalProtocolError: a round is under way.
-        """
-        memory = self._memory
-        if memory.state is not RoundState.IDLE:
-            raise LocalProtocolError("a round is under way", found=memory.state.value)
-        return SavedState(
-            round=memory.round,
-            teacher_version=memory.teacher_version,
-            reputations=rounds.reputations(memory),
-            accounts=memory.ledger.accounts,
-        )
 
     @property
     def memory(self) -> Memory:
@@ -155,28 +138,12 @@ class ParticipantMachine:
 
 
 def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
-    """A fresh memory with what was worth remembering; everyone is a stranger again."""
-    if set(saved_state.reputations) != set(memory.peers):
-        raise LocalProtocolError(
-            "a saved state is that of other peers",
-            where="saved_state",
-            found=sorted(saved_state.reputations),
-            expected=sorted(memory.peers),
-        )
+    """A fresh memory that goes on with these rounds and accounts; everyone is a stranger."""
     return replace(
         memory,
         ledger=replace(memory.ledger, accounts=saved_state.accounts),
         round=saved_state.round,
         teacher_version=saved_state.teacher_version,
-        peers={
-            name: replace(
-                peer,
-                reputation=saved_state.reputations[name]
-                if saved_state.reputations[name] is not None
-                else peer.reputation,
-            )
-            for name, peer in memory.peers.items()
-        },
     )
 
 

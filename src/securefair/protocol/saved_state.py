@@ -1,7 +1,6 @@
-"""What a participant must remember of finished rounds to go on after its process ended.
+"""What a participant goes on with after a recovery, when its store was lost or turned back.
 
-Keys, uploads and replies are not among it: a participant that starts again makes new keys, and
-introductions take place once more.
+It makes new keys, introductions take place once more, and it knows no reputation.
 """
 
 from __future__ import annotations
@@ -14,16 +13,14 @@ from securefair.protocol.ledger import Account
 
 @dataclass(frozen=True, kw_only=True)
 class SavedState:
-    """A machine between two rounds.
+    """Where a machine begins.
 
     Attributes:
         round: the last that was finished.
         teacher_version: of that round.
-        reputations: reputation of each peer; None before its first scored answer.
         accounts: of the disclosure ledger, by student.
     """
 
     round: int
     teacher_version: int
-    reputations: Mapping[str, float | None]
     accounts: Mapping[str, Account] = field(default_factory=dict)

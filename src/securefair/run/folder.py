@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from securefair.collaboration.kept import KeptModel
-from securefair.collaboration.kinds import unread_keys
+from securefair.collaboration.kinds import toml_of
 from securefair.collaboration.verdict import with_verdicts
-from securefair.config import RunConfig, load_config, to_toml
+from securefair.config import RunConfig, load_config
 from securefair.errors import DataError
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
 from securefair.records import (
@@ -37,6 +37,7 @@ from securefair.report import (
     write_text,
 )
 from securefair.report.html import file_name
+from securefair.run.checkpoint import is_unfinished
 from securefair.run.results import RESULT_FORMAT, Outcome
 from securefair.words import ENGLISH
 
@@ -81,7 +82,7 @@ def write_run(
         OSError: the folder cannot be written.
     """
     metrics, measured = _divided(outcome.result)
-    write_text(out / "config.toml", to_toml(config, unread=unread_keys(config)))
+    write_text(out / "config.toml", toml_of(config))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
     write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
     write_json(out / "ledger.json", outcome.ledger)
@@ -137,6 +138,17 @@ def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
     return write_text(out / file_name(language), page)
 
 
+def _where_instead(folder: Path) -> str:
+    """Where a run may be, for whoever names its project or configuration."""
+    place = folder if folder.is_dir() else folder.parent
+    run = Path("runs") / place.name
+    if (run / "metrics.json").exists():
+        return f"Did you mean {run}?"
+    if is_unfinished(folder):
+        return f"Finish the interrupted run: securefair resume {folder}"
+    return "A run writes runs/NAME, or the folder that --out names"
+
+
 def read_run(folder: Path) -> StoredRun:
     """A finished run.
 
@@ -149,7 +161,7 @@ def read_run(folder: Path) -> StoredRun:
             "this is no folder of a finished run",
             where=str(folder),
             expected="a folder with metrics.json",
-            hint=f"A run that was interrupted is finished by: securefair resume {folder}",
+            hint=_where_instead(folder),
         )
     result, measured = read_result(folder)
     inner = folder / SMALLER

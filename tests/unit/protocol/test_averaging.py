@@ -277,7 +277,6 @@ class TestHosts:
         left = SavedState(
             round=-1,
             teacher_version=0,
-            reputations=dict.fromkeys(PEERS),
             accounts=accounts,
         )
         assert SETTINGS.sums.max_sums is None

@@ -15,7 +15,6 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
 )
 from securefair.protocol.messages import Ask, Decline, DeclineReason, Features, Keys
-from securefair.protocol.saved_state import SavedState
 from securefair.protocol.settings import SumSettings
 from support.stage import HELLO, SETTINGS, Stage, sends
 
@@ -154,9 +153,8 @@ def test_a_query_under_keys_that_never_come_is_stale_in_the_next_round():
 
 def test_a_later_process_goes_on_with_what_was_told():
     stage = due()
-    saved: SavedState = stage.machine.saved_state
     settings = dataclasses.replace(SETTINGS, key_bits=MOST)
-    again = type(stage.machine)("ann", ("bea", "cem"), settings, saved_state=saved)
+    again = type(stage.machine)("ann", ("bea", "cem"), settings, memory=stage.machine.memory)
     assert again.ledger.accounts["bea"].bits == told(stage) > 0
 
 

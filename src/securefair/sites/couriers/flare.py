@@ -37,6 +37,9 @@ OVER = "over"
 LEAST_SECONDS, BYTES_A_SECOND = 20.0, 100_000
 """A call to a peer that is gone waits out its whole time: as little as its size allows."""
 
+SMALL = 50_000
+"""Bytes of a parcel that is sent without a look whether anybody is there."""
+
 LOST_AFTER = 60.0
 """Seconds without an answer of a site's carrier after which the job ends, to be submitted again."""
 
@@ -66,6 +69,17 @@ class Carrier:
         except (OSError, DataError):
             return b""
         return receipt
+
+    @collab.publish
+    def here(self) -> bool:
+        """Whether the site is up: asked before parcels that are not small."""
+        try:
+            door = DoorClient(self._door)
+            door.introduce()
+            door.close()
+        except (OSError, DataError):
+            return False
+        return True
 
     @collab.publish
     def over(self) -> bool:
@@ -109,6 +123,8 @@ def _to_peer(peer: str) -> HandOver:
         timeout = LEAST_SECONDS + len(parcel) / BYTES_A_SECOND
         try:
             (target,) = collab.get_clients([peer])
+            if len(parcel) > SMALL and not target(timeout=LEAST_SECONDS, secure=True).here():
+                return None
             receipt = target(timeout=timeout, secure=True).deliver(parcel)
         except (CollabCallError, RunAborted, RuntimeError, TimeoutError):
             return None

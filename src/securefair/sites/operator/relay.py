@@ -24,7 +24,14 @@ COURIER = "securefair.sites.couriers.flare"
 SETTINGS = "securefair.json"
 RUNTIME = "nvflare.collab.runtime"
 LOOK_EVERY = 3.0
-COMPLETED = "FINISHED:COMPLETED"
+COMPLETED, RUNNING = "FINISHED:COMPLETED", "RUNNING"
+FEWEST = 2
+"""Clients without which a job has nobody to carry to."""
+
+STUCK_AFTER = 120.0
+"""Seconds after which a job that does not run is submitted again: FLARE may never schedule it."""
+
+_SITES = "securefair_sites"
 
 
 def export_job(folder: Path, sites: Sequence[str]) -> Path:
@@ -41,8 +48,10 @@ def export_job(folder: Path, sites: Sequence[str]) -> Path:
     meta = {
         "name": JOB,
         "resource_spec": {},
-        "min_clients": len(sites),
-        "mandatory_clients": list(sites),
+        # Whoever is missing must stop nobody: `keep` submits the job again once it is there.
+        "min_clients": FEWEST,
+        "mandatory_clients": [],
+        _SITES: list(sites),
         "deploy_map": {"app": ["@ALL"]},
     }
     server = {
@@ -83,7 +92,7 @@ def sites_of(job: Path) -> list[str]:
     """
     try:
         meta = json.loads((job / "meta.json").read_text(encoding="utf-8"))
-        return [str(name) for name in meta["mandatory_clients"]]
+        return [str(name) for name in meta[_SITES]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             "this is no job of `securefair flare export`", where=str(job), found=str(error)
@@ -143,7 +152,8 @@ def keep(
     Args:
         kit: startup kit of a FLARE administrator; the folder has the administrator's name.
         job: folder that `export_job` wrote.
-        sites: that must be connected before the job is submitted.
+        sites: of the project. Two that are connected are enough; when another one comes, the job is
+            submitted again with it.
         say: writes a line of the log.
         stop: ends the watch; None for never.
 
@@ -155,39 +165,95 @@ def keep(
         SecureFairError: FLARE is not installed.
     """
     check_certificate(kit, time.time())
-    stop, submitted, running = stop or threading.Event(), 0, ""
+    stop = stop or threading.Event()
+    watch = RelayWatch(job, sites, say)
     while not stop.is_set():
         try:
             with contextlib.closing(_session(kit)) as session:
-                if running:
-                    _abort(session, running)  # of a relay that went away meanwhile
-                    running = ""
+                watch.begin(session)
                 while not stop.wait(LOOK_EVERY):
-                    if not running:
-                        if not _all_here(session, sites, say):
-                            continue
-                        running = session.submit_job(str(job.absolute()))
-                        submitted += 1
-                        say(f"job {running} was submitted")
-                    status = session.get_job_meta(running).get("status", "")
-                    if status == COMPLETED:
-                        say("all sites have ended their rounds")
-                        return submitted
-                    if status.startswith("FINISHED"):
-                        say(f"the job ended: {status}")
-                        running = ""
+                    if watch.look(session, time.monotonic()):
+                        return watch.submitted
         except _connection_errors() as error:
             say(f"the relay is away: {type(error).__name__} {error}"[:300])
             stop.wait(LOOK_EVERY)
-    return submitted
+    return watch.submitted
 
 
-def _all_here(session: Any, sites: Sequence[str], say: Callable[[str], None]) -> bool:
-    here = {client.name for client in session.get_system_info().client_info}
-    missing = sorted(set(sites) - here)
-    if missing:
-        say(f"waiting for {', '.join(missing)}")
-    return not missing
+class RelayWatch:
+    """What is known of the job between two looks.
+
+    Args:
+        job: folder that `export_job` wrote.
+        sites: of the project.
+        say: writes a line of the log; the same line only once.
+    """
+
+    def __init__(self, job: Path, sites: Sequence[str], say: Callable[[str], None]) -> None:
+        self._job, self._sites, self._say = job, set(sites), say
+        self._running, self._since = "", 0.0
+        self._members: set[str] = set()  # of the job that runs, or ran last
+        self._through: set[str] = set()  # sites that have ended their rounds
+        self._said = ""
+        self.submitted = 0
+
+    def begin(self, session: Any) -> None:
+        """The relay is there, perhaps again: what it says of a job of before is not believed."""
+        self._end(session)
+
+    def look(self, session: Any, now: float) -> bool:
+        """Submit the job where that helps; whether all sites have ended their rounds.
+
+        Args:
+            session: of FLARE's administrator.
+            now: seconds that only grow.
+        """
+        here = {client.name for client in session.get_system_info().client_info} & self._sites
+        if self._running:
+            self._judge(session, here, now)
+        if self._through == self._sites:
+            self._tell("all sites have ended their rounds")
+            return True
+        missing = sorted(self._sites - here)
+        if not self._running:
+            if len(here) >= FEWEST and here - self._through:
+                self._running = session.submit_job(str(self._job.absolute()))
+                self._members, self._since = here, now
+                self.submitted += 1
+                without = f", without {', '.join(missing)}" if missing else ""
+                self._tell(f"job {self._running} was submitted{without}")
+            elif missing:
+                self._tell(f"waiting for {', '.join(missing)}")
+        return False
+
+    def _judge(self, session: Any, here: set[str], now: float) -> None:
+        """What becomes of the job that was submitted last."""
+        status = session.get_job_meta(self._running).get("status", "")
+        if status == RUNNING:
+            self._since = now
+        if status == COMPLETED:
+            self._through |= self._members
+            self._running = ""
+        elif status.startswith("FINISHED"):
+            self._tell(f"the job ended: {status}")
+            self._running = ""
+        elif late := sorted(here - self._members):
+            self._tell(f"{', '.join(late)} came: the job is submitted again")
+            self._end(session)
+        elif now - self._since > STUCK_AFTER:
+            self._tell(f"THE RELAY IS STUCK: job {self._running} is {status or 'unknown'}")
+            self._end(session)
+
+    def _end(self, session: Any) -> None:
+        """End a job that may be over: a server that came back calls it running, and cannot."""
+        if self._running:
+            _abort(session, self._running)
+            self._running = ""
+
+    def _tell(self, line: str) -> None:
+        if line != self._said:
+            self._said = line
+            self._say(line)
 
 
 def _session(kit: Path) -> Any:
@@ -196,7 +262,6 @@ def _session(kit: Path) -> Any:
 
 
 def _abort(session: Any, job: str) -> None:
-    """End a job that may be over: a server that came back calls it running, and cannot end it."""
     api_spec = _api_spec()
     with contextlib.suppress(
         api_spec.InternalError, api_spec.JobNotFound, api_spec.JobNotRunning, api_spec.CommandError

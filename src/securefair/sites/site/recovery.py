@@ -54,7 +54,6 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
         return SavedState(
             round=self.round,
             teacher_version=max(0, self.round),
-            reputations=dict.fromkeys(peers),
             accounts={
                 peer: Account(samples=1, total=EVERY_NUMBER, offers=EVERY_OFFER) for peer in peers
             },

@@ -1,5 +1,6 @@
 """What a host of distillation does while it waits."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ from securefair.collaboration.distillation.host import PREPARED_AT_ONCE, Distill
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.host import Stored
 from securefair.protocol.jobs import ImportPeer, PrepareKeysAndFeatures
-from securefair.protocol.saved_state import SavedState
+from securefair.protocol.turn import Peer
 from support.agreements import agree
 
 MODEL = ModelConfig(kind="linear", local_epochs=1)
@@ -52,8 +53,8 @@ def test_alignments_of_an_earlier_process_still_count(hospitals):
 
     first, counted = host(Stored()), []
     first.train_alone()
-    reputations = {own[1].name: 0.5, own[2].name: None}
-    saved = SavedState(round=0, teacher_version=0, reputations=reputations)
-    left = Stored(pieces=first.changed(), saved_state=saved)
+    memory = first.machine.memory
+    peers = {**memory.peers, own[1].name: Peer(reputation=0.5)}  # of two, one was opened
+    left = Stored(pieces=first.changed(), memory=replace(memory, peers=peers))
     assert host(left, SimpleNamespace(formed_earlier=counted.append)).restored
     assert counted == [1]
