@@ -97,7 +97,7 @@ def _by(column: str, most: int | None = None) -> Callable[..., Mapping[str, Numb
     return divide
 
 
-def _at_random(number: int) -> Callable[..., Mapping[str, Numbers]]:
+def at_random(number: int) -> Callable[..., Mapping[str, Numbers]]:
     def divide(rows: Rows, rng: np.random.Generator) -> Mapping[str, Numbers]:
         parts = np.array_split(rng.permutation(len(rows)), number)
         return {f"clinic {i}": part for i, part in enumerate(parts, start=1)}
@@ -145,9 +145,9 @@ DATA_SETS: Mapping[str, DataSet] = MappingProxyType({
     "heart, 40": DataSet(heart_rows, _by("hospital"), 40, spec=HEART_SPEC),
     "heart, all": DataSet(heart_rows, _by("hospital"), spec=HEART_SPEC),
     "heart as 12 clinics, 30": DataSet(heart_rows, _clinics, 30, spec=HEART_SPEC),
-    "Cleveland 5 x 40": DataSet(_cleveland, _at_random(5), 40, spec=HEART_SPEC),
-    "maternal 5 x 60": DataSet(_maternal, _at_random(5), 60, "RiskLevel", _RISK),
+    "Cleveland 5 x 40": DataSet(_cleveland, at_random(5), 40, spec=HEART_SPEC),
+    "maternal 5 x 60": DataSet(_maternal, at_random(5), 60, "RiskLevel", _RISK),
     "students 6 x 80": DataSet(_students, _by("course", 6), 80, "target", _DROPOUT),
-    "maternal, 3 classes": DataSet(_maternal, _at_random(5), 60, "RiskLevel", _RISKS),
+    "maternal, 3 classes": DataSet(_maternal, at_random(5), 60, "RiskLevel", _RISKS),
     "students, 3 classes": DataSet(_students, _by("course", 6), 80, "target", _STATES),
 })  # fmt: skip

@@ -8,7 +8,7 @@ features that are rounded to `LEVELS`. Where hardly a pattern occurs twice, coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -71,6 +71,11 @@ def _said(model: Function, features: Array) -> Array:
     return probabilities_of(logits_of(model, features))
 
 
+def ensemble_alone(samples: Samples, own: OwnFit, seed: int) -> Estimated:
+    """What a hospital with a statistician has alone."""
+    return _usual(samples, own.averaged, seed, ENSEMBLE)["ensemble"]
+
+
 def cola_glm(everybody: Samples, seed: int) -> Estimated:
     """The fit that sums of patterns' counts give, of features as they are there."""
     fit = own_fit(
@@ -88,8 +93,10 @@ def rounded(features: Array) -> Array:
     return result
 
 
-def _usual(samples: Samples, fits: Fitted, seed: int) -> dict[str, Estimated]:
-    found = {name: usual_model(name, samples, seed) for name in USUAL}
+def _usual(
+    samples: Samples, fits: Fitted, seed: int, names: Iterable[str] = USUAL
+) -> dict[str, Estimated]:
+    found = {name: usual_model(name, samples, seed) for name in names}
     members: list[Callable[[Array], Array]] = [fits.predict_proba]
     members += [found[name].probabilities for name in ENSEMBLE]
     return found | {"ensemble": averaged(members, samples)}

@@ -9,7 +9,7 @@ records, auctions and breast cancer, whose rules hospitals propose. In the clear
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -93,6 +93,17 @@ def measure(data: DataSet, seeds: int) -> Row:
     )
 
 
+LEAST_GAIN = 0.01
+"""Of pooling, nats a patient, below which a share of it says nothing."""
+
+
+def share_of(rows: Sequence[Row], method: str) -> str:
+    """What a method gains, as a part of what pooling gains; "-" where that is nothing."""
+    pooled = sum(row.pooled for row in rows) / len(rows)
+    gained = sum(row.changes[method] for row in rows) / len(rows)
+    return f"{gained / pooled:.2f}" if pooled < -LEAST_GAIN else "-"
+
+
 def written(rows: Mapping[str, Row]) -> str:
     lines = [
         "| data | seeds | alone | pooled linear | with trees | answers | gradient | curvature "
@@ -101,12 +112,12 @@ def written(rows: Mapping[str, Row]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in rows.items():
-        shares = [r.changes[one] / r.pooled for one in METHODS]
+        shares = [share_of([r], one) for one in METHODS]
         low, high = r.against_answers
         lines.append(
             f"| {name} | {r.seeds} | {r.alone:.3f} | {r.pooled:+.3f} | {r.pooled_averaged:+.3f} | "
             + " | ".join(f"{r.changes[one]:+.3f}" for one in METHODS)
-            + f" | {', '.join(f'{share:.2f}' for share in shares)} | {low:+.3f} to {high:+.3f} | "
+            + f" | {', '.join(shares)} | {low:+.3f} to {high:+.3f} | "
             + f"{r.worse[NONE]:.2f}, {r.worse[METHODS[1]]:.2f} |"
         )
     for title, names in (("five that goals are set for", GOALS), ("others", [*rows])):
@@ -114,12 +125,12 @@ def written(rows: Mapping[str, Row]) -> str:
             rows[one] for one in names if one in rows and (names is GOALS or one not in GOALS)
         ]
         if chosen:
-            shares = [np.mean([r.changes[one] / r.pooled for r in chosen]) for one in METHODS]
+            shares = [share_of(chosen, one) for one in METHODS]
             gains = [np.mean([r.changes[one] for r in chosen]) for one in METHODS]
             lines.append(
                 f"| mean of the {title} | | | | | "
                 + " | ".join(f"{gain:+.3f}" for gain in gains)
-                + f" | {', '.join(f'{share:.2f}' for share in shares)} | | |"
+                + f" | {', '.join(shares)} | | |"
             )
     return "\n".join(lines)
 

@@ -58,6 +58,16 @@ def test_fingerprints_are_compared_aloud(ward):
     assert "DIFFERENT" in securefair("identity", "verify", ward / "south.card", *digits, fails=True)
 
 
+def test_a_site_brings_a_model_that_answers(ward, tmp_path):
+    words = init_arguments(ward, "north", tmp_path / "n")
+    refused = securefair(*words, "--teacher", "model.pkl", fails=True)
+    assert "no such model may teach" in refused
+    securefair(*words, "--teacher", "forest")
+    secret = ("--passphrase-file", ward / "passphrase")
+    said = securefair("site", "check", tmp_path / "n", *secret)
+    assert "north brought a model of its own (forest)" in said
+
+
 def test_a_site_is_checked_before_it_starts(ward):
     said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
     for word in ("signed by north, south", "clock", "plan", "disclosure", "keys", "data", "disk"):

@@ -67,3 +67,44 @@ def test_the_default_is_the_smallest_answer_that_keeps_the_gain(stored):
     module, rows = stored
     totals = {q: sum(row.numbers[q] for row in rows.values()) for q in module.METHODS}
     assert module.enough(totals) == TransferSection.model_fields["q"].default
+
+
+def test_the_manual_shows_rivals_in_short(stored):
+    _, rows = stored
+    lines = MANUAL.read_text("utf-8").splitlines()
+    names = {
+        "averaged alone, all families": "averaged alone",
+        "random forest alone": "forest alone",
+        "ensemble alone (fits, forest, Gaussian process)": "ensemble alone",
+        "mean of everybody's fits": "FedAvg of fits",
+        "**transfer**": "transfer",
+        'transfer, `fit = "trees"`': "transfer, trees",
+        "pooled ensemble": "pooled ensemble",
+    }
+    measured = [row.rivals.changes for row in rows.values() if row.rivals is not None]
+    for shown, method in names.items():
+        (line,) = [line for line in lines if line.startswith(f"| {shown} | ")]
+        cells = re.findall(r"[+-]0\.\d{3}", line)
+        changes = [changes[method] for changes in measured]
+        assert cells == [f"{change:+.3f}" for change in (*changes, np.mean(changes))]
+
+
+def test_transfer_beats_what_a_hospital_has_alone_where_rivals_were_measured(stored):
+    _, rows = stored
+    for name, row in rows.items():
+        if row.rivals is not None:
+            found = row.rivals.changes
+            alone = min(found[one] for one in ("averaged alone", "forest alone", "ensemble alone"))
+            assert found["transfer"] < alone + 0.001, name
+            assert found["transfer, trees"] < found["transfer"] + 0.003, name
+
+
+def test_the_page_shows_twelve_other_tables(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    module = importlib.import_module("worth_tables")
+    rows = module.kept(module.RESULTS)
+    assert list(rows) == list(module.TABLES)
+    assert len(rows) == 12
+    shown = re.search(r"<!-- tables -->\n\n(.*?)\n\n<!-- /tables -->", PAGE.read_text(), re.S)
+    assert shown is not None
+    assert shown[1] == module.told(rows)

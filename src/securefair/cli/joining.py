@@ -24,6 +24,14 @@ NewFolder = Annotated[Path, typer.Argument(help="New folder, with a short path."
 ProjectOption = Annotated[Path, typer.Option("--project", help="Project file of all sites.")]
 IdentityOption = Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")]
 DataOption = Annotated[Path, typer.Option("--data", help="Own samples: .csv, .parquet or .npz.")]
+TeacherOption = Annotated[
+    str | None,
+    typer.Option(
+        "--teacher",
+        help="What answers in a transfer instead of a fit: forest, boosting, gaussian process, or "
+        "a file, .onnx or .safetensors.",
+    ),
+]
 TestDataOption = Annotated[
     Path | None, typer.Option("--test-data", help="Else a part is held out.")
 ]
@@ -45,6 +53,7 @@ def join(
     identity: IdentityOption,
     data: DataOption,
     test_data: TestDataOption = None,
+    teacher: TeacherOption = None,
     shared_folder: SharedFolderOption = None,
     role: RoleOption = "both",
     passphrase_file: PassphraseOption = None,
@@ -88,6 +97,7 @@ def join(
         identity,
         data,
         test_data=test_data,
+        teacher=teacher,
         shared_folder=shared_folder,
         role=role,
         secret=secret,
@@ -102,6 +112,7 @@ def make_site(
     data: Path,
     *,
     test_data: Path | None,
+    teacher: str | None,
     shared_folder: Path | None,
     role: str,
     secret: Secret,
@@ -113,6 +124,7 @@ def make_site(
     Raises:
         SecureFairError: project, keys, samples or folder cannot be used.
     """
+    from securefair.config import absolute_teacher
     from securefair.report import write_text
     from securefair.sites.couriers.folder import make_project_folder
     from securefair.sites.couriers.interface import CourierSettings
@@ -132,6 +144,7 @@ def make_site(
         name=own.card.name,
         data=str(data.absolute()),
         test_data=None if test_data is None else str(test_data.absolute()),
+        teacher=absolute_teacher(teacher, Path.cwd()),
         courier=courier,
     )
     found = own_samples(settings, project.terms, seed=0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig, check_settings, given_keys, kinds_keys
+from securefair.config import RunConfig, check_settings, given_keys, kinds_keys, to_toml
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
@@ -115,6 +115,11 @@ def unread_keys(config: RunConfig) -> frozenset[str]:
     if not set(config.run.collaborative) <= set(REGISTERED):
         return frozenset()
     return unread_by(config.run.collaborative)
+
+
+def toml_of(config: RunConfig) -> str:
+    """A configuration as a file, without what nothing reads and that says its default."""
+    return to_toml(config, unread=unread_keys(config))
 
 
 def narrowed(config: RunConfig, algorithm: str) -> RunConfig:

@@ -103,6 +103,9 @@ if TYPE_CHECKING:
     from securefair.config.user_data import (
         TableSection as TableSection,
     )
+    from securefair.config.user_data import (
+        absolute_teacher as absolute_teacher,
+    )
     from securefair.config.writing import to_toml as to_toml
 
 

@@ -18,6 +18,13 @@ from securefair.config.columns import LITE0, AnyColumn, Code, Codes, FilePath, I
 _DUCKDB = "duckdb:"
 
 
+def absolute_teacher(told: str | None, folder: Path) -> str | None:
+    """What teaches, where a file is meant by its absolute path; names have no ending."""
+    if told is None or not Path(told).suffix:
+        return told
+    return str(folder.absolute() / told)
+
+
 class ParticipantSection(Section):
     """[[participants]]: who takes part, and where its samples are."""
 
@@ -74,9 +81,7 @@ class ParticipantSection(Section):
             path, rest = data.removeprefix(_DUCKDB).split("?", 1)
             data = f"{_DUCKDB}{folder / path}?{rest}"
         file = None if self.file is None else folder / self.file
-        teacher = self.teacher
-        if teacher is not None and Path(teacher).suffix:
-            teacher = str(folder / teacher)
+        teacher = absolute_teacher(self.teacher, folder)
         changed = {"file": file, "data": data, "test_file": test, "teacher": teacher}
         return self.model_copy(update=changed)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from securefair.collaboration.kinds import unread_keys, wording_of
+from securefair.collaboration.kinds import toml_of, unread_keys, wording_of
 from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
-from securefair.config import RunConfig, to_toml
+from securefair.config import RunConfig
 from securefair.prediction import HospitalModel
 from securefair.records import (
     CEILING,
@@ -161,7 +161,7 @@ def render_report(
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        configuration=to_toml(config, unread=unread_keys(config)),
+        configuration=toml_of(config),
         versions=versions,
     )
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.kinds import unread_keys
-from securefair.config import RunConfig, override, to_toml
+from securefair.collaboration.kinds import toml_of
+from securefair.config import RunConfig, override
 from securefair.errors import DataError
 from securefair.records import RunResult
 from securefair.report import write_text
@@ -72,7 +72,7 @@ def bundle_files(run: StoredRun) -> dict[str, str]:
         )
     return {
         "README.md": _README.format(name=result.name, fewest=FEWEST),
-        "config.toml": to_toml(_without_paths(run.config), unread=unread_keys(run.config)),
+        "config.toml": toml_of(_without_paths(run.config)),
         "versions.json": _json(dict(run.versions)),
         "seeds.json": _json(result.seeds),
         "metrics.csv": _by_seed(result),

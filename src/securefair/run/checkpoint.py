@@ -20,9 +20,9 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.kinds import unread_keys
+from securefair.collaboration.kinds import toml_of
 from securefair.collaboration.state import encode_state
-from securefair.config import RunConfig, load_config, parse_config, to_toml
+from securefair.config import RunConfig, load_config, parse_config
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.heads import Head
@@ -85,7 +85,7 @@ class Checkpoint:
             versions=dict(versions),
         )
         write_json(folder / "checkpoint.json", fingerprint)
-        write_text(folder / "config.toml", _read_part(config))  # last: whoever sees it sees all
+        write_text(folder / "config.toml", toml_of(config))  # last: whoever sees it sees all
         return cls(folder, resumed=False)
 
     @classmethod
@@ -122,7 +122,7 @@ class Checkpoint:
             )
         path = folder / "config.toml"  # one of an earlier version holds more keys
         known_config = parse_config(path.read_text("utf-8"), source=str(path))
-        if _read_part(known_config) != _read_part(config):
+        if toml_of(known_config) != toml_of(config):
             raise ConfigError(
                 "the run that was interrupted has other settings",
                 where=str(folder),
@@ -146,11 +146,6 @@ class Checkpoint:
         out = self.folder.parent
         if not any(out.iterdir()):
             out.rmdir()
-
-
-def _read_part(config: RunConfig) -> str:
-    """A configuration without what nothing reads and that says its default."""
-    return to_toml(config, unread=unread_keys(config))
 
 
 def unfinished_config(out: Path) -> RunConfig:

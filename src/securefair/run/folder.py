@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from securefair.collaboration.kept import KeptModel
-from securefair.collaboration.kinds import unread_keys
+from securefair.collaboration.kinds import toml_of
 from securefair.collaboration.verdict import with_verdicts
-from securefair.config import RunConfig, load_config, to_toml
+from securefair.config import RunConfig, load_config
 from securefair.errors import DataError
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
 from securefair.records import (
@@ -81,7 +81,7 @@ def write_run(
         OSError: the folder cannot be written.
     """
     metrics, measured = _divided(outcome.result)
-    write_text(out / "config.toml", to_toml(config, unread=unread_keys(config)))
+    write_text(out / "config.toml", toml_of(config))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
     write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
     write_json(out / "ledger.json", outcome.ledger)

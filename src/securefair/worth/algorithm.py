@@ -20,7 +20,7 @@ class Algorithm(Protocol[State, Members]):
 
     The seed enters once and is kept in the state, and every random draw of a later round is a pure
     function of it and of the round's number. So a round is a pure function of the state: runs are
-    repeatable and can be resumed from any state, and separate participants, who share no
+    repeatable, and separate participants, who share no
     generator, can take the same draws.
     """
 

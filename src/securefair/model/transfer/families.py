@@ -41,6 +41,12 @@ class Family:
     parts: Sequence[tuple[Array, Fitted]] = ()
     with_peers: bool = True
 
+    @property
+    def scores(self) -> Array:
+        """S_c, (S,), with the handicap of the design."""
+        result: Array = self.validated.scores + self.design.handicap
+        return result
+
     def deployed(self, weights: Array) -> Fitted:
         """The sum of its settings' functions with weights (S,) that need not add up to 1."""
         own = self.design.function(weights @ self.validated.coefficients)
@@ -71,7 +77,7 @@ def average(families: Sequence[Family]) -> Averaged:
     Args:
         families: of the same patients and folds; at least one.
     """
-    weights = averaging_weights(np.concatenate([one.validated.scores for one in families]))
+    weights = averaging_weights(np.concatenate([one.scores for one in families]))
     ends = np.cumsum([len(one.validated.losses) for one in families])
     by_family = np.split(weights, ends[:-1])
     pairs = list(zip(by_family, families, strict=True))

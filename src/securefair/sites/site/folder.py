@@ -44,6 +44,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         name: of this participant.
         data: its samples, .csv, .parquet or .npz.
         test_data: to test on; without it a part of `data` is held out.
+        teacher: what answers peers instead of a fit, as `participants.teacher`; None: a fit does.
         role: both, or only teacher or student, where the kind of collaboration has them.
         courier: how parcels reach the peers.
         tick_seconds: messages leave at multiples of so many seconds; 0: at once.
@@ -52,6 +53,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str
     data: str
     test_data: str | None = None
+    teacher: str | None = None
     role: Role = "both"
     courier: CourierSettings
     tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0

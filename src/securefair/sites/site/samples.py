@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from securefair.config import ParticipantSection
 from securefair.data import ParticipantData
 from securefair.data.databases import is_query
 from securefair.data.findings import Finding
-from securefair.errors import DataError
-from securefair.sites.project.agreeing import shape_of
+from securefair.errors import ConfigError, DataError
+from securefair.model.teachers import teacher_of
+from securefair.sites.project.agreeing import kind_in, shape_of
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SiteSettings, check_data_file
 from securefair.storage import Store
@@ -23,10 +25,16 @@ SAMPLES = "samples digest"
 """Of the store: which samples the first start found."""
 
 
-def check_same_samples(store: Store, data: ParticipantData) -> None:
+def check_same_samples(store: Store, data: ParticipantData, teacher: str | None = None) -> None:
     """See that these are the samples that the site began with, or note them down.
 
-    Answers of one site come from one set of patients, and what it encrypted is of them.
+    Answers of one site come from one set of patients, and what it encrypted is of them; and from
+    one model, if it brought one.
+
+    Args:
+        store: of the site.
+        data: its samples.
+        teacher: what answers instead of a fit, of its settings.
 
     Raises:
         DataError: the files were changed since.
@@ -36,13 +44,16 @@ def check_same_samples(store: Store, data: ParticipantData) -> None:
         for array in (part.features, part.labels):
             digest.update(repr((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
+    if teacher is not None:
+        path = Path(teacher)
+        digest.update(path.read_bytes() if path.suffix else teacher.encode())
     with store.transaction() as tx:
         known = tx.memory.get(SAMPLES)
         if known is None:
             tx.memory.put(SAMPLES, digest.digest())
         elif known != digest.digest():
             raise DataError(
-                "the samples are not those that this site began with",
+                "the samples, or the model that answers, are not those that this site began with",
                 where=data.name,
                 hint="Put the files back as they were; other samples need a new project",
             )
@@ -82,7 +93,17 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
             found=len(own.train),
             expected=f"at most {terms.project.max_samples}",
         )
-    return own
+    if settings.teacher is None:
+        return own
+    if not kind_in(terms).takes_teachers:
+        raise ConfigError(
+            "this kind of collaboration lets no model that is brought answer",
+            where=f"{settings.name}, teacher",
+            found=settings.teacher,
+            expected="no teacher, or a transfer",
+        )
+    where = f"{settings.name}, teacher"
+    return replace(own, teacher=teacher_of(settings.teacher, where=where))
 
 
 def own_findings(name: str, data: str, terms: Terms) -> list[Finding]:

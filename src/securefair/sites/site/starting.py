@@ -124,7 +124,7 @@ def open_site(
         private = keys.get(SEED)
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
         data = own_samples(settings, project.terms, seed)
-        check_same_samples(store, data)
+        check_same_samples(store, data, settings.teacher)
         host = _host(data, project, agreement, store, keys, seed, settings.role)
         clock = SteadyClock(wall, monotonic)
         post = Post(

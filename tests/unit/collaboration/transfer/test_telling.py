@@ -16,10 +16,28 @@ NAMES = ("a", "b", "c", "d", "e", "f")
 @pytest.mark.parametrize("peers", [2, 3, 4, 8])
 @pytest.mark.parametrize("opened", ["auto", "each", "mean"])
 def test_it_says_what_students_open(people, peers, opened):
-    config = override(CONFIG, {"transfer.peers": peers, "transfer.opened": opened})
+    settings = {"transfer.peers": peers, "transfer.opened": opened, "transfer.sums": "none"}
+    config = override(CONFIG, settings)
     agreed = agree("transfer", NAMES[:people], shape=3, samples=9, peers=peers, opened=opened)
     steps = " ".join(tell(config, concluded("transfer", NAMES[:people]), HOSPITALS).steps)
     assert ("only the mean" in steps) == agreed.sums
+
+
+@pytest.mark.parametrize("people", [2, 3, 6])
+@pytest.mark.parametrize("opened", ["auto", "each", "mean"])
+@pytest.mark.parametrize("fit", ["linear", "quadratic"])
+def test_it_says_what_was_added_up_and_why(people, opened, fit):
+    config = override(CONFIG, {"transfer.opened": opened, "transfer.fit": fit})
+    agreed = agree(
+        "transfer", NAMES[:people], shape=3, samples=9, opened=opened, fit=fit, sums="auto"
+    )
+    told = tell(config, concluded("transfer", NAMES[:people]), HOSPITALS)
+    steps = " ".join(told.steps)
+    summed = not agreed.question.encrypts
+    assert summed == (people >= 3 and opened != "each" and fit == "linear")
+    assert ("Nothing was encrypted, and sums were chosen instead" in steps) == summed
+    together = f"{agreed.enough_together} hospital"
+    assert not summed or any(together in words for _, words in told.limits)
 
 
 TABLES = parse_config(

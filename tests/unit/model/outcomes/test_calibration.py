@@ -33,10 +33,8 @@ def test_a_transfer_takes_predictions_of_fits_that_did_not_see_the_patient():
     rng = np.random.default_rng(1)
     x, labels = np.tanh(rng.normal(size=(40, 12))), rng.integers(0, 2, 40)  # nothing to learn
     own = own_fit(Samples(x, labels, 2), rng=rng)
-    scores, parts = (
-        np.concatenate([getattr(one.validated, name) for one in own.families])
-        for name in ("scores", "held_out")
-    )
+    scores = np.concatenate([one.scores for one in own.families])
+    parts = np.concatenate([one.validated.held_out for one in own.families])
     held_out = np.einsum("s,snl->nl", averaging_weights(scores), parts)
     found = transfer(own, None)
     assert found.temperature == pytest.approx(temperature(held_out, labels))
