@@ -32,7 +32,7 @@ def set_threads(count: int) -> None:
     Raises:
         ConfigError: count is not within 1 and the number of cores.
     """
-    if not 1 <= count <= cores():
+    if not isinstance(count, int) or not 1 <= count <= cores():
         raise ConfigError(
             "this machine cannot run so many threads at once",
             where="threads",

@@ -166,7 +166,15 @@ def card_file(path: Path) -> Card:
     try:
         table = tomllib.loads(read_regular(path, MOST_BYTES).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError("a card cannot be read", where=str(path), found=str(error)) from error
+        keys = path.suffix == ".keys"
+        raise DataError(
+            "these are private keys, no card" if keys else "a card cannot be read",
+            where=str(path),
+            found=None if keys else str(error),
+            hint=f"The card is {path.with_suffix('.card')}; give the keys to nobody"
+            if keys
+            else None,
+        ) from error
     return read_card(table, where=str(path))
 
 

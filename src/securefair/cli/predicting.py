@@ -25,6 +25,19 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write (default: the terminal).")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Column of the table to repeat, such as a number; repeatable."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0,
+            max=1,
+            help="Of two classes: the last one from this probability on (default: the likelier).",
+        ),
+    ] = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -34,7 +47,8 @@ def predict(
     class, and by name columns whose value lies outside the range of the training patients (beyond
     the agreed range of a column it counts as its nearer end); columns that were filled in, since
     the model does not know the level, or the value is missing and never was in training, which is
-    warned of; and columns that are missing as in training. A table without a column is refused.
+    warned of; and columns that are missing as in training. What is no number, or a code such as 999
+    far beyond a range, is filled in as well. A table without a column is refused.
     Of a folder each image is a patient, in the order of names, and its name is the first column.
     Characters that would steer a terminal are shown as ?; a file (--out, --json) keeps them.
 
@@ -43,8 +57,10 @@ def predict(
     Example: securefair predict runs/skin/models/north photographs --out predictions.csv
     """
 
+    from securefair.data import Table, read_rows
+    from securefair.data.databases import is_query
     from securefair.prediction import load_model
-    from securefair.prediction.writing import predictions_csv
+    from securefair.prediction.writing import chosen_from, columns_of, predictions_csv
     from securefair.report import check_new_file, write_text
 
     if out is not None:
@@ -52,8 +68,13 @@ def predict(
             stop(f"{out}: these are the patients; predictions need a file of their own")
         check_new_file(out, force=force, endings=(".csv",))
     kept = load_model(model)
-    prediction = kept.predict_details(table)
-    text = predictions_csv(prediction)
+    rows: Path | str | Table = table
+    if keep and (is_query(table) or not Path(table).is_dir()):
+        rows = read_rows(table if is_query(table) else Path(table))
+    prediction = kept.predict_details(rows)
+    chosen = chosen_from(prediction, threshold)
+    kept_columns = columns_of(rows, keep or [])
+    text = predictions_csv(prediction, chosen, kept_columns)
     if out is not None:
         write_text(out, text)
     for warning in prediction.warnings:
@@ -62,7 +83,8 @@ def predict(
         said = {
             "classes": prediction.classes,
             "probabilities": prediction.probabilities.tolist(),
-            "class": prediction.chosen,
+            "class": chosen,
+            "kept": kept_columns,
             "images": prediction.images,
             "outside_training_range": prediction.outside,
             "filled_in": prediction.filled,

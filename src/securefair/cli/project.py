@@ -48,6 +48,7 @@ def propose(
     """
     from msgspec import to_builtins
 
+    from securefair.config.columns import code
     from securefair.config.writing import plain_toml
     from securefair.data import propose as proposed
     from securefair.data import read_rows
@@ -55,7 +56,8 @@ def propose(
 
     check_new_file(out, force=force, endings=(".toml",))
     groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
-    proposal = proposed(read_rows(data), label=label, classes=groups, at_least=at_least)
+    rows = read_rows(data)
+    proposal = proposed(rows, label=label, classes=groups, at_least=at_least)
     write_text(out, plain_toml(to_builtins(proposal)))
     told = [column for column in proposal.columns if column.name != label]
     unused = {column.name: column.unused for column in told if column.unused}
@@ -66,6 +68,13 @@ def propose(
         f"{name}: {count} levels of fewer than {at_least} patients are not named"
         for name, count in rare.items()
     ]
+    if groups:
+        found = {code(text) for text in rows.columns[label].texts}
+        lines += [
+            f"no patient here is of class {','.join(group)}"
+            for group in groups
+            if found.isdisjoint(map(code, group))
+        ]
     columns = [column.name for column in told if not column.unused]
     facts = {"columns": columns, "unused": unused, "rare": rare}
     tell(json, "\n".join(lines), facts | {"file": str(out)})

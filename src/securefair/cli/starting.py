@@ -19,8 +19,8 @@ def new(
         list[str] | None,
         typer.Option(
             "--data",
-            help="Your table, once for each hospital: .csv, .csv.gz, .parquet, .xlsx, or "
-            "NAME=duckdb:FILE?query=SELECT ... .",
+            help="Your table, once for each hospital: FILE or NAME=FILE (.csv, .csv.gz, .parquet, "
+            ".xlsx), or NAME=duckdb:FILE?query=SELECT ... .",
         ),
     ] = None,
     label: Annotated[
@@ -31,6 +31,20 @@ def new(
         typer.Option(
             "--positive", help="Code of the class that must not be missed (default: the last one)."
         ),
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class", help="Codes of one class, with commas between; once for each class."
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option("--missing", help="A further code of a missing value; repeatable."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", help="Column that is to be no feature; repeatable."),
     ] = None,
     join_spellings: Annotated[
         bool,
@@ -75,6 +89,9 @@ def new(
         joined=join_spellings,
         image=None if image is None else image_column(image, extractor, weights, features),
         unread=unread_by([default_algorithm()]),
+        classes=[[one.strip() for one in codes.split(",")] for codes in classes or ()],
+        missing=missing or (),
+        drop=drop or (),
     )
     if json:
         say_json(project)

@@ -73,6 +73,14 @@ def samples_of(
         )
     scaled = _scaled(flat, feature_range, where)
     known = int(found.max()) + 1 if classes is None else classes
+    if classes is None and known > MOST_CLASSES:
+        raise DataError(
+            "labels are no numbers of classes",
+            where=where,
+            found=f"the largest is {known - 1}",
+            expected=f"whole numbers from 0, below {MOST_CLASSES}",
+            hint="Number the classes from 0, alike everywhere",
+        )
     if found.min() < 0 or found.max() >= known:
         at = int(np.flatnonzero((found < 0) | (found >= known))[0])
         raise DataError(
@@ -83,6 +91,12 @@ def samples_of(
         )
     return Samples(scaled, found, known)
 
+
+MOST_CLASSES = 10_000
+"""Larger labels are codes of something: arrays of so many classes would fill any memory."""
+
+LEAST_OF_RANGE = 0.001
+"""Share of a range that values must fill."""
 
 LEAST_FOR_RANGES = 5
 """Samples from which a range that holds none of them is wrong."""
@@ -218,6 +232,13 @@ def _scaled(
                 found=f"values {own.min():g} to {own.max():g}",
                 expected=f"values within [{low:g}, {high:g}]",
                 hint="Give the range of all features, or scale each by itself before",
+            )
+        if 0 < np.ptp(features) < LEAST_OF_RANGE * (high - low):
+            raise DataError(
+                "feature_range is so wide that all values become nearly equal",
+                where=where,
+                found=f"values {features.min():g} to {features.max():g}",
+                expected=f"a range not much wider, where [{low:g}, {high:g}] was given",
             )
         return np.clip(2.0 * (features - low) / (high - low) - 1.0, -1.0, 1.0)
     beyond = np.abs(features) > 1.0

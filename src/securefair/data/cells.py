@@ -228,6 +228,13 @@ def check_header(header: Sequence[str], where: str) -> None:
     """
     if not any(header):
         raise DataError("the table is empty", where=where, expected="a line of column names")
+    if "" in header:
+        raise DataError(
+            "a column has no name",
+            where=where,
+            found=f"column {list(header).index('') + 1} of {len(header)}",
+            hint="Name it, or leave it out; pandas leaves out its index with index=False",
+        )
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
         raise DataError("columns share a name", where=where, found=", ".join(repeated))

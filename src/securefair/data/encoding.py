@@ -23,6 +23,7 @@ from securefair.config.columns import (
 )
 from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import FeatureArray, Samples
+from securefair.data.shape import SENTINELS
 from securefair.data.table import TableSpec, feature_names
 from securefair.errors import ConfigError, DataError
 
@@ -99,9 +100,9 @@ def encode_new(
 ) -> tuple[FeatureArray, list[Filled]]:
     """Features (B, d) of new patients, not clipped: a measurement beyond its range shows.
 
-    A level that the rules do not know, or a missing value where training had none, does not stop
-    the rest of the table: it counts as missing where that was trained, otherwise the usual value
-    stands in.
+    A level that the rules do not know, what is no number, a code such as 999 far beyond a range, or
+    a missing value where training had none, does not stop the rest of the table: it counts as
+    missing where that was trained, otherwise the usual value stands in.
 
     Args:
         rows: at least one; they need no label.
@@ -111,8 +112,7 @@ def encode_new(
 
     Raises:
         ConfigError: there are images, and nothing that looks at them.
-        DataError: no rows, a column is not there, or a measurement is no number; names file, line
-            and column.
+        DataError: no rows, or a column is not there; names the file.
     """
     return _encoded(rows, spec, usual, extract)
 
@@ -198,7 +198,9 @@ def _by_text(
     unknown = np.zeros(len(absent), dtype=bool)
     match rule:
         case NumericColumn():
-            values = _measured(table, rule, absent, training=usual is None)
+            if usual is not None:
+                unknown = _no_measurements(column.measured, rule) & ~absent
+            values = _measured(table, rule, absent | unknown, training=usual is None)
         case ImageColumn():
             values = _seen(table, rule, absent, extract)
         case _:
@@ -230,6 +232,8 @@ def _levels(rule: ColumnRule) -> tuple[str, ...]:
             return (rule.no, rule.yes)
         case CategoricalColumn():
             return rule.levels
+        case NumericColumn():
+            return (f"numbers, usually {rule.low:g} to {rule.high:g}",)
     return ()
 
 
@@ -282,6 +286,19 @@ def _measured(
         )
     scaled = 2.0 * (numbers - rule.low) / (rule.high - rule.low) - 1.0
     return np.where(absent, 0.0, scaled)[:, None]
+
+
+def _no_measurements(values: NDArray[np.float64], rule: NumericColumn) -> NDArray[np.bool_]:
+    """What a new patient's table has instead of a number, or as a code for a missing one: texts,
+    999 far beyond the range, -1 where there is nothing below 0.
+    """
+    span = rule.high - rule.low
+    far = (values < rule.low - span) | (values > rule.high + span)
+    coded = far & np.isin(np.abs(values), SENTINELS)
+    if rule.low >= 0:
+        coded |= values == -1.0
+    result: NDArray[np.bool_] = np.isnan(values) | coded
+    return result
 
 
 def _clips_all(values: NDArray[np.float64], rule: NumericColumn) -> bool:

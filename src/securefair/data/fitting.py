@@ -14,6 +14,10 @@ CLIPPED = 0.05
 """Share of patients beyond a range from which it is worth a line; from half of them it is grave."""
 
 
+FILLED, LEAST = 0.02, 5
+"""Share of a range that values should fill, where there are so many different ones."""
+
+
 def range_findings(
     site: str, table: Table, rules: Sequence[ColumnRule], missing: Sequence[str]
 ) -> Iterator[Finding]:
@@ -33,9 +37,20 @@ def range_findings(
         beyond = known & ((column.measured < rule.low) | (column.measured > rule.high))
         counts = column.counts()
         clipped, total = int(counts[beyond].sum()), int(counts[known].sum())
+        values = column.measured[known]
+        if len(values) >= LEAST and np.ptp(values) < FILLED * (rule.high - rule.low):
+            yield Finding(
+                site=site,
+                column=rule.name,
+                line=None,
+                kind="wide_range",
+                message=f"values are {values.min():g} to {values.max():g}, which the range "
+                f"{rule.low:g} to {rule.high:g} makes nearly equal",
+                remedy="Correct low and high, or the unit of the table",
+                severity="grave",
+            )
         if clipped < max(2, CLIPPED * total):
             continue
-        values = column.measured[known]
         yield Finding(
             site=site,
             column=rule.name,

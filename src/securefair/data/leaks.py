@@ -62,10 +62,10 @@ def leaks(
     shares = [_left_in_groups(_groups(column, shape)[known], labels, len(counts))]
     absent = (~shape.counted)[column.codes].astype(np.int64)  # a grade only of those who are ill
     shares.append(_left_in_groups(absent[known], labels, len(counts)))
-    if shape.numeric and column.different > 20:
+    if shape.numeric and column.different > 2:
         shares.append(_left_by_cut(shape.values[column.codes][known], labels, len(counts)))
     left = min(shares) * len(labels)
-    by_absence = " by whether it is filled in" if min(shares) == shares[1] < shares[0] else ""
+    by_absence = " by whether it is filled in" if shares[1] == min(shares) else ""
     if 1 - left / wrong >= LEAKS:
         yield Finding(
             site=site,
@@ -86,7 +86,7 @@ def _left_in_groups(groups: NDArray[np.int64], labels: NDArray[np.int64], classe
         return 1.0  # texts that hardly repeat
     table = np.zeros((int(groups.max()) + 1, classes))
     np.add.at(table, (groups, labels), 1)
-    if (table.sum(axis=1) > 0).sum() > len(labels) / 10:
+    if (table.sum(axis=1) > 0).sum() > len(labels) / 4:
         return 1.0  # so many groups say nothing
     return float(1 - table.max(axis=1).sum() / len(labels))
 

@@ -87,6 +87,6 @@ def _duplicates(site: str, table: Table) -> Iterator[Finding]:
         kind="duplicate_rows",
         message=f"{repeated} rows repeat an earlier row but for identifiers; in a test part they "
         "make a model look better than it is",
-        remedy="Keep one row a patient. Whether another hospital has the same patient cannot be "
-        "looked at: nobody compares patients in the clear",
+        remedy="Keep one row a patient. Hospitals on machines of their own cannot see whether they "
+        "share a patient: nobody compares patients in the clear",
     )

@@ -28,6 +28,9 @@ FEW_STRAYS = 5
 
 LEAST_FOR_OUTLIERS = 20
 
+FEW_FAR = 0.05
+"""Share of rows that may be outliers; more are a part of the column."""
+
 FAR = 10.0
 """Interquartile ranges beyond the quartiles from which a value sets no range."""
 
@@ -140,7 +143,8 @@ def _stands_apart(value: float, rest: NDArray[np.float64]) -> bool:
     others = np.unique(rest)
     if len(others) < LEAST_OTHERS or others[0] < 0:
         return False
-    if value < 0 and (others == np.rint(others)).all() and others[0] >= 0:
+    whole = bool((others == np.rint(others)).all())
+    if value < 0 and (others[0] > 0 or whole):
         return True
     usual = float(np.median(np.diff(others)))
     gap, spread = float(others[0]) - value, float(others[-1] - others[0])
@@ -159,4 +163,4 @@ def _outliers(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray
     if fence <= 0:
         return none
     far = known & ((values < first - fence) | (values > third + fence))
-    return far if counts[far].sum() <= 0.01 * len(rows) + 1 else none
+    return far if counts[far].sum() <= FEW_FAR * len(rows) + 1 else none

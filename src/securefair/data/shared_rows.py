@@ -19,6 +19,9 @@ from securefair.data.identifying import heading_identifies
 ENOUGH_COLUMNS = 5
 """From so many on one equal row of two tables is told; of fewer columns only a copied table is."""
 
+CHANCE = 0.02
+"""Equal rows that are expected of columns that have nothing to do with each other, at most."""
+
 ALIKE = 0.05
 """Share of the rows of a table that repeat another row of it, above which equal rows are usual."""
 
@@ -44,7 +47,10 @@ def shared_rows(tables: Mapping[str, Table], unused: Collection[str] = ()) -> It
         count, smaller = int(shared.sum()), min(len(rows[first]), len(rows[second]))
         share, usual = count / smaller, max(repeats[first], repeats[second])
         copied = share >= COPIED and usual < share / 2
-        if not copied and not (count and len(names) >= ENOUGH_COLUMNS and usual <= ALIKE):
+        telling = len(names) >= ENOUGH_COLUMNS and usual <= ALIKE
+        if not count or not (copied or telling):
+            continue
+        if not copied and _expected(tables[first], tables[second], names) > CHANCE * count:
             continue
         yield Finding(
             site=second,
@@ -57,6 +63,19 @@ def shared_rows(tables: Mapping[str, Table], unused: Collection[str] = ()) -> It
             remedy="Keep every patient in one table",
             severity="grave" if copied or count >= ENOUGH_COLUMNS else "warning",
         )
+
+
+def _expected(first: Table, second: Table, names: Collection[str]) -> float:
+    """Equal pairs of rows by chance, if columns did not depend on each other."""
+    pairs = float(len(first) * len(second))
+    for name in names:
+        one, other = (
+            dict(zip(c.texts, c.counts(), strict=True))
+            for c in (first.columns[name], second.columns[name])
+        )
+        equal = sum(float(count) * float(other.get(text, 0)) for text, count in one.items())
+        pairs *= equal / (len(first) * len(second))
+    return pairs
 
 
 def _hashed(table: Table, names: Collection[str]) -> NDArray[np.uint64]:

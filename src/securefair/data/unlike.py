@@ -32,7 +32,8 @@ def check_shared(parts: Sequence[ColumnProposal], sites: Sequence[str], *, joine
                 where=f"participant {site}, column {parts[at].name}",
                 found=", ".join(parts[at].levels[:5]),
                 expected=", ".join(sorted(others)[:5]),
-                hint="Code the classes alike, or say in table.classes which codes make a class",
+                hint=_asked(codes)
+                or "Code the classes alike, or say in table.classes which codes make a class",
             )
 
 
@@ -51,3 +52,20 @@ def mixed(parts: Sequence[ColumnProposal], sites: Sequence[str]) -> str | None:
                 "(--missing of securefair new)"
             )
     return None
+
+
+_NO = frozenset(("0", "no", "n", "nein", "non", "false", "negative", "negativ", "-"))
+_YES = frozenset(("1", "yes", "y", "ja", "j", "oui", "true", "positive", "positiv", "+"))
+
+
+def _asked(codes: Sequence[set[str]]) -> str | None:
+    """Whether these are no and yes in several ways, as a question; None: they are other codes."""
+    every = set[str]().union(*codes)
+    no = sorted(one for one in every if one.casefold() in _NO)
+    yes = sorted(one for one in every if one.casefold() in _YES)
+    if not no or not yes or len(no) + len(yes) < len(every):
+        return None
+    return (
+        f"Do these mean no and yes? Then say so: --class {','.join(no)} --class {','.join(yes)} "
+        "(table.classes)"
+    )

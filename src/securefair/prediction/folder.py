@@ -149,7 +149,7 @@ def _instead(folder: Path) -> str:
         return f"a file of the model; its folder is {folder.parent}"
     if (folder / "metrics.json").exists():
         return "a run of an earlier version, which kept no models: run it again"
-    return "a folder" if folder.is_dir() else "nothing"
+    return "a folder" if folder.is_dir() else "a file" if folder.exists() else "nothing"
 
 
 def _read(path: Path) -> bytes:

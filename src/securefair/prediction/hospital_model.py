@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config.columns import ImageColumn
+from securefair.config.columns import ImageColumn, NumericColumn
 from securefair.data import Row, Table, encode_new, feature_names, read_rows, samples_of
 from securefair.data.arrays import array_of
 from securefair.data.arrow_tables import is_frame, read_frame
@@ -36,6 +36,9 @@ _WHOLE = re.compile(r"-?\d+")
 
 LEAST_STRANGE = 5
 """Patients outside of a range that may be more than chance."""
+
+FAR_BEYOND = 2.0
+"""Of a measurement whose agreed range is [-1, 1]: half the range outside."""
 
 SLACK = 1e-9
 """Of a feature, for the last digits of a file."""
@@ -211,8 +214,7 @@ class HospitalModel:
         """Probabilities, classes, and what lies outside of what the model was trained on.
 
         Raises:
-            DataError: a column is missing, or a measurement is no number; names file, line and
-                column.
+            DataError: a column is missing; names the file.
         """
         rows = self._rows(data)
         features, filled = self._encoded(data if rows is None else rows)
@@ -227,6 +229,7 @@ class HospitalModel:
             warnings=(
                 *_left_out(data),
                 *(_warning(one) for one in filled if not one.expected),
+                *self._beyond_rules(features),
                 *_strange_columns(outside),
             ),
             images=self._images(rows),
@@ -291,6 +294,22 @@ class HospitalModel:
         return tuple(
             tuple(dict.fromkeys(names[at] for at in np.flatnonzero(row))) for row in beyond
         )
+
+    def _beyond_rules(self, features: Array) -> list[str]:
+        """Measurements far beyond the range of a rule, a line each: they count as its end."""
+        if self.record.table is None:
+            return []
+        found, at = [], 0
+        for rule in self.record.table.columns:
+            if isinstance(rule, NumericColumn):
+                far = int((np.abs(features[:, at]) > FAR_BEYOND).sum())
+                if far and not (far >= LEAST_STRANGE and 2 * far > len(features)):
+                    found.append(
+                        f"column {rule.name}: {far} of {len(features)} patients lie far beyond the "
+                        f"agreed range {rule.low:g} to {rule.high:g} and count as its nearer end"
+                    )
+            at += len(feature_names(rule))
+        return found
 
     def _of_images(self) -> list[slice]:
         """Which features are of images, a slice a column."""

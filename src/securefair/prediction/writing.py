@@ -4,19 +4,67 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 
+from securefair.data import Table
+from securefair.errors import DataError
 from securefair.prediction.hospital_model import Prediction
 
 IMAGE, OUTSIDE, FILLED, MISSING = "image", "outside_training_range", "filled_in", "missing"
 
 
-def predictions_csv(prediction: Prediction) -> str:
-    """One row a patient, in order: the image where there is one, `probability_CLASS` for each
-    class, `class`, and columns separated by "; ": those outside the range of training, those that
-    were filled in, and those that are missing as in training."""
+def chosen_from(prediction: Prediction, threshold: float | None) -> Sequence[str]:
+    """The class of each patient: the likeliest, or the last of two from a probability on.
+
+    Raises:
+        DataError: there is a threshold, and there are not two classes.
+    """
+    if threshold is None:
+        return prediction.chosen
+    if len(prediction.classes) != 2:
+        raise DataError(
+            "a threshold is for two classes",
+            where="--threshold",
+            found=f"{len(prediction.classes)} classes",
+        )
+    reached = prediction.probabilities[:, 1] >= threshold
+    return [prediction.classes[int(one)] for one in reached]
+
+
+def columns_of(table: object, names: Sequence[str]) -> dict[str, list[str]]:
+    """Columns of a table to repeat beside predictions, by name.
+
+    Raises:
+        DataError: there is no such column, or no table.
+    """
+    known = table.columns if isinstance(table, Table) else {}
+    absent = [name for name in names if name not in known]
+    if absent:
+        raise DataError(
+            f"column {absent[0]!r} is not in the table", where="--keep", found=", ".join(known)
+        )
+    return {name: known[name].cells.to_pylist() for name in names}
+
+
+def predictions_csv(
+    prediction: Prediction,
+    chosen: Sequence[str] | None = None,
+    kept: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """One row a patient, in order: the image where there is one, columns that are kept,
+    `probability_CLASS` for each class, `class`, and columns separated by "; ": those outside the
+    range of training, those that were filled in, and those that are missing as in training.
+
+    Args:
+        prediction: of every patient.
+        chosen: class of each; None: the likeliest.
+        kept: columns of the table to repeat, by name.
+    """
+    kept = kept or {}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head = [
+        *kept,
         *(f"probability_{name}" for name in prediction.classes),
         "class",
         OUTSIDE,
@@ -25,15 +73,17 @@ def predictions_csv(prediction: Prediction) -> str:
     ]
     writer.writerow([IMAGE, *head] if prediction.images else head)
     images = [[name] for name in prediction.images] or [[]] * len(prediction.outside)
-    for image, row, chosen, *marks in zip(
+    repeated = list(zip(*kept.values(), strict=True)) or [()] * len(prediction.outside)
+    for image, own, row, of_class, *marks in zip(
         images,
+        repeated,
         prediction.probabilities.tolist(),
-        prediction.chosen,
+        prediction.chosen if chosen is None else chosen,
         prediction.outside,
         prediction.filled,
         prediction.missing,
         strict=True,
     ):
         probabilities = [f"{value:.6f}" for value in row]
-        writer.writerow([*image, *probabilities, chosen, *map("; ".join, marks)])
+        writer.writerow([*image, *own, *probabilities, of_class, *map("; ".join, marks)])
     return text.getvalue()

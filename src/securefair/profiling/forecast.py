@@ -150,6 +150,10 @@ def _participant(own: ParticipantData) -> CheckedParticipant:
     )
 
 
+LEAST_TRAINING = 10
+"""Samples below which a hospital learns next to nothing."""
+
+
 def _warnings(config: RunConfig, data: Sequence[ParticipantData]) -> list[str]:
     found = []
     if not encrypts(config.encryption.backend):
@@ -163,6 +167,11 @@ def _warnings(config: RunConfig, data: Sequence[ParticipantData]) -> list[str]:
         alone = np.unique(own.train.labels)
         if len(alone) == 1:
             found.append(f"{own.name} has training samples of one class only ({alone[0]}).")
+        if len(own.train) < LEAST_TRAINING:
+            found.append(
+                f"{own.name} trains on {len(own.train)} samples only, and tests on "
+                f"{len(own.test)} (data.test_fraction)."
+            )
         if len(own.test) < 20:
             found.append(
                 f"{own.name} tests on {len(own.test)} samples: its accuracy moves in steps of "

@@ -37,6 +37,7 @@ from securefair.report import (
     write_text,
 )
 from securefair.report.html import file_name
+from securefair.run.checkpoint import is_unfinished
 from securefair.run.results import RESULT_FORMAT, Outcome
 from securefair.words import ENGLISH
 
@@ -137,6 +138,17 @@ def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
     return write_text(out / file_name(language), page)
 
 
+def _where_instead(folder: Path) -> str:
+    """Where a run may be, for whoever names its project or configuration."""
+    place = folder if folder.is_dir() else folder.parent
+    run = Path("runs") / place.name
+    if (run / "metrics.json").exists():
+        return f"Did you mean {run}?"
+    if is_unfinished(folder):
+        return f"Finish the interrupted run: securefair resume {folder}"
+    return "A run writes runs/NAME, or the folder that --out names"
+
+
 def read_run(folder: Path) -> StoredRun:
     """A finished run.
 
@@ -149,7 +161,7 @@ def read_run(folder: Path) -> StoredRun:
             "this is no folder of a finished run",
             where=str(folder),
             expected="a folder with metrics.json",
-            hint=f"A run that was interrupted is finished by: securefair resume {folder}",
+            hint=_where_instead(folder),
         )
     result, measured = read_result(folder)
     inner = folder / SMALLER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,9 +31,14 @@ from securefair.errors import ConfigError, DataError
 
 
 class ReadTables:
-    """Tables, each read once, however many look at it."""
+    """Tables, each read once, however many look at it.
 
-    def __init__(self) -> None:
+    Args:
+        drop: columns that nobody is to look at.
+    """
+
+    def __init__(self, drop: Collection[str] = ()) -> None:
+        self._drop = drop
         self._read: dict[Path | str, Table] = {}
 
     def rows(self, source: Path | str) -> Table:
@@ -44,7 +49,10 @@ class ReadTables:
         """
         rows = self._read.get(source)
         if rows is None:
-            rows = self._read[source] = read_rows(source)
+            rows = read_rows(source)
+            for name in self._drop:
+                rows = rows.without(name)
+            self._read[source] = rows
         if not rows:
             raise DataError("the table has no rows", where=rows.source)
         return rows

@@ -19,12 +19,13 @@ from securefair.config import (
     ParticipantSection,
     RunConfig,
     check_settings,
+    defaults,
     demo_config,
     parse_config,
     to_toml,
 )
 from securefair.config.run import DEFAULT_ALGORITHMS
-from securefair.data import HEART_SPEC, HOSPITALS
+from securefair.data import HEART_SPEC, HOSPITALS, read_rows
 from securefair.data.databases import DatabaseQuery, is_query
 from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
@@ -91,6 +92,9 @@ def new_project(
     joined: bool = False,
     image: Mapping[str, object] | None = None,
     unread: Collection[str] = (),
+    classes: Sequence[Sequence[str]] = (),
+    missing: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> ProposedProject:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
@@ -103,6 +107,9 @@ def new_project(
         joined: take codes of the tables that differ in case or white space only for one.
         image: a column of the tables that names images (`image_column`).
         unread: keys that the default algorithms do not read, and that are not written.
+        classes: codes of each class; none for those that occur.
+        missing: further codes of a missing value.
+        drop: columns that are no features.
 
     Raises:
         ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
@@ -119,13 +126,28 @@ def new_project(
             "a run cannot be named so", where=str(folder), hint="Use letters and digits"
         )
     if tables:
+        rules: dict[str, object] = {
+            "label": label,
+            "spellings": "joined" if joined else "exact",
+            "missing": [*defaults.MISSING, *missing],
+            "classes": [list(codes) for codes in classes],
+            "positive": positive,
+        }
+        rules = {key: value for key, value in rules.items() if value}
         files, unused, findings = _own_files(
-            name, folder, tables, label, positive, joined=joined, image=image, unread=unread
+            name, folder, tables, rules, image=image, unread=unread, drop=drop
         )
     elif given := [
         option
-        for option, value in (("label", label), ("positive", positive), ("image", image))
-        if value is not None
+        for option, value in (
+            ("label", label),
+            ("positive", positive),
+            ("image", image),
+            ("class", classes),
+            ("missing", missing),
+            ("drop", drop),
+        )
+        if value
     ]:
         raise ConfigError(
             f"--{given[0]} needs tables", where=f"--{given[0]}", hint="Name them with --data"
@@ -205,15 +227,15 @@ def _own_files(
     name: str,
     folder: Path,
     tables: Sequence[Path | str],
-    label: str | None,
-    positive: str | None,
+    rules: dict[str, object],
     *,
-    joined: bool,
     image: Mapping[str, object] | None,
     unread: Collection[str],
+    drop: Sequence[str],
 ) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
     """A configuration for tables that stay where they are."""
-    if label is None:
+    label = rules.get("label")
+    if label is None or label in drop:
         raise ConfigError(
             "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
         )
@@ -232,15 +254,13 @@ def _own_files(
             "participants are named after their files, and two have the same name",
             where="--data",
             found=", ".join(twice),
-            hint="Rename a file",
+            hint="Name them: --data north=a/table.csv --data south=b/table.csv",
         )
     people = [_plain(one.in_folder(Path.cwd())) for one in given]
-    rules: dict[str, object] = {"label": label, "spellings": "joined" if joined else "exact"}
-    if positive is not None:
-        rules["positive"] = positive
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
-    read = ReadTables()
+    read = ReadTables(drop)
+    _check_drop(drop, smallest)
     resolved = resolve(smallest, read, column)
     # What cannot be read, or used as features, is found now rather than by the first run.
     from_files(resolved.config, resolved.config.run.seeds[0], read, outlines=True)
@@ -273,13 +293,27 @@ def _own_files(
     return {"config.toml": text}, dict(resolved.unused), used
 
 
+def _check_drop(drop: Sequence[str], config: RunConfig) -> None:
+    """Refuse to leave out what no table has."""
+    if not drop:
+        return
+    known = {name for one in config.participants for name in read_rows(one.source).columns}
+    if absent := [name for name in drop if name not in known]:
+        raise ConfigError(
+            "no table has this column",
+            where="--drop",
+            found=absent[0],
+            expected=", ".join(sorted(known)),
+        )
+
+
 def _checked_column(
     name: str,
     people: Sequence[Mapping[str, object]],
-    rules: dict[str, object],
+    rules: Mapping[str, object],
     image: Mapping[str, object],
 ) -> ImageColumn:
-    config = _config(name, people, rules | {"columns": [dict(image)]})
+    config = _config(name, people, {**rules, "columns": [dict(image)]})
     assert config.table is not None
     column = config.table.columns[0]
     assert isinstance(column, ImageColumn)  # as its kind says
@@ -293,6 +327,9 @@ def _participant(table: Path | str) -> ParticipantSection:
         return ParticipantSection(
             name=named[1], data=str(DatabaseQuery.parse(named[2]) and named[2])
         )
+    of_file = re.match(r"^([^=:/\\?]+)=(.+)$", str(table))
+    if of_file is not None and not Path(table).exists():
+        return ParticipantSection(name=of_file[1], file=Path(of_file[2]))
     if isinstance(table, str) and is_query(table):
         raise ConfigError(
             "a query needs a name for its hospital",
@@ -300,6 +337,8 @@ def _participant(table: Path | str) -> ParticipantSection:
             found=table[:40],
             hint=f"--data 'north={table[:20]}...'",
         )
+    if Path(table).is_dir():
+        raise ConfigError("a table is a file", where="--data", found=f"the folder {table}")
     return ParticipantSection(name=_stem(Path(table)), file=Path(table))
 
 

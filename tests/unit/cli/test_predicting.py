@@ -100,6 +100,36 @@ def test_an_unknown_level_is_warned_of_and_its_patient_answered(invoke, kept, tm
     assert len(said["warnings"]) == 2
 
 
+def test_a_number_of_the_patient_and_a_threshold(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("case,smoker,age\n007,0,30\n012,1,61\n")
+    words = ("predict", kept / "north", "new.csv", "--keep", "case", "--threshold")
+    rows = {
+        limit: list(csv.DictReader(invoke(*words, limit).stdout.splitlines())) for limit in (0, 1)
+    }
+    assert [row["case"] for row in rows[0]] == ["007", "012"]
+    assert [row["class"] for row in rows[0]] == ["yes", "yes"]
+    assert [row["class"] for row in rows[1]] == ["no", "no"]
+    refused = invoke("predict", kept / "north", "new.csv", "--keep", "name")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "column 'name' is not in the table" in refused.stderr
+
+
+def test_one_measurement_far_beyond_its_range_is_warned_of(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n0,200\n0,85\n")
+    said = invoke("predict", kept / "north", "new.csv").stderr
+    assert "column age: 1 of 3 patients lie far beyond the agreed range 20 to 80" in said
+
+
+def test_what_is_no_measurement_is_filled_in_and_the_rest_goes_on(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n0,9999\n0,-1\n0,abc\n0,95\n")
+    done = invoke("predict", kept / "north", "new.csv")
+    assert done.exit_code == 0
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert [row["filled_in"] for row in rows] == ["", "age", "age", "age", ""]
+    assert [row["outside_training_range"] for row in rows] == ["", "", "", "", "age"]
+    assert "unknown to the model, which knows numbers, usually 20 to 80" in done.stderr
+
+
 def test_programs_get_json(invoke, kept, tmp_path):
     (tmp_path / "new.csv").write_text("smoker,age\n0,30\n1,200\n")
     said = json.loads(invoke("predict", kept / "north", "new.csv", "--json").stdout)

@@ -31,6 +31,32 @@ def test_a_signed_project_is_not_replaced_unasked(invoke, settings, tmp_path):
     assert "what its name says" in invoke(*words, "--out", "north.card", "--force").stderr
 
 
+def test_a_class_of_nobody_here_is_told(invoke, settings):
+    words = ("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
+    said = invoke(*words, "--class", "0", "--class", "1", "--class", "2")
+    assert "no patient here is of class 2" in said.stdout
+
+
+def test_cards_keys_and_edited_files_are_told_apart(invoke, settings, tmp_path):
+    words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
+    assert invoke(*words, "--out", "a.toml").exit_code == 0
+    (tmp_path / "pw").write_text("secret")
+    (tmp_path / "pw").chmod(0o600)
+    sign = ("project", "sign", "a.toml", "--identity", "north.card", "--passphrase-file", "pw")
+    assert "this is a card, and a signature needs the keys" in invoke(*sign).stderr
+    (tmp_path / "north.keys").write_bytes(b"\xf8\x00")
+    assert "these are private keys, no card" in invoke("identity", "show", "north.keys").stderr
+    text = (tmp_path / "a.toml").read_text()
+    (tmp_path / "a.toml").write_text(text.replace("max_samples = 40", "max_samples = 400"))
+    assert "or the file was edited" in invoke("project", "check", "a.toml").stderr
+
+
+def test_a_proposal_is_no_project(invoke, settings):
+    invoke("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
+    said = invoke("project", "check", "n.toml").stderr
+    assert "this is a proposal of one site, no project" in said
+
+
 def test_what_one_answer_tells_is_said_before_anybody_signs(invoke, settings):
     words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
     for said in (invoke(*words, "--out", "a.toml"), invoke("project", "check", "a.toml")):

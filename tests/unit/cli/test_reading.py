@@ -54,6 +54,12 @@ class TestReport:
         assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
         assert "en, de, fr" in refused.stderr
 
+    def test_the_project_of_a_run_is_told_where_it_is(self, invoke, runs):
+        (runs / "mine").mkdir()
+        (runs / "runs").mkdir()
+        (runs / "a").rename(runs / "runs" / "mine")
+        assert "Did you mean runs/mine?" in invoke("report", "mine").stderr
+
     def test_it_may_go_elsewhere(self, invoke, runs):
         assert invoke("report", "a", "--out", "pages", "--json").exit_code == 0
         assert (runs / "pages" / "report.html").exists()

@@ -296,6 +296,50 @@ def site(text, rows=60, shift=0):
     return "\n".join(lines) + "\n"
 
 
+class TestOptionsOfNew:
+    def made(self, invoke, tmp_path, *options):
+        done = invoke("new", "p", *options)
+        assert done.exit_code == 0, done.output
+        return load_config(tmp_path / "p" / "config.toml").table
+
+    def test_names_columns_codes_and_classes(self, invoke, tmp_path):
+        for name, text in (("a", ["no", "ja"]), ("b", ["0", "1"])):
+            (tmp_path / name).mkdir()
+            rows = site(text, shift=len(name)).splitlines()
+            table = [f"{row},{n}" for n, row in enumerate(rows[1:])]
+            table[4] = table[4].replace(table[4].split(",")[0], "weiss nicht", 1)
+            (tmp_path / name / "t.csv").write_text("\n".join([f"{rows[0]},bed", *table]) + "\n")
+        tables = ("--data", "north=a/t.csv", "--data", "south=b/t.csv", "--label", "ill")
+        asked = invoke("new", "p", *tables)
+        assert asked.exit_code == 2
+        assert "Do these mean no and yes? Then say so: --class 0,no --class 1,ja" in asked.stderr
+        classes = ("--class", "0,no", "--class", "1,ja")
+        options = (*tables, *classes, "--missing", "weiss nicht", "--drop", "bed")
+        table = self.made(invoke, tmp_path, *options)
+        assert table.classes == (("0", "no"), ("1", "ja"))
+        assert [one.name for one in table.columns] == ["age"]
+        assert table.columns[0].optional
+        assert "weiss nicht" in table.missing
+        config = load_config(tmp_path / "p" / "config.toml")
+        assert [one.name for one in config.participants] == ["north", "south"]
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (("--drop", "wieght"), "no table has this column"),
+            (("--drop", "ill"), "tables need a column to predict"),
+            (("--class", "no", "--class", "maybe"), "belong to no class"),
+        ],
+    )
+    def test_what_no_table_has_is_refused(self, invoke, tables, options, words):
+        refused = invoke("new", "p", *tables, *options)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert words in refused.stderr
+
+    def test_options_of_tables_need_some(self, invoke):
+        assert "--missing needs tables" in invoke("new", "p", "--missing", "x").stderr
+
+
 class TestFindings:
     def test_programs_get_them_as_a_list(self, invoke, tmp_path):
         (tmp_path / "north.csv").write_text(site(["no", "yes"]).replace("20,150,", "-999,150,", 1))

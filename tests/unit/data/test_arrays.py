@@ -151,3 +151,15 @@ def test_a_range_far_from_a_feature_is_refused():
         samples_of((features, labels), where="north", feature_range=(0, 1))
     assert "north, feature 1" in str(refused.value)
     samples_of((features, labels), where="north", feature_range=(0, 50))
+
+
+def test_codes_are_no_numbers_of_classes():
+    with pytest.raises(DataError, match="labels are no numbers of classes"):
+        samples_of((np.zeros((4, 2)), np.array([0, 1, 10**9, 0])), where="north")
+
+
+def test_a_range_far_too_wide_is_refused():
+    features, labels = np.linspace(-1, 1, 20)[:, None], np.arange(20) % 2
+    with pytest.raises(DataError, match="all values become nearly equal"):
+        samples_of((features, labels), where="north", feature_range=(-1e9, 1e9))
+    samples_of((np.zeros((20, 1)), labels), where="north", feature_range=(-1e9, 1e9))

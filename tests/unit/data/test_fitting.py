@@ -54,3 +54,9 @@ def test_a_class_of_nobody_is_told():
     assert (one.kind, one.severity) == ("class_of_nobody", "grave")
     assert '"maybe"' in one.message
     assert list(class_findings(tables, "ill", [["NO"], ["YES"]], joined=True)) == []
+
+
+def test_a_range_that_makes_values_nearly_equal_is_told():
+    (one,) = said(0, 1e6)
+    assert (one.kind, one.severity) == ("wide_range", "grave")
+    assert said(0, 2000) == []

@@ -216,3 +216,17 @@ def test_findings_come_by_weight():
         "refusal", "grave", "grave", "warning", "note",
     ]  # fmt: skip
     assert [one.kind for one in of_weight(made)] == ["refusal", "grave", "grave"]
+
+
+def test_a_number_of_few_values_that_gives_the_outcome_away():
+    ill = ["yes" if n % 3 else "no" for n in range(60)]
+    score = [50 + n % 9 if one == "yes" else 10 + n % 9 for n, one in enumerate(ill)]
+    (one,) = found(clean(n=60, ill=ill, score=score))
+    assert (one.column, one.kind) == ("score", "leakage")
+
+
+def test_minus_1_in_what_is_never_negative_and_a_slip_that_repeats():
+    kinds = [one.kind for one in found(changed("chol", {3: "-1", 9: "-1"}))]
+    assert kinds == ["sentinel"]
+    kinds = [one.kind for one in found(changed("chol", {3: "1e9", 9: "1e9", 12: "1e9"}))]
+    assert kinds == ["outlier"]

@@ -148,3 +148,10 @@ def test_decimal_commas_beside_a_code_of_a_missing_value(code):
         *(one.replace(",", ".") for one in cells),
         code,
     ]
+
+
+def test_the_index_that_pandas_writes_is_named():
+    with pytest.raises(DataError, match="a column has no name") as refused:
+        parse_rows([",age,ill\n", "0,31,no\n"], "t.csv")
+    assert "column 1 of 3" in str(refused.value)
+    assert "index=False" in str(refused.value)

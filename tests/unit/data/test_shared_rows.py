@@ -47,3 +47,13 @@ def test_coarse_columns_are_equal_by_chance():
 def test_tables_without_a_common_column_are_no_copies():
     other = parse_rows(["z\n", "1\n"], "z.csv")
     assert list(shared_rows({"north": table(1), "south": other})) == []
+
+
+def test_one_row_that_chance_explains_is_none():
+    def some(seed):
+        rng = np.random.default_rng(seed)
+        rows = [",".join(map(str, rng.integers(0, 6, 5))) for _ in range(200)]
+        return parse_rows([f"{one}\n" for one in ("a,b,c,d,ill", *rows)], "t.csv")
+
+    found = [list(shared_rows({"north": some(n), "south": some(n + 50)})) for n in range(10)]
+    assert found == [[]] * 10

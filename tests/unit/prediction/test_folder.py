@@ -113,7 +113,6 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     [
         ("age,smoker\n50,yes\n", r"new\.csv: column 'ward' is not in the table"),
         ("smoker\nyes\n", r"columns are not in the table: age, ward"),
-        ("age,smoker,ward\n50,yes,A\nold,yes,A\n", r"line 3, column age: not a number"),
     ],
 )
 def test_refusals_name_line_and_column(tmp_path, model, text, message):
@@ -153,7 +152,8 @@ def test_a_column_that_is_strange_in_most_patients_is_asked_about(tmp_path, mode
     found = model.predict_details(table(tmp_path, "\n".join(lines)))
     (warning,) = found.warnings
     assert warning.startswith("column age: 5 of 6 patients lie outside")
-    assert model.predict_details(table(tmp_path, "\n".join(lines[:5]))).warnings == ()
+    (warning,) = model.predict_details(table(tmp_path, "\n".join(lines[:5]))).warnings
+    assert warning.startswith("column age: 4 of 4 patients lie far beyond the agreed range")
 
 
 def test_numbers_are_taken_where_features_are_known(model):

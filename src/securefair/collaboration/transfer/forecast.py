@@ -125,7 +125,7 @@ def _warnings(
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> list[str]:
-    found = []
+    found = agreed.question.warnings({own.name: len(own.train) for own in data})
     refused = [row.student for row in disclosure if not row.permitted]
     if refused:
         found.append(

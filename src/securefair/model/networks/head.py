@@ -54,6 +54,13 @@ class NetworkHead(Head):
         *,
         range_penalty: float = defaults.RANGE_PENALTY,
     ) -> None:
+        if not isinstance(network, EncryptableNetwork):
+            raise ModelError(
+                "this is no network that encryption evaluates",
+                where="network",
+                found=type(network).__name__,
+                hint="he_network(layers, input_shape) makes one of an nn.Sequential",
+            )
         super().__init__(math.prod(network.input_shape), classes)
         for name, module in flat_modules(network.layers):
             if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):

@@ -231,3 +231,14 @@ class StudyOutcome(ABC):
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """What was predicted of each sample and what was seen, as one number each, (B,)."""
+
+
+def known_values(samples: Samples) -> Array:
+    """What is known of samples that have no classes, (n, k).
+
+    Raises:
+        DataError: they have classes.
+    """
+    if samples.values is None:
+        raise DataError("what is known of these samples is a class", found=repr(samples))
+    return samples.values

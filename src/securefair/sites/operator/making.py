@@ -101,6 +101,12 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
         StorageError: it does not open.
         ConfigError: none of the project's cards belongs to it.
     """
+    if path.suffix == ".card":
+        raise ConfigError(
+            "this is a card, and a signature needs the keys",
+            where=str(path),
+            expected=str(path.with_suffix(".keys")),
+        )
     keys = Keystore.open(path, passphrase)
     secrets = keys.get(IDENTITY).reveal()
     keys.close()
@@ -149,6 +155,6 @@ def read_proposals(paths: Sequence[Path]) -> dict[str, Proposal]:
                 "a proposal cannot be read",
                 where=str(path),
                 found=str(error).split("\n")[0],
-                hint="`securefair project propose` makes one",
+                hint="`securefair project propose` makes one; a project file is checked alone",
             ) from error
     return proposals

@@ -135,12 +135,12 @@ def check_agreement(project: Project) -> Any:
     found, said = _digest(agreement), project.terms.project.agreement
     if found != said:
         raise ConfigError(
-            "this installation plans the exchange differently",
+            "this installation plans the exchange differently, or the file was edited",
             where="project.agreement",
             found=found[:16],
             expected=said[:16] or "a digest",
-            hint="Install the same version of securefair everywhere; `securefair project add` and "
-            "`project new` write the digest",
+            hint="Install the same version of securefair everywhere; make an edited file anew with "
+            "`securefair project new`, which writes the digest",
         )
     return agreement
 

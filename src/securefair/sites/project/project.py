@@ -237,6 +237,12 @@ def parse_project(text: str, *, source: str) -> Project:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError("this is not valid TOML", where=source, found=str(error)) from error
+    if "format" not in table and {"label", "columns"} <= table.keys():
+        raise ConfigError(
+            "this is a proposal of one site, no project",
+            where=source,
+            hint="Compare it with another: securefair project check north.toml south.toml",
+        )
     if table.pop("format", None) != PROJECT_FORMAT:
         raise ConfigError(
             "this is no project file of this version",

@@ -152,6 +152,8 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
             where=source,
             found=unknown[0],
             expected=", ".join(("project", *sorted(_SETTINGS))),
+            hint="Rules for a table come from proposals: securefair project check A.toml B.toml "
+            "--out settings.toml",
         )
     project = _project(table.get("project"), source)
     settings = {key: value for key, value in table.items() if key != "project"}

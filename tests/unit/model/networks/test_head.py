@@ -218,3 +218,9 @@ def test_samples_may_calibrate_as_numbers_do():
     np.testing.assert_array_equal(NetworkHead(network, 2, samples).calibration, features)
     with pytest.raises(ModelError, match="do not fit"):
         NetworkHead(network, 2, np.zeros((0, 4)))
+
+
+def test_a_plain_module_is_told_what_it_lacks():
+    with pytest.raises(ModelError, match="no network that encryption evaluates") as refused:
+        NetworkHead(torch.nn.Linear(3, 2), 2, np.zeros((4, 3)))
+    assert "he_network(layers, input_shape)" in str(refused.value)

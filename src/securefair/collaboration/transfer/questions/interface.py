@@ -181,6 +181,15 @@ class TransferQuestion(ABC):
     def determines_logits(self, patients: int) -> bool:
         """Whether it tells every logit of its patients."""
 
+    def warnings(self, patients: Mapping[str, int]) -> list[str]:
+        """What may surprise, a sentence each.
+
+        Args:
+            patients: how many everybody brings, by name.
+        """
+        del patients
+        return []
+
     @abstractmethod
     def bytes_of(self, patients: int) -> tuple[int, int]:
         """Bytes to and from one teacher of a student of so many patients, without mask keys."""

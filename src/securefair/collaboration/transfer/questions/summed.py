@@ -156,6 +156,17 @@ class SummedQuestion(TransferQuestion):
         )
         return self.sums.plan(spec)
 
+    def warnings(self, patients: Mapping[str, int]) -> list[str]:
+        """See `TransferQuestion`: who has too few to add anything."""
+        fewest = self.summed.fewest_patients(self.agreed.features, self.agreed.most_teachers)
+        few = [name for name, count in patients.items() if count < fewest]
+        if not few:
+            return []
+        return [
+            f"{', '.join(few)} will add nothing to sums, for want of {fewest} patients: they would "
+            'tell their records. Others may then get no sum. Take sums = "gradient".'
+        ]
+
     def check_patients(self, patients: int, hospitals: int) -> None:
         """Refuse to add to a sum that would tell of too few.
 

@@ -99,3 +99,16 @@ def test_two_hospitals_have_no_sum(make_hospitals, agree, name):
     with pytest.raises(ConfigError, match="a sum needs"):
         agree(hospitals, sums=name)
     assert agree(hospitals, sums="auto").chosen_sum.name == "none"
+
+
+def test_a_hospital_with_too_few_patients_is_named_before_and_adds_nothing(make_hospitals, agree):
+    """Of three others and 14 features each needs ten patients."""
+    hospitals = make_hospitals(train=8, features=14)  # 8, 9, 10 and 11 patients
+    agreed = agree(hospitals, sums="curvature")
+    patients = {own.name: len(own.train) for own in hospitals}
+    (warning,) = agreed.question.warnings(patients)
+    assert warning.startswith("a, b will add nothing")
+    run = start(hospitals, agreed)
+    list(run.rounds(1))
+    assert all(own.transferred.trust.in_peers == 0 for own in run.hosts.values())
+    assert agree(hospitals, sums="gradient").question.warnings(patients) == []
