@@ -98,7 +98,6 @@ class StudyOutcome(ABC):
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
         tells_classes: whether labels are classes: usual classifiers are controls then.
-        sums: whether hospitals may add up curvatures of their fits.
     """
 
     name: ClassVar[str]
@@ -108,7 +107,6 @@ class StudyOutcome(ABC):
     metric: ClassVar[str]
     headline: ClassVar[str]
     tells_classes: ClassVar[bool] = False
-    sums: ClassVar[bool] = False
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""
