@@ -132,9 +132,9 @@ def canaries_of(troupe, own):
 def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
     """The sites go on unattended; what travelled holds none of what is theirs."""
     place, rounds = tmp_path_factory.mktemp("f"), 8
-    data = rehearsal._hospitals(2)
-    project, identities = rehearsal._project(data, "cycle", rounds, "rns")
-    rehearsal._make_places(place, data, project, identities, "flare")
+    data = rehearsal.hospitals(2)
+    project, identities = rehearsal.project_between(data, "cycle", rounds, "rns")
+    rehearsal.make_places(place, data, project, identities, "flare")
     expected = rehearsal.in_one_process(project, data, rounds, 0)
     witness = Witness()
     troupe = Troupe(place, project.names, 0, 0.0, rounds, witness)

@@ -77,12 +77,13 @@ def sent(place, names):
 @pytest.mark.slow
 @pytest.mark.skipif("SECUREFAIR_HOSTS" not in os.environ, reason="minutes: `make soak` runs it")
 @pytest.mark.skipif(not ALLOWED, reason="NO NETWORK NAMESPACES: they take root, ip and tc")
-def test_rounds_go_on_over_slow_links_without_who_is_gone(tmp_path_factory, monkeypatch):
-    monkeypatch.setattr(rehearsal, "SECONDS_A_ROUND", DEADLINE)
+def test_rounds_go_on_over_slow_links_without_who_is_gone(tmp_path_factory):
     place = tmp_path_factory.mktemp("h")
-    data = rehearsal._hospitals(SITES)
-    project, identities = rehearsal._project(data, "cycle", ROUNDS, "rns")
-    rehearsal._make_places(place, data, project, identities, "flare")
+    data = rehearsal.hospitals(SITES)
+    project, identities = rehearsal.project_between(
+        data, "cycle", ROUNDS, "rns", round_seconds=DEADLINE
+    )
+    rehearsal.make_places(place, data, project, identities, "flare")
     *staying, slow, gone = project.names
     staying.append(slow)
     troupe = Troupe(place, project.names, 0, 0.0, ROUNDS, Witness())
