@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from page import PageOption, replace_tables, run_script
 
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.model.probabilities import log_losses as losses
 from securefair.model.stored import Function, logits_of
-from securefair.model.transfer.penalised import losses
 from securefair.report import write_text
 from securefair.worth import own_fits
 from securefair.worth.verdict import shrunk

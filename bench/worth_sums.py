@@ -20,7 +20,7 @@ import numpy as np
 import typer
 from page import PageOption, replace_tables, run_script
 from worth import ALONE, Results, pool
-from worth_data import DATA_SETS, GOALS, DataSet, Rows, _at_random
+from worth_data import DATA_SETS, GOALS, DataSet, Rows, at_random
 
 from securefair.data.dataset import ParticipantData
 from securefair.data.rows import read_rows
@@ -56,12 +56,12 @@ def table(name: str) -> Rows:
 
 KEPT_BACK: Mapping[str, DataSet] = MappingProxyType({
     "census 5 x 60": DataSet(
-        lambda: table("adult")[:3000], _at_random(5), 60, "income", (("<=50K",), (">50K",))),
+        lambda: table("adult")[:3000], at_random(5), 60, "income", (("<=50K",), (">50K",))),
     "auctions 4 x 60": DataSet(
-        lambda: table("auction")[:2000], _at_random(4), 60, "verification.result",
+        lambda: table("auction")[:2000], at_random(4), 60, "verification.result",
         (("False",), ("True",))),
     "Coimbra 4 x 20": DataSet(
-        lambda: table("coimbra"), _at_random(4), 20, "Classification", (("No",), ("Yes",))),
+        lambda: table("coimbra"), at_random(4), 20, "Classification", (("No",), ("Yes",))),
 })  # fmt: skip
 
 

@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from securefair.prediction.estimator import TransferClassifier as TransferClassifier
     from securefair.prediction.folder import load_model as load_model
     from securefair.prediction.hospital_model import HospitalModel as HospitalModel
+    from securefair.prediction.outcome_estimators import TransferRate as TransferRate
+    from securefair.prediction.outcome_estimators import TransferRegressor as TransferRegressor
+    from securefair.prediction.outcome_estimators import TransferSurvival as TransferSurvival
     from securefair.run.callbacks import (
         Callback as Callback,
     )

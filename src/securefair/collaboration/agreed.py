@@ -18,6 +18,7 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.config import RunConfig
 from securefair.config.base import Section
 from securefair.errors import ConfigError
+from securefair.model.outcomes import agreed_outcome
 from securefair.protocol.messages import PROTOCOL_VERSION
 
 
@@ -30,7 +31,7 @@ class AgreedSections:
         seed: public; one for a data epoch.
 
     Raises:
-        ConfigError: fewer than two participants, or two of one name.
+        ConfigError: fewer than two participants, two of one name, or no classes to tell apart.
     """
 
     facts: PublicFacts
@@ -43,6 +44,16 @@ class AgreedSections:
                 "a collaboration needs at least two participants of different names",
                 where="participants",
                 found=names,
+            )
+
+        outcome = agreed_outcome(self.facts.outcome, self.classes)
+        if not outcome.tells_classes:
+            raise ConfigError(
+                f"a collaboration tells classes apart, it does not predict {outcome.title} yet",
+                where="outcome",
+                found=outcome.name,
+                hint="securefair.TransferRegressor, TransferRate and TransferSurvival take peers' "
+                "answers as arrays",
             )
 
     @classmethod

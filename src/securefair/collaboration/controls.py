@@ -8,7 +8,7 @@ Whatever a run is about, its controls are tuned on everybody's own training samp
   from the first epoch on.
 - `averaged_alone`: the regularised fits averaged as a transfer averages them, without peers.
 - `alone-forest`, `alone-ensemble`: a random forest; the equal average of the averaged fits, a
-  forest and a Gaussian process. Where they are cheap (`MOST_NUMBERS`).
+  forest and a Gaussian process. Of classes, where they are cheap (`MOST_NUMBERS`).
 - `most_common`: the class frequencies.
 """
 
@@ -24,6 +24,7 @@ from securefair.config import RunConfig
 from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.model.heads import Head
+from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
 from securefair.model.training import TrainState, about, train_epochs
 from securefair.model.transfer.folds import FOLDS
@@ -94,6 +95,7 @@ def controls_of(
             "most_common": common,
         }
     cheap = max(one.train.features.size for one in data) <= MOST_NUMBERS
+    cheap = cheap and outcome_of(data[0].train).tells_classes
     usual = (FOREST_ALONE, ENSEMBLE_ALONE) if cheap else ()
     return {
         STANDALONE: Control(TUNED_ALONE, own, 1),

@@ -39,6 +39,9 @@ AVERAGINGS: dict[str, str] = {
 OUTCOMES: dict[str, str] = {
     "two_classes": "securefair.model.outcomes.two_classes",
     "several_classes": "securefair.model.outcomes.several_classes",
+    "number": "securefair.model.outcomes.number",
+    "count": "securefair.model.outcomes.count",
+    "time": "securefair.model.outcomes.time",
 }
 """What a study may predict."""
 

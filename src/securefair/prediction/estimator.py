@@ -20,8 +20,10 @@ from securefair.errors import ConfigError
 from securefair.model.probabilities import probabilities_of
 from securefair.model.transfer import (
     Fitted,
+    OwnFit,
     PeerWeight,
     Polynomial,
+    Transferred,
     own_fit,
     transfer,
     transfer_each,
@@ -81,12 +83,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 number of folds that no fit has.
             ValueError: as scikit-learn's estimators.
         """
-        for name, given, fits, expected in (
-            ("degree", self.degree, self.degree in (1, 2), "1 or 2"),
-            ("folds", self.folds, isinstance(self.folds, int) and self.folds >= 2, "2 or more"),
-        ):
-            if not fits:
-                raise ConfigError("out of range", where=name, found=given, expected=expected)
+        check_settings(self.degree, self.folds)
         features, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -95,14 +92,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         samples = Samples(features, numbers.astype(np.int64), len(self.classes_))
         rng = np.random.default_rng(self.random_state)
         own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
-        shape = (len(samples), 1 if len(self.classes_) == 2 else len(self.classes_))
-        if self.peers is None:
-            found = transfer(own, None)
-        elif isinstance(self.peers, Mapping):
-            answers = {name: _answer(z, shape, name) for name, z in self.peers.items()}
-            found = transfer_each(own, answers, self.degree) if answers else transfer(own, None)
-        else:
-            found = transfer(own, _answer(self.peers, shape, "peers"), self.degree)
+        found = transferred_of(own, self.peers, self.degree)
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self.temperature_ = found.temperature if self.calibrate else 1.0
@@ -154,6 +144,37 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         features: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return self.model_.logits(features) / self.temperature_
+
+
+def check_settings(degree: int, folds: int) -> None:
+    """Refuse a degree or a number of folds that no fit has.
+
+    Raises:
+        ConfigError: names which.
+    """
+    for name, given, fits, expected in (
+        ("degree", degree, degree in (1, 2), "1 or 2"),
+        ("folds", folds, isinstance(folds, int) and folds >= 2, "2 or more"),
+    ):
+        if not fits:
+            raise ConfigError("out of range", where=name, found=given, expected=expected)
+
+
+def transferred_of(
+    own: OwnFit, peers: Mapping[str, ArrayLike] | ArrayLike | None, degree: Literal[1, 2]
+) -> Transferred:
+    """Own fits with peers' answers as estimators take them.
+
+    Raises:
+        ConfigError: answers are not of these patients.
+    """
+    shape = (len(own.samples), own.design.outputs)
+    if peers is None:
+        return transfer(own, None)
+    if not isinstance(peers, Mapping):
+        return transfer(own, _answer(peers, shape, "peers"), degree)
+    answers = {name: _answer(z, shape, name) for name, z in peers.items()}
+    return transfer_each(own, answers, degree) if answers else transfer(own, None)
 
 
 def _answer(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:

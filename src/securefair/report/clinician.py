@@ -255,7 +255,6 @@ def _thresholds(result: RunResult, words: Words) -> list[tuple[str, ...]]:
             words.percent(one.threshold),
             shown(one.sensitivity),
             shown(one.specificity),
-            shown(one.said),
             shown(one.right),
         )
         for one in result.algorithms[result.algorithm].thresholds

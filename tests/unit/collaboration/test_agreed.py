@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from securefair.config.base import Section
+from securefair.errors import ConfigError
 from support.agreements import agree
 
 
@@ -44,3 +45,10 @@ def test_a_key_that_says_its_default_is_no_other_agreement():
 def test_the_seed_and_the_facts_count():
     one = agree("transfer", "ab")
     assert len({one.digest, replace(one, seed=1).digest, agree("transfer", "ac").digest}) == 3
+
+
+@pytest.mark.parametrize("outcome", ["number", "count", "time"])
+def test_what_tells_no_classes_apart_is_refused_by_name(outcome):
+    one = agree("transfer", "ab")
+    with pytest.raises(ConfigError, match=f"it does not predict .*{outcome}"):
+        replace(one, facts=replace(one.facts, outcome=outcome))

@@ -91,7 +91,7 @@ def test_another_threshold_is_told_of_two_classes(result):
     )
     found = structs.replace(result, algorithms=result.algorithms | {result.algorithm: figure})
     (row,) = first_page(found, NOUNS, "ill").thresholds
-    assert [one.replace("\u00a0", " ") for one in row] == ["20 %", "90 %", "50 %", "60 %", ""]
+    assert [one.replace("\u00a0", " ") for one in row] == ["20 %", "90 %", "50 %", ""]
 
 
 def test_how_common_the_second_class_is_stands_first(result):

@@ -1,9 +1,11 @@
 """Every language says everything, of the same values."""
 
 import string
+from pathlib import Path
 
 import pytest
 
+import securefair
 from securefair.errors import ConfigError
 from securefair.words import ENGLISH, languages, words_of
 
@@ -52,3 +54,12 @@ def test_an_unknown_language_is_refused_by_name():
     with pytest.raises(ConfigError, match="no words in this language") as refused:
         words_of("xx")
     assert ENGLISH in str(refused.value)
+
+
+def test_every_key_is_said_somewhere():
+    source = Path(securefair.__file__).parent
+    files = [*source.rglob("*.py"), *source.rglob("*.j2")]
+    text = "".join(path.read_text("utf-8") for path in files)
+    groups = ("scores", "controls", "nouns", "verdict", "helped", "glossary", "numbers")
+    unsaid = [key for key in words_of().templates if key not in text]
+    assert [key for key in unsaid if key.split(".")[0] not in groups] == []

@@ -12,6 +12,7 @@ from securefair.collaboration.private import PrivateTeacher, polynomial_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_of
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Fitted, OwnFit, Polynomial
 from securefair.model.transfer.design import Design, own_design, tree_design
@@ -65,6 +66,13 @@ def answering_of(
             where=f"participants, {data.name}, teacher",
             found=data.teacher.name,
             expected="no [privacy] section, or no teacher",
+        )
+    if not outcome_of(data.train).tells_classes:
+        raise ConfigError(
+            "a model that is brought gives probabilities of classes",
+            where=f"participants, {data.name}, teacher",
+            found=f"the outcome is {outcome_of(data.train).title}",
+            expected="no teacher, or an outcome of classes",
         )
     if not agreement.question.encrypts:
         raise ConfigError(

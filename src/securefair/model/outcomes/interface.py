@@ -98,7 +98,6 @@ class StudyOutcome(ABC):
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
         tells_classes: whether labels are classes: usual classifiers are controls then.
-        sums: whether hospitals may add up curvatures of their fits.
     """
 
     name: ClassVar[str]
@@ -108,7 +107,6 @@ class StudyOutcome(ABC):
     metric: ClassVar[str]
     headline: ClassVar[str]
     tells_classes: ClassVar[bool] = False
-    sums: ClassVar[bool] = False
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""
@@ -231,3 +229,14 @@ class StudyOutcome(ABC):
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """What was predicted of each sample and what was seen, as one number each, (B,)."""
+
+
+def known_values(samples: Samples) -> Array:
+    """What is known of samples that have no classes, (n, k).
+
+    Raises:
+        DataError: they have classes.
+    """
+    if samples.values is None:
+        raise DataError("what is known of these samples is a class", found=repr(samples))
+    return samples.values

@@ -32,7 +32,6 @@ class OfClasses(StudyOutcome):
     metric: ClassVar = "log_loss"
     headline: ClassVar = "accuracy"
     tells_classes: ClassVar = True
-    sums: ClassVar = True
 
     def losses(self, predictors: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: log-loss."""

@@ -21,6 +21,7 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import load_project
 from securefair.sites.site.folder import KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
+from securefair.sites.site.health import BEAT
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.records import stored_pieces
 from securefair.sites.site.site import LEFT
@@ -109,7 +110,8 @@ def erase(folder: Path, now: float) -> Path:
         if path.is_dir():
             shutil.rmtree(path)
         path.unlink(missing_ok=True)
-    (folder / OVER).unlink(missing_ok=True)
+    for trace in (OVER, BEAT):
+        (folder / trace).unlink(missing_ok=True)
     return write_json(folder / ERASED, note)
 
 

@@ -1,0 +1,111 @@
+"""Counts and rates: a Poisson distribution with the mean exposure x exp(predictor)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.interface import (
+    Known,
+    OwnPart,
+    SeparateLikelihood,
+    StudyOutcome,
+    known_values,
+)
+
+Array = NDArray[np.float64]
+
+LARGEST = 32.0
+"""Of |predictor|, as exchanges bound it: e^32 is no rate of anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Poisson(SeparateLikelihood):
+    counts: Array
+    exposures: Array
+
+    def each(self, predictors: Array) -> Array:
+        """Half of the deviance, which is never below 0."""
+        means = self._means(predictors[..., 0])
+        result: Array = means - self.counts + xlogy(self.counts, self.counts / means)
+        return np.maximum(result, 0.0)
+
+    def bends(self, predictors: Array) -> tuple[Array, Array]:
+        means = self._means(predictors)
+        return means - self.counts, means
+
+    def _means(self, predictors: Array) -> Array:
+        result: Array = self.exposures * np.exp(np.clip(predictors, -LARGEST, LARGEST))
+        return result
+
+
+class Count(StudyOutcome):
+    """See the module; `Samples.values` is (n, 2), a count and an exposure, what is said a rate."""
+
+    name: ClassVar = "count"
+    title: ClassVar = "a count"
+    scores: ClassVar = {
+        "deviance": "Deviance",
+        "explained_deviance": "Explained deviance",
+        "mean_absolute_error": "Mean absolute error",
+    }
+    lower_is_better: ClassVar = frozenset({"deviance", "mean_absolute_error"})
+    metric: ClassVar = "deviance"
+    headline: ClassVar = "explained_deviance"
+
+    def likelihood(self, samples: Samples) -> _Poisson:
+        """See `StudyOutcome`."""
+        return _Poisson(*_values(samples))
+
+    def losses(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`."""
+        return self.likelihood(samples).each(predictors)
+
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """See `StudyOutcome`."""
+        exposures = rng.uniform(0.5, 2.0, len(predictors))
+        counts = rng.poisson(exposures * np.exp(predictors[:, 0])).astype(np.float64)
+        return Known((counts > 0).astype(np.int64), 2, np.column_stack([counts, exposures]))
+
+    def said(self, predictors: Array, own: OwnPart) -> Array:
+        """See `StudyOutcome`: of one unit of exposure."""
+        del own
+        result: Array = np.exp(np.clip(predictors, -LARGEST, LARGEST))
+        return result
+
+    def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
+        """See `StudyOutcome`; explained is the share of the deviance of one rate for all."""
+        counts, exposures = _values(samples)
+        total = weights.sum(axis=1)
+        deviance = 2 * weights @ self.losses(np.log(said), samples) / total
+        # With one rate for all, sum w (mean - count) is 0.
+        rate = weights @ counts / (weights @ exposures)
+        happened = rate > 0
+        alike = 2 * weights @ xlogy(counts, counts / exposures) / total
+        alike -= 2 * rate * (weights @ exposures) / total * np.log(np.where(happened, rate, 1.0))
+        varies = happened & (alike > 1e-12)
+        explained = np.where(varies, 1 - deviance / np.where(varies, alike, 1.0), np.nan)
+        apart = np.abs(counts - exposures * said[:, 0])
+        return {
+            "deviance": deviance,
+            "explained_deviance": explained,
+            "mean_absolute_error": weights @ apart / total,
+        }
+
+    def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
+        """See `StudyOutcome`: counts."""
+        counts, exposures = _values(samples)
+        return exposures * said[:, 0], counts
+
+
+def _values(samples: Samples) -> tuple[Array, Array]:
+    values = known_values(samples)
+    return values[:, 0], values[:, 1]
+
+
+OUTCOME = Count()

@@ -1,0 +1,108 @@
+"""A number: least squares with a penalty, and a normal distribution around what is predicted.
+
+Values lie in a public range that was scaled to [-1, 1], so that penalties mean the same everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.interface import (
+    Known,
+    OwnPart,
+    SeparateLikelihood,
+    StudyOutcome,
+    known_values,
+)
+
+Array = NDArray[np.float64]
+
+LEAST_SCALE = 1e-3
+"""Of a residual, half the range being 1: nobody is surer than that."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Squares(SeparateLikelihood):
+    values: Array
+
+    def each(self, predictors: Array) -> Array:
+        half: Array = (predictors[..., 0] - self.values) ** 2 / 2
+        return half
+
+    def bends(self, predictors: Array) -> tuple[Array, Array]:
+        return predictors - self.values, np.ones_like(predictors)
+
+
+class Number(StudyOutcome):
+    """See the module; `Samples.values` is (n, 1), what is said a mean and a deviation, (B, 2)."""
+
+    name: ClassVar = "number"
+    title: ClassVar = "a number"
+    scores: ClassVar = {
+        "log_likelihood": "Log-likelihood",
+        "r2": "R\u00b2",
+        "mean_absolute_error": "Mean absolute error",
+        "coverage": "Share within 95 % intervals",
+    }
+    lower_is_better: ClassVar = frozenset({"mean_absolute_error"})
+    metric: ClassVar = "log_likelihood"
+    headline: ClassVar = "r2"
+
+    def likelihood(self, samples: Samples) -> _Squares:
+        """See `StudyOutcome`."""
+        return _Squares(_values(samples))
+
+    def losses(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: normal, with the deviation that these predictors have."""
+        squares = (predictors[..., 0] - _values(samples)) ** 2
+        variance = np.maximum(squares.mean(axis=-1, keepdims=True), LEAST_SCALE**2)
+        result: Array = (np.log(2 * np.pi * variance) + squares / variance) / 2
+        return result
+
+    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+        """See `StudyOutcome`: the deviation of residuals."""
+        squares = (predictors[:, 0] - _values(samples)) ** 2
+        scale = np.sqrt(squares.sum() / max(1, len(squares) - 1))
+        return {"scale": [max(LEAST_SCALE, float(scale))]}
+
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """See `StudyOutcome`."""
+        values = predictors[:, :1] + rng.normal(0, 0.5, (len(predictors), 1))
+        return Known((values[:, 0] > 0).astype(np.int64), 2, values)
+
+    def said(self, predictors: Array, own: OwnPart) -> Array:
+        """See `StudyOutcome`."""
+        means = predictors[:, 0]
+        return np.column_stack([means, np.full(len(means), own["scale"][0])])
+
+    def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
+        """See `StudyOutcome`; R2 is NaN where values do not vary."""
+        values, (means, scales) = _values(samples), said.T
+        total, off = weights.sum(axis=1), (values - means) / scales
+        middle = weights @ values / total
+        spread = weights @ values**2 - total * middle**2
+        left = weights @ (values - means) ** 2
+        density = -np.log(2 * np.pi * scales**2) / 2 - off**2 / 2
+        varies = spread > 1e-12 * total
+        return {
+            "log_likelihood": weights @ density / total,
+            "r2": np.where(varies, 1 - left / np.where(varies, spread, 1.0), np.nan),
+            "mean_absolute_error": weights @ np.abs(values - means) / total,
+            "coverage": weights @ (np.abs(off) <= 1.959964).astype(np.float64) / total,
+        }
+
+    def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
+        """See `StudyOutcome`."""
+        return said[:, 0], _values(samples)
+
+
+def _values(samples: Samples) -> Array:
+    return known_values(samples)[:, 0]
+
+
+OUTCOME = Number()

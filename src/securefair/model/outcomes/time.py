@@ -1,0 +1,203 @@
+"""Time to an event: Cox's partial likelihood with Efron's ties, penalised, with an offset.
+
+Every hospital keeps its own baseline, so a hazard that differs between hospitals is no problem. A
+held-out fold f costs l_-f(b_-f) - l(b_-f), the partial likelihood of the others minus that of all,
+at the fit without f (Verweij and van Houwelingen, Statistics in Medicine 1993).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.interface import Known, OwnPart, StudyOutcome, known_values
+
+Array = NDArray[np.float64]
+
+
+class _Steps(NamedTuple):
+    """Of one setting: an event each, those of one time one after the other.
+
+    Attributes:
+        at: number of the time.
+        taken: share of the events at that time that are no longer at risk (Efron).
+        risk: summed hazards at risk, over e^highest.
+        hazards: of every sample, weighed, over e^highest.
+        highest: predictor.
+    """
+
+    at: NDArray[np.int64]
+    taken: Array
+    risk: Array
+    hazards: Array
+    highest: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Partial:
+    times: Array
+    events: Array
+
+    @cached_property
+    def _at(self) -> NDArray[np.int64]:
+        """For each sample the number of its time among the different ones."""
+        return np.unique(self.times, return_inverse=True)[1]
+
+    def _steps(self, predictors: Array, counts: Array) -> _Steps:
+        there, size = counts > 0, int(self._at.max(initial=-1)) + 1
+        highest = float(predictors[there].max()) if there.any() else 0.0
+        hazards = counts * np.exp(np.minimum(predictors - highest, 0.0))
+        risk = np.bincount(self._at, hazards, size)[::-1].cumsum()[::-1]
+        of_events = np.bincount(self._at, hazards * self.events, size)
+        events = np.rint(np.bincount(self._at, counts * self.events, size)).astype(np.int64)
+        at = np.repeat(np.arange(size), events)
+        first = np.repeat(np.cumsum(events) - events, events)
+        taken = (np.arange(len(at)) - first) / np.maximum(events[at], 1)
+        return _Steps(at, taken, risk[at] - taken * of_events[at], hazards, highest)
+
+    def total(self, predictors: Array, counts: Array) -> Array:
+        values = []
+        for one, count in zip(predictors[..., 0], counts, strict=True):
+            steps = self._steps(one, count)
+            told = (count * self.events) @ (one - steps.highest)
+            values.append(np.log(steps.risk).sum() - told)
+        return np.array(values)
+
+    def derivatives(
+        self, columns: Columns, predictors: Array, counts: Array
+    ) -> tuple[Array, Array]:
+        found = [
+            self._bends(columns.flat, self._steps(one, count), count)
+            for one, count in zip(predictors[..., 0], counts, strict=True)
+        ]
+        return np.stack([one for one, _ in found]), np.stack([one for _, one in found])
+
+    def _bends(self, x: Array, steps: _Steps, counts: Array) -> tuple[Array, Array]:
+        size = int(self._at.max(initial=-1)) + 1
+        rate = np.bincount(steps.at, 1 / steps.risk, size).cumsum()
+        spared = np.bincount(steps.at, steps.taken / steps.risk, size)
+        expected = steps.hazards * (rate[self._at] - self.events * spared[self._at])
+        gradient = (expected - counts * self.events) @ x
+        sums, of_events = np.zeros((size, x.shape[1])), np.zeros((size, x.shape[1]))
+        weighed = steps.hazards[:, None] * x
+        np.add.at(sums, self._at, weighed)
+        np.add.at(of_events, self._at, self.events[:, None] * weighed)
+        at_risk = sums[::-1].cumsum(axis=0)[::-1]
+        means = at_risk[steps.at] - steps.taken[:, None] * of_events[steps.at]
+        means /= steps.risk[:, None]
+        hessian: Array = (x.T * expected) @ x - means.T @ means
+        return gradient, hessian
+
+
+class TimeToEvent(StudyOutcome):
+    """See the module; `Samples.values` is (n, 2), a time and whether the event came (1) or not."""
+
+    name: ClassVar = "time"
+    title: ClassVar = "the time to an event"
+    scores: ClassVar = {
+        "concordance": "Concordance",
+        "partial_log_likelihood": "Partial log-likelihood an event",
+    }
+    lower_is_better: ClassVar = frozenset()
+    metric: ClassVar = "concordance"
+    headline: ClassVar = "concordance"
+
+    def likelihood(self, samples: Samples) -> _Partial:
+        """See `StudyOutcome`."""
+        return _Partial(*_values(samples))
+
+    def losses(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: of all samples together, U = 1."""
+        flat = predictors.reshape(-1, *predictors.shape[-2:])
+        total = self.likelihood(samples).total(flat, np.ones(flat.shape[:2]))
+        return total.reshape(*predictors.shape[:-2], 1)
+
+    def unseen(self, predictors: Array, folds: NDArray[np.int64]) -> Array:
+        """See `StudyOutcome`: all of them, as those held out are ranked among the others."""
+        del folds
+        return predictors
+
+    def held_out(self, unseen: Array, samples: Samples, folds: NDArray[np.int64]) -> Array:
+        """See `StudyOutcome`: unseen (..., F, n, 1) -> (..., F)."""
+        likelihood, number = self.likelihood(samples), unseen.shape[-3]
+        kept = (folds != np.arange(number)[:, None]).astype(np.float64)
+        flat = unseen.reshape(-1, number, *unseen.shape[-2:])
+        costs = [
+            likelihood.total(one, np.ones_like(kept)) - likelihood.total(one, kept) for one in flat
+        ]
+        return np.stack(costs).reshape(unseen.shape[:-2])
+
+    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+        """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events."""
+        times, events = _values(samples)
+        hazards = np.exp(predictors[:, 0])
+        at = np.unique(times[events > 0])
+        steps = [events[times == one].sum() / hazards[times >= one].sum() for one in at]
+        return {"times": at.tolist(), "hazard": np.cumsum(steps).tolist()}
+
+    def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
+        """See `StudyOutcome`: whole times, so that some are alike; a third is censored."""
+        times = rng.exponential(10 * np.exp(-predictors[:, 0]))
+        left = rng.exponential(20, len(times))
+        seen = np.ceil(np.minimum(times, left))
+        events = (times <= left).astype(np.float64)
+        return Known(events.astype(np.int64), 2, np.column_stack([seen, events]))
+
+    def said(self, predictors: Array, own: OwnPart) -> Array:
+        """See `StudyOutcome`: the log of the hazard against that of a patient of predictor 0."""
+        del own
+        return predictors
+
+    def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
+        """See `StudyOutcome`; concordance is Harrell's. NaN where no pair, or event, tells."""
+        times, events = _values(samples)
+        risk = said[:, 0]
+        first = (times[:, None] < times) | ((times[:, None] == times) & (events < events[:, None]))
+        first &= events[:, None] > 0
+        right = first * (np.sign(risk[:, None] - risk) + 1) / 2
+        pairs = ((weights @ first) * weights).sum(axis=1)
+        told = ((weights @ right) * weights).sum(axis=1)
+        happened = weights @ events
+        every = np.broadcast_to(said, (len(weights), *said.shape))
+        likely = -self.likelihood(samples).total(every, weights)
+        return {
+            "concordance": _over(told, pairs),
+            "partial_log_likelihood": _over(likely, happened),
+        }
+
+    def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
+        """See `StudyOutcome`: the predictor, and whether the event came."""
+        return said[:, 0], _values(samples)[1]
+
+
+def survival(predictors: Array, own: OwnPart, horizons: Array) -> Array:
+    """The probability of no event until each horizon, (B, H), by the own baseline.
+
+    Args:
+        predictors: (B, 1).
+        own: `TimeToEvent.own_part`.
+        horizons: (H,), in the unit of the times.
+    """
+    steps = np.searchsorted(np.array(own["times"]), horizons, side="right")
+    hazard = np.concatenate([[0.0], np.array(own["hazard"])])[steps]
+    result: Array = np.exp(-np.exp(predictors) * hazard)
+    return result
+
+
+def _over(part: Array, whole: Array) -> Array:
+    result: Array = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return result
+
+
+def _values(samples: Samples) -> tuple[Array, Array]:
+    values = known_values(samples)
+    return values[:, 0], values[:, 1]
+
+
+OUTCOME = TimeToEvent()

@@ -1,0 +1,234 @@
+"""Siblings of `TransferClassifier` for outcomes that are no classes.
+
+A regularised fit, moved towards its peers as far as own patients agree. Peers say the
+linear predictor of their fits (`predictor`) of the very patients that `fit` gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError, DataError
+from securefair.model.outcomes import OwnPart, outcome_named
+from securefair.model.outcomes import count as counts
+from securefair.model.outcomes import number as numbers
+from securefair.model.outcomes import time as times
+from securefair.model.transfer import Fitted, PeerWeight, own_fit
+from securefair.prediction.estimator import check_settings, transferred_of
+
+Array = NDArray[np.float64]
+
+
+class _Transfer(BaseEstimator):  # type: ignore[misc]
+    """What these estimators share.
+
+    Features are taken as they are: scale them by constants that everybody knows.
+
+    Args:
+        peers: the peers' predictors of the patients that `fit` gets, in their order: by name, each
+            (n,), which are then weighed one by one, or their mean alone. None: no peers.
+        degree: 1 for linear predictors, 2 for quadratic ones.
+        folds: of the cross-validation.
+        random_state: seed of the folds.
+
+    Attributes:
+        trust_: what the peers were worth (`model.transfer.PeerWeight`).
+        model_: the deployed function; private.
+        own_: what the hospital adds from its own patients, such as a baseline; private.
+    """
+
+    def __init__(
+        self,
+        peers: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        *,
+        degree: Literal[1, 2] = 1,
+        folds: int = 5,
+        random_state: int = 0,
+    ) -> None:
+        self.peers = peers
+        self.degree = degree
+        self.folds = folds
+        self.random_state = random_state
+
+    def predictor(self, X: ArrayLike) -> Array:
+        """The linear predictor of each patient, (B,): what a teacher answers with."""
+        check_is_fitted(self)
+        features: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.model_.logits(features)[:, 0]
+
+    def _learn(
+        self, features: Array, outcome: str, strata: NDArray[np.bool_], values: Array
+    ) -> None:
+        check_settings(self.degree, self.folds)
+        samples = Samples(features, strata.astype(np.int64), 2, outcome=outcome, values=values)
+        rng = np.random.default_rng(self.random_state)
+        own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
+        found = transferred_of(own, self.peers, self.degree)
+        self.model_: Fitted = found.model
+        self.trust_: PeerWeight = found.trust
+        self.own_: OwnPart = outcome_named(outcome).own_part(found.model.logits(features), samples)
+
+
+class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
+    """For a number that lies in a range which everybody knows.
+
+    Args:
+        low, high: the range, in the unit of the values, the same at every hospital. Predictors are
+            in units of half the range around its middle. Values beyond are taken as they are.
+        peers: the peers' predictors of the patients that `fit` gets, in their order: by name, each
+            (n,), which are then weighed one by one, or their mean alone. None: no peers.
+        degree, folds, random_state: as of `TransferClassifier`.
+    """
+
+    def __init__(
+        self,
+        peers: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        *,
+        low: float = -1.0,
+        high: float = 1.0,
+        degree: Literal[1, 2] = 1,
+        folds: int = 5,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(peers, degree=degree, folds=folds, random_state=random_state)
+        self.low = low
+        self.high = high
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to one's own patients.
+
+        Args:
+            X: (n, d).
+            y: (n,) numbers.
+
+        Raises:
+            ConfigError: the range is none, or see `TransferClassifier.fit`.
+            ValueError: as scikit-learn's estimators.
+        """
+        if not self.low < self.high:
+            raise ConfigError(
+                "not a range", where="low", found=self.low, expected=f"less than {self.high}"
+            )
+        features, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        scaled = (np.asarray(values, dtype=np.float64) - self._middle) / self._half
+        self._learn(features, numbers.OUTCOME.name, scaled > np.median(scaled), scaled[:, None])
+        return self
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The expected number of each patient, (B,)."""
+        return self._middle + self._half * self.predictor(X)
+
+    def predict_interval(self, X: ArrayLike) -> Array:
+        """Low and high end of a 95 % interval of each patient's number, (B, 2).
+
+        Its width follows from residuals of training patients: with few of them it is too narrow.
+        """
+        means = self.predict(X)
+        reach = 1.959964 * self._half * self.own_["scale"][0]
+        return np.column_stack([means - reach, means + reach])
+
+    @property
+    def _middle(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    def _half(self) -> float:
+        return (self.high - self.low) / 2
+
+
+class TransferRate(_Transfer):
+    """For counts of events over an exposure, such as admissions over years.
+
+    Args:
+        peers: as `TransferRegressor` takes them.
+        degree, folds, random_state: as of `TransferClassifier`.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Self:
+        """Fit to one's own patients.
+
+        Args:
+            X: (n, d).
+            y: (n,) whole numbers from 0.
+            exposure: (n,) above 0; None: 1 for everybody.
+
+        Raises:
+            ConfigError: see `TransferClassifier.fit`.
+            DataError: counts are not whole, or an exposure is not above 0; names the row.
+        """
+        features, seen = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        seen = np.asarray(seen, dtype=np.float64)
+        over = np.ones(len(seen)) if exposure is None else np.asarray(exposure, dtype=np.float64)
+        _refuse(seen, (seen < 0) | (seen != np.rint(seen)), "a count is a whole number from 0")
+        _check_length(over, seen, "exposure")
+        _refuse(over, ~(np.isfinite(over) & (over > 0)), "an exposure is above 0")
+        self._learn(features, counts.OUTCOME.name, seen > 0, np.column_stack([seen, over]))
+        return self
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Expected counts over one unit of exposure, (B,)."""
+        return counts.OUTCOME.said(self.predictor(X)[:, None], self.own_)[:, 0]
+
+
+class TransferSurvival(_Transfer):
+    """For the time to an event: Cox's model, with a baseline of the hospital's own patients.
+
+    Args:
+        peers: as `TransferRegressor` takes them.
+        degree, folds, random_state: as of `TransferClassifier`.
+    """
+
+    def fit(self, X: ArrayLike, time: ArrayLike, event: ArrayLike) -> Self:
+        """Fit to one's own patients.
+
+        Args:
+            X: (n, d).
+            time: (n,) above 0, until the event or until nobody knows more.
+            event: (n,), 1 or True where the event came, 0 or False where it was not seen.
+
+        Raises:
+            ConfigError: see `TransferClassifier.fit`.
+            DataError: a time is not above 0, events have other codes, or there is none; names the
+                row.
+        """
+        features, seen = validate_data(self, X, time, dtype=np.float64, y_numeric=True)
+        seen = np.asarray(seen, dtype=np.float64)
+        came = np.asarray(event, dtype=np.float64)
+        _check_length(came, seen, "event")
+        _refuse(seen, ~(seen > 0), "a time to an event is above 0")
+        _refuse(came, ~np.isin(came, (0.0, 1.0)), "an event is 1 where it came and 0 elsewhere")
+        if not came.any():
+            raise DataError(
+                "nobody had the event: there is no time to predict", expected="one event or more"
+            )
+        self._learn(features, times.OUTCOME.name, came > 0, np.column_stack([seen, came]))
+        return self
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The log of each patient's hazard against that of predictor 0, (B,); higher is worse."""
+        return self.predictor(X)
+
+    def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> Array:
+        """The probability of no event until each horizon, (B, H), by Breslow's own baseline."""
+        at = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+        return times.survival(self.predictor(X)[:, None], self.own_, at)
+
+
+def _check_length(values: Array, others: Array, name: str) -> None:
+    if values.shape != others.shape:
+        raise DataError(
+            "not one number a patient", where=name, found=values.shape, expected=others.shape
+        )
+
+
+def _refuse(values: Array, wrong: NDArray[np.bool_], what: str) -> None:
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise DataError(what, where=f"row {row}", found=float(values[row]))

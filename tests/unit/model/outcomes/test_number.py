@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+from sklearn import metrics as reference
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.number import LEAST_SCALE, OUTCOME
+
+
+def of(values):
+    y = np.asarray(values, dtype=float)
+    return Samples(
+        np.zeros((len(y), 0)), (y > 0).astype(np.int64), 2, outcome="number", values=y[:, None]
+    )
+
+
+def test_scores_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y, f = rng.normal(size=50), rng.normal(size=50)
+    scores = OUTCOME.point_scores(np.column_stack([f, np.full(50, 0.5)]), of(y))
+    assert scores["r2"] == pytest.approx(reference.r2_score(y, f))
+    assert scores["mean_absolute_error"] == pytest.approx(reference.mean_absolute_error(y, f))
+    assert scores["coverage"] == np.mean(np.abs(y - f) <= 1.959964 * 0.5)
+
+
+def test_values_that_do_not_vary_have_no_r2_and_no_certainty():
+    same = of([0.2, 0.2, 0.2])
+    said = OUTCOME.said(np.full((3, 1), 0.2), OUTCOME.own_part(np.full((3, 1), 0.2), same))
+    assert said[0].tolist() == [0.2, LEAST_SCALE]
+    assert OUTCOME.point_scores(said, same)["r2"] is None
+    assert np.isfinite(OUTCOME.losses(np.full((3, 1), 0.2), same)).all()

@@ -1,0 +1,73 @@
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from securefair.data.dataset import Samples
+from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.time import OUTCOME, survival
+from securefair.model.transfer.penalised import fit
+
+LUNG = json.loads((Path(__file__).parents[3] / "vectors/survival.json").read_text("utf-8"))
+
+
+def of(times, events, features=None):
+    values = np.column_stack([times, events]).astype(float)
+    x = np.zeros((len(values), 0)) if features is None else features
+    return Samples(x, values[:, 1].astype(np.int64), 2, outcome="time", values=values)
+
+
+@pytest.fixture(scope="module")
+def lung():
+    rows = np.array(LUNG["rows"])
+    return of(rows[:, 0], rows[:, 1], rows[:, 2:])
+
+
+def test_the_fit_is_that_of_another_library(lung):
+    """lifelines, on patients of whom many died on the same day."""
+    columns = Columns(lung.features, np.empty((len(lung), 1, 0)))
+    known, ones = OUTCOME.likelihood(lung), np.ones((1, len(lung)))
+    theta = fit(columns, known, np.zeros((1, len(lung), 1)), np.full((1, 3), 1e-9), ones)
+    np.testing.assert_allclose(theta[0], LUNG["coefficients"], rtol=1e-5)
+    predictors = columns.logits(theta)
+    assert known.total(predictors, ones)[0] == pytest.approx(-LUNG["log_likelihood"], rel=1e-8)
+    scores = OUTCOME.point_scores(predictors[0], lung)
+    assert scores["concordance"] == pytest.approx(LUNG["concordance"], abs=1e-9)
+    said = survival(
+        predictors[0][:3], OUTCOME.own_part(predictors[0], lung), np.array(LUNG["horizons"])
+    )
+    np.testing.assert_allclose(said, LUNG["survival"], rtol=1e-4)
+
+
+def test_ties_are_efrons_by_hand():
+    # Two of three die at 1: e^f / 3 and then e^f / (3 - 2/2), with all predictors 0.
+    known = OUTCOME.likelihood(of([1, 1, 2], [1, 1, 0]))
+    assert known.total(np.zeros((1, 3, 1)), np.ones((1, 3)))[0] == pytest.approx(np.log(3 * 2))
+
+
+def test_a_constant_added_to_all_predictors_changes_nothing(lung):
+    known, ones = OUTCOME.likelihood(lung), np.ones((2, len(lung)))
+    f = np.random.default_rng(0).normal(size=(1, len(lung), 1))
+    first, moved = known.total(np.concatenate([f, f + 300]), ones)
+    assert moved == pytest.approx(first, rel=1e-9)
+
+
+def test_without_an_event_everything_is_finite():
+    nobody = of([1, 2, 3], [0, 0, 0])
+    assert OUTCOME.losses(np.ones((3, 1)), nobody).tolist() == [0]
+    assert OUTCOME.point_scores(np.ones((3, 1)), nobody) == {
+        "concordance": None,
+        "partial_log_likelihood": None,
+    }
+    own = OUTCOME.own_part(np.ones((3, 1)), nobody)
+    assert survival(np.ones((2, 1)), own, np.array([5.0])).tolist() == [[1], [1]]
+
+
+def test_survival_starts_at_one_and_never_rises(lung):
+    f = lung.features @ np.array([[0.2], [-0.5], [0.4]])
+    horizons = np.linspace(0, 1200, 50)
+    said = survival(f[:5], OUTCOME.own_part(f, lung), horizons)
+    assert (said[:, 0] == 1).all()
+    assert all((later <= earlier).all() for earlier, later in pairwise(said.T))

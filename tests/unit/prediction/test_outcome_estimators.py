@@ -1,0 +1,97 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from securefair import TransferRate, TransferRegressor, TransferSurvival
+from securefair.errors import ConfigError, DataError
+
+LUNG = np.array(
+    json.loads((Path(__file__).parents[2] / "vectors/survival.json").read_text("utf-8"))["rows"]
+)
+X, TIME, EVENT = LUNG[:, 2:], LUNG[:, 0], LUNG[:, 1]
+
+
+@pytest.fixture
+def patients():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (300, 4))
+    return x, x @ np.array([1.0, -0.7, 0.4, 0.0]), rng
+
+
+def test_a_number_comes_back_in_its_unit_with_an_interval(patients):
+    x, f, rng = patients
+    y = 120 + 20 * f + rng.normal(0, 10, 300)
+    alone = TransferRegressor(low=80, high=180).fit(x[:15], y[:15])
+    answer = TransferRegressor(low=80, high=180).fit(x[100:], y[100:]).predictor(x[:15])
+    helped = clone(alone).set_params(peers={"south": answer}).fit(x[:15], y[:15])
+    assert helped.trust_.in_peers > 0.5
+    assert helped.score(x[40:100], y[40:100]) > alone.score(x[40:100], y[40:100])
+    low, high = helped.predict_interval(x[40:100]).T
+    assert np.mean((low <= y[40:100]) & (y[40:100] <= high)) > 0.7
+    assert cross_val_score(clone(alone), x, y, cv=3).min() > 0.3
+
+
+def test_a_range_that_is_none_is_refused(patients):
+    x, f, _ = patients
+    with pytest.raises(ConfigError, match="not a range"):
+        TransferRegressor(low=1, high=1).fit(x, f)
+
+
+def test_rates_follow_from_counts_and_exposures(patients):
+    x, f, rng = patients
+    years = rng.uniform(0.5, 4, 300)
+    found = TransferRate().fit(x, rng.poisson(years * np.exp(f)), exposure=years)
+    assert np.corrcoef(np.log(found.predict(x)), f)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("counts", "exposure", "message"),
+    [
+        ([0, 1.5, 2], None, "row 1: a count is a whole number from 0"),
+        ([0, -1, 2], None, "row 1: a count is a whole number"),
+        ([0, 1, 2], [1, 1, 0], "row 2: an exposure is above 0"),
+        ([0, 1, 2], [1, 1], "exposure: not one number a patient"),
+    ],
+)
+def test_counts_that_are_none_are_refused(counts, exposure, message):
+    with pytest.raises(DataError, match=message):
+        TransferRate().fit(np.eye(3), counts, exposure)
+
+
+def test_peers_tell_of_the_time_to_an_event():
+    few = slice(0, 25)
+    alone = TransferSurvival().fit(X[few], TIME[few], EVENT[few])
+    answer = TransferSurvival().fit(X[60:], TIME[60:], EVENT[60:]).predict(X[few])
+    helped = TransferSurvival(answer).fit(X[few], TIME[few], EVENT[few])
+    later = X[25:60]
+    assert helped.trust_.in_peers > alone.trust_.in_peers == 0
+    assert helped.predict(later).shape == (35,)
+    said = helped.predict_survival(later, [0, 180, 365])
+    assert (said[:, 0] == 1).all()
+    assert (np.diff(said) <= 0).all()
+    risk = helped.predict(later)
+    assert said[risk.argmax(), 2] == said[:, 2].min()
+
+
+@pytest.mark.parametrize(
+    ("time", "event", "message"),
+    [
+        ([3, 0, 2], [1, 0, 1], "row 1: a time to an event is above 0"),
+        ([3, 1, 2], [1, 2, 1], "row 1: an event is 1 where it came"),
+        ([3, 1, 2], [0, 0, 0], "nobody had the event"),
+        ([3, 1, 2], [1, 1], "event: not one number a patient"),
+    ],
+)
+def test_times_that_tell_nothing_are_refused(time, event, message):
+    with pytest.raises(DataError, match=message):
+        TransferSurvival().fit(np.eye(3), time, event)
+
+
+@pytest.mark.parametrize("event", [[1, 1, 1, 1], [0, 1, 0, 0]])
+def test_one_event_and_nobody_censored_give_a_model(event):
+    found = TransferSurvival().fit(np.eye(4), [1, 2, 3, 4], event)
+    assert np.isfinite(found.predict_survival(np.eye(4), [1, 10])).all()
