@@ -107,7 +107,7 @@ def test_from_inside_the_folder_it_goes_beside_it_and_looks_at_the_new_table(
     finished, invoke, monkeypatch
 ):
     rows = [line.split(",") for line in (finished / "new.csv").read_text().splitlines()]
-    in_other_units = [[r[0], r[1], str(float(r[2]) * 18), r[3]] for r in rows[1:]]
+    in_other_units = [[r[0], r[1], str(float(r[2]) * 2), r[3]] for r in rows[1:]]
     lines = [rows[0], *in_other_units]
     (finished / "new.csv").write_text("\n".join(",".join(line) for line in lines))
     monkeypatch.chdir(finished / "runs" / "clinics")

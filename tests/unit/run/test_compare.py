@@ -86,7 +86,7 @@ def test_what_makes_runs_hard_to_compare_is_said(folders):
 def test_another_task_on_the_same_participants_is_said(folders, tmp_path):
     for name, label in (("one", "ill"), ("two", "well")):
         shutil.copytree(folders[0], tmp_path / name)
-        people = "".join(f'[[participants]]\nname = "{n}"\nfile = "{name}.csv"\n' for n in "ab")
+        people = "".join(f'[[participants]]\nname = "{n}"\nfile = "{name}-{n}.csv"\n' for n in "ab")
         (tmp_path / name / "config.toml").write_text(
             f'[run]\nname = "x"\n[data]\nsource = "files"\n[table]\nlabel = "{label}"\n{people}'
         )

@@ -100,4 +100,4 @@ def test_results_of_another_version_are_refused_by_name(folder, found):
 def test_another_folder_is_no_run(tmp_path):
     with pytest.raises(DataError, match="no folder of a finished run") as caught:
         read_run(tmp_path)
-    assert f"securefair resume {tmp_path}" in str(caught.value)
+    assert "A run writes runs/NAME" in str(caught.value)
