@@ -11,7 +11,7 @@ import numpy as np
 from securefair.collaboration.private import PrivateTeacher, polynomial_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import ParticipantData
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, ModelError
 from securefair.model.outcomes import outcome_of
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Fitted, OwnFit, Polynomial
@@ -109,13 +109,16 @@ def stand_in_of(agreement: TransferAgreement, data: ParticipantData, seed: int) 
 
     Raises:
         ConfigError: it brought none.
-        ModelError: it gives no probabilities of these classes.
+        ModelError: it gives no probabilities of these classes; names the hospital and the model.
     """
     if data.teacher is None:
         raise ConfigError("it brought no model", where=data.name)
     drawn = derive_seed(seed, "teacher", data.name)
-    model = data.teacher.ready(data.train, drawn % 2**32)
-    return stand_in(model, data.train, _design(agreement), np.random.default_rng(drawn))
+    try:
+        model = data.teacher.ready(data.train, drawn % 2**32)
+        return stand_in(model, data.train, _design(agreement), np.random.default_rng(drawn))
+    except ModelError as error:
+        raise error.about(f"participants, {data.name}, teacher {data.teacher.name}") from error
 
 
 def _design(agreement: TransferAgreement) -> partial[Design]:
