@@ -41,8 +41,7 @@ class EstimatorTeacher:
 
     def ready(self, train: Samples, seed: int) -> Probabilities:
         """See `TeacherModel`."""
-        del seed
-        estimator = self._fitted(train)
+        estimator = self._fitted(train, seed)
         classes = getattr(estimator, "classes_", np.arange(train.classes))
 
         def said(features: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,7 +56,7 @@ class EstimatorTeacher:
 
         return said
 
-    def _fitted(self, train: Samples) -> Any:
+    def _fitted(self, train: Samples, seed: int) -> Any:
         from sklearn.base import clone
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
@@ -65,7 +64,17 @@ class EstimatorTeacher:
         try:
             check_is_fitted(self.estimator)
         except NotFittedError:
-            return clone(self.estimator).fit(train.features, train.labels)
+            return _seeded(clone(self.estimator), seed).fit(train.features, train.labels)
         except TypeError:  # none of scikit-learn's: it is what it is
             return self.estimator
         return self.estimator
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """With a seed wherever it or a part of it has none: a process that goes on fits the same."""
+    empty = [
+        key
+        for key, value in estimator.get_params(deep=True).items()
+        if key.endswith("random_state") and value is None
+    ]
+    return estimator.set_params(**dict.fromkeys(empty, seed))

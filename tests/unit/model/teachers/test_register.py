@@ -5,7 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from securefair.data.dataset import Samples
@@ -72,6 +75,18 @@ def test_a_fitted_estimator_stays_as_it_is():
     other = LogisticRegression().fit(-X, TRAIN.labels)
     said = EstimatorTeacher(other).ready(TRAIN, 0)(X)
     np.testing.assert_array_equal(said, other.predict_proba(X))
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]])
+def test_an_estimator_is_fitted_from_the_seed_and_stays_unfitted(steps):
+    forest = RandomForestClassifier(n_estimators=5)
+    teacher = EstimatorTeacher(make_pipeline(*steps, forest) if steps else forest)
+    one, same, other = (teacher.ready(TRAIN, seed)(X) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+    assert forest.random_state is None
+    given = EstimatorTeacher(RandomForestClassifier(n_estimators=5, random_state=7))
+    np.testing.assert_array_equal(given.ready(TRAIN, 1)(X), given.ready(TRAIN, 2)(X))
 
 
 def test_what_is_not_of_scikit_learn_needs_its_method_only():
