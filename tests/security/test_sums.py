@@ -3,7 +3,7 @@
 Attacked: sums of `securefair.model.transfer.sums`. `bench/sums.py` has these attacks at more sizes.
 """
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from securefair.averaging.pairwise import generate_private, public_bytes
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import OtherSumError, RemoteProtocolError
 from securefair.model.transfer import own_fit
+from securefair.model.transfer.alone import PENALTIES
 from securefair.model.transfer.sums import sum_of
 from securefair.model.transfer.sums.register import REGISTERED
 from securefair.protocol.jobs import AnswerAsk, ReleaseKey
@@ -168,3 +169,43 @@ def test_a_part_of_a_sum_is_noise(name):
     words = np.frombuffer(share, question.plan.fixed.word)
     top = words >> (8 * question.plan.fixed.word_bytes - 3)
     assert len(np.unique(top)) == 8  # every eighth of the range, though numbers are small
+
+
+def parted(summed, shares, penalties):
+    """Either fit of a sum over two, and how likely penalties are, as one curious student reckons.
+
+    Of every feature the sum tells b1 + b2, H1 + H2 and (H1 + p1) b1 + (H2 + p2) b2. What a
+    hospital's H is follows roughly from its share of all patients. Normal priors do the rest.
+    """
+    both, slope, diagonal = summed
+    h = np.outer(shares, diagonal) + 1e-9
+    weigh = h + np.array(penalties)[:, None]
+    spread = (0.3 * h**2 + h) / weigh**2
+    a, b, c = ((spread * weigh**power).sum(axis=0) + 1e-9 for power in range(3))
+    c = c + 0.15**2 * (h**2 * spread).sum(axis=0)
+    x, y = (c * both - b * slope) / (a * c - b**2), (a * slope - b * both) / (a * c - b**2)
+    likely = -0.5 * (both * x + slope * y + np.log(a * c - b**2)).sum()
+    return spread * (x + weigh * y), likely
+
+
+def test_a_sum_over_two_hospitals_of_different_size_tells_roughly_either_fit():
+    """So of three hospitals a curious one knows more than a mean, as the threat model says."""
+    sizes, errors = (200, 30), []
+    for seed in range(4):
+        fits = [
+            own_fit(records(10 * seed + at, size), rng=np.random.default_rng(0))
+            for at, size in enumerate(sizes)
+        ]
+        told = sum(sum_of("gradient").told(one) for one in fits)[1:].reshape(3, FEATURES)
+        truth = np.array([one.model.linear[0] for one in fits])
+        found = [
+            parted(told, np.array(sizes) / sum(sizes), pair)
+            for pair in product(PENALTIES, repeat=2)
+        ]
+        weights = np.exp([likely - max(one for _, one in found) for _, likely in found])
+        guess = sum(w * fit for w, (fit, _) in zip(weights, found, strict=True)) / weights.sum()
+        errors.append(
+            [np.linalg.norm(said - truth, axis=1) for said in (guess, np.array([told[0] / 2] * 2))]
+        )
+    guessed, halved = np.median(errors, axis=0)
+    assert (guessed < 0.7 * halved).all(), (guessed, halved)

@@ -139,7 +139,7 @@ MISTAKES = {
         "report done",
         "done/rounds.jsonl",
         lambda file: file.write_bytes(file.read_bytes()[:-20]),
-        ("rounds.jsonl, line 5",),
+        ("rounds.jsonl, line 7",),
     ),
     "edited config of a run": (
         "report done",

@@ -73,7 +73,7 @@ def test_a_site_is_checked_before_it_starts(ward):
     for word in ("signed by north, south", "clock", "plan", "disclosure", "keys", "data", "disk"):
         assert word in said
     assert "scores: Sensitivity is of class 1." in said
-    assert "WARNING: One answer determines a teacher's fit. north, south will know" in said
+    assert "WARNING: One answer determines a teacher's fit. So north, south will know" in said
 
 
 @pytest.mark.parametrize(

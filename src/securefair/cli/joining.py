@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase
 from securefair.cli.options import JsonOption
+from securefair.errors import ConfigError
 from securefair.report.telling import say, say_json, tell
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from securefair.data import ParticipantData
     from securefair.sites.project.project import Project
+    from securefair.sites.site.folder import SiteSettings
     from securefair.storage import Secret
 
     Log = Callable[[str, Mapping[str, object]], None]
@@ -70,30 +73,38 @@ def join(
     """
     import time
 
+    from securefair.cli.project import agreed_lines
     from securefair.sites.operator.making import identity_in
     from securefair.sites.project.agreeing import check_agreement
     from securefair.sites.project.project import load_project, write_signature
+    from securefair.sites.site.samples import own_samples
 
     secret = passphrase(passphrase_file)
     loaded = load_project(project)
     loaded.check_time(time.time())
     check_agreement(loaded)
     own = identity_in(identity, loaded, secret)
+    for line in agreed_lines(loaded):
+        say(line, err=json)
     if own.card.name in loaded.unsigned:
-        from securefair.cli.project import agreed_lines
-
-        for line in agreed_lines(loaded):
-            say(line, err=json)
+        brought = site_settings(own.card.name, loaded, data, test_data, teacher, role)
+        # A signature binds: what is wrong with the own table is said before.
+        own_samples(brought, loaded.terms, seed=0)
         if not yes:
             typer.confirm(f"Sign this as {own.card.name}? It binds you.", abort=True)
         write_signature(project, loaded.signed(own), own.card.name)
     log = logger(folder, json=json)
-    while missing := load_project(project).unsigned:
-        log(f"waiting for signatures of {', '.join(missing)}", {"missing": missing})
+    agreed, loaded = loaded.digest, load_project(project)
+    told: tuple[str, ...] = ()
+    while missing := _unchanged(loaded, agreed).unsigned:
+        if missing != told:
+            log(f"waiting for signatures of {', '.join(missing)}", {"missing": missing})
+        told = missing
         time.sleep(LOOK_EVERY)
+        loaded = load_project(project)
     make_site(
         folder,
-        load_project(project),
+        loaded,
         identity,
         data,
         test_data=test_data,
@@ -103,6 +114,22 @@ def join(
         secret=secret,
     )
     run(folder, secret, log, json=json)
+
+
+def _unchanged(project: Project, agreed: bytes) -> Project:
+    """The file lies where others write: what this site joins is what its operator was shown.
+
+    Raises:
+        ConfigError: it is another project now.
+    """
+    if project.digest != agreed:
+        raise ConfigError(
+            "the project file was changed since this site showed it",
+            found=project.digest.hex(),
+            expected=agreed.hex(),
+            hint="Somebody replaced it. Ask the founder, and join again",
+        )
+    return project
 
 
 def make_site(
@@ -124,33 +151,52 @@ def make_site(
     Raises:
         SecureFairError: project, keys, samples or folder cannot be used.
     """
-    from securefair.config import absolute_teacher
     from securefair.report import write_text
     from securefair.sites.couriers.folder import make_project_folder
     from securefair.sites.couriers.interface import CourierSettings
     from securefair.sites.operator.making import identity_in
     from securefair.sites.operator.unit import unit_text
-    from securefair.sites.site.folder import SiteSettings, checked_role, make_place
+    from securefair.sites.site.folder import make_place
     from securefair.sites.site.samples import own_samples
 
     own = identity_in(identity, project, secret)
-    courier = CourierSettings(kind="flare")
+    settings = site_settings(own.card.name, project, data, test_data, teacher, role)
     if shared_folder is not None:
         name = project.terms.project.name
         place = make_project_folder(shared_folder.absolute(), name, project.digest)
         courier = CourierSettings(kind="folder", folder=str(place))
-    settings = SiteSettings(
-        role=checked_role(role, project),
-        name=own.card.name,
-        data=str(data.absolute()),
-        test_data=None if test_data is None else str(test_data.absolute()),
-        teacher=absolute_teacher(teacher, Path.cwd()),
-        courier=courier,
-    )
+        settings = msgspec.structs.replace(settings, courier=courier)
     found = own_samples(settings, project.terms, seed=0)
     make_place(folder, settings, project, own, secret)
     unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
     return own.card.name, found, unit
+
+
+def site_settings(
+    name: str,
+    project: Project,
+    data: Path,
+    test_data: Path | None,
+    teacher: str | None,
+    role: str,
+) -> SiteSettings:
+    """What a site is told to use, with the relay's courier.
+
+    Raises:
+        ConfigError: nobody has such a role in this project.
+    """
+    from securefair.config import absolute_teacher
+    from securefair.sites.couriers.interface import CourierSettings
+    from securefair.sites.site.folder import SiteSettings, checked_role
+
+    return SiteSettings(
+        role=checked_role(role, project),
+        name=name,
+        data=str(data.absolute()),
+        test_data=None if test_data is None else str(test_data.absolute()),
+        teacher=absolute_teacher(teacher, Path.cwd()),
+        courier=CourierSettings(kind="flare"),
+    )
 
 
 def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:

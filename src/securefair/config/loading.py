@@ -45,7 +45,7 @@ def load_config(path: Path | str) -> RunConfig:
             wrong type or out of range; names file, key, found and expected.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")  # Windows puts a mark before
     except OSError as error:
         raise ConfigError(
             "the configuration file cannot be read",

@@ -118,9 +118,11 @@ def _gaussian_process(samples: Samples, seed: int) -> Any:
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-    drawn = np.random.default_rng(seed).permutation(len(samples))[:MOST_OF_A_PROCESS]
-    if len(np.unique(samples.labels[drawn])) < len(np.unique(samples.labels)):
-        drawn = np.arange(len(samples))  # a rare class was missed
+    order = np.random.default_rng(seed).permutation(len(samples))
+    drawn = order[:MOST_OF_A_PROCESS]
+    missed = np.setdiff1d(samples.labels, samples.labels[drawn])
+    rare = [order[np.flatnonzero(samples.labels[order] == label)[0]] for label in missed]
+    drawn = np.concatenate([drawn, np.array(rare, dtype=np.int64)])
     kernel = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(2.0, (1e-1, 1e2))
     process = GaussianProcessClassifier(kernel, random_state=seed)
     return _quietly(process.fit, samples.features[drawn], samples.labels[drawn])

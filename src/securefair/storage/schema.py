@@ -104,7 +104,8 @@ MIGRATIONS: tuple[str, ...] = (
 SCHEMA_VERSION = len(MIGRATIONS)
 
 READABLE = 1
-"""The oldest version that can be read as it is: steps after it only took a table away."""
+"""The oldest version that can be read as it is: steps after it moved only what teachers told, which
+is never read without being written."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

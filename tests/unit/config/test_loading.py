@@ -35,6 +35,7 @@ def test_defaults_are_the_values_of_the_demo():
         "run.algorithms": list(demo.run.algorithms),
         "run.smaller": demo.run.smaller,
         "report.title": demo.report.title,
+        "transfer.sums": demo.transfer.sums,
     }
     assert override(parse_config(HEART, source="t"), settings) == demo
     assert parse_config(HEART, source="t").run.collaborative == ("transfer",)
@@ -43,7 +44,7 @@ def test_defaults_are_the_values_of_the_demo():
 
 def test_a_file_is_read_from_disk(tmp_path):
     path = tmp_path / "trial.toml"
-    path.write_text(HEART, encoding="utf-8")
+    path.write_text(HEART, encoding="utf-8-sig")  # with the mark that Windows writes
     assert load_config(path).run.name == "trial"
 
 

@@ -7,6 +7,7 @@ from securefair.errors import DataError, ModelError
 from securefair.model.heads import build_head
 from securefair.model.networks.builder import he_network
 from securefair.model.networks.fold import fold
+from securefair.model.probabilities import probabilities_of
 from securefair.model.quadratic import Quadratic
 from securefair.model.stored import (
     NamedNetwork,
@@ -14,7 +15,6 @@ from securefair.model.stored import (
     function_of,
     inputs_of,
     logits_of,
-    probabilities_of,
     to_bytes,
 )
 from securefair.model.transfer import Polynomial

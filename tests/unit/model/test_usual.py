@@ -3,6 +3,7 @@ import pytest
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
+from securefair.model import usual
 from securefair.model.probabilities import probabilities_of
 from securefair.model.stored import inputs_of, logits_of, to_bytes
 from securefair.model.usual import USUAL, averaged, usual_model
@@ -53,3 +54,13 @@ def test_it_prints_nothing_that_it_learnt_and_is_not_kept():
 def test_an_unknown_name_is_refused_with_those_there_are():
     with pytest.raises(ConfigError, match="boosting"):
         usual_model("jungle", checkered(30), 0)
+
+
+def test_a_process_is_fitted_to_few_patients_whatever_is_rare(monkeypatch):
+    """Its time grows with the third power: one patient of a rare class must not bring all in."""
+    monkeypatch.setattr(usual, "MOST_OF_A_PROCESS", 20)
+    rng = np.random.default_rng(0)
+    labels = np.array([0, 1] * 100 + [2])
+    fitted = usual._gaussian_process(Samples(rng.normal(size=(201, 2)), labels, 3), 0)
+    assert set(fitted.classes_) == {0, 1, 2}
+    assert len(fitted.base_estimator_.estimators_[0].X_train_) == 21

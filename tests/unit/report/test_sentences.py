@@ -153,7 +153,10 @@ def test_where_nothing_flows_back_no_report_says_that_it_does(make_run):
     text = str(told)
     for untrue in ("carry it back", "public prediction service", "eputation"):
         assert untrue not in text
-    assert "Nobody answers from what it opened" in text
+    assert "It reads nothing by that" in text
+    assert "nothing that was opened flows back" in str(
+        sentences.tell(run.config, run.result, NOUNS).steps
+    )
 
 
 def test_of_a_kind_that_is_gone_nothing_is_said(run):

@@ -108,16 +108,24 @@ def cautions_of(agreed: TransferAgreement) -> list[str]:
     """What is known of a teacher after one answer to a student of the most samples."""
     if not agreed.question.determines_fit(agreed.facts.samples):
         return []
-    return [
-        "One answer determines a teacher's fit. A student of "
-        f"{agreed.facts.samples} patients will know {_fits_known(agreed)}."
-    ]
+    return [_fits_known(agreed, f"a student of {agreed.facts.samples} patients")]
 
 
-def _fits_known(agreed: TransferAgreement) -> str:
+def _fits_known(agreed: TransferAgreement, who: str) -> str:
+    if not agreed.question.encrypts and agreed.most_teachers == 2:
+        return (
+            "A sum over two hospitals tells roughly either fit, where they differ in size. That is "
+            f"what {who} will know."
+        )
     if agreed.opens == "mean":
-        return "the mean of its teachers' fits, no single one"
-    return "each teacher's fit, as if it had been sent"
+        return (
+            "What is opened determines the mean of the teachers' fits. That is what "
+            f"{who} will know, and no single fit."
+        )
+    return (
+        f"One answer determines a teacher's fit. So {who} will know each teacher's fit, as if it "
+        "had been sent."
+    )
 
 
 def _warnings(
@@ -139,10 +147,7 @@ def _warnings(
         if own.name not in whole and agreed.question.determines_logits(len(own.train))
     ]
     if whole:
-        found.append(
-            f"One answer determines a teacher's fit. {', '.join(whole)} will know "
-            f"{_fits_known(agreed)}."
-        )
+        found.append(_fits_known(agreed, ", ".join(whole)))
     if logits:
         found.append(
             f"{', '.join(logits)} will know every logit on own patients, of "

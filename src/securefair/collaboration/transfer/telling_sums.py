@@ -45,29 +45,42 @@ def limits_of_sums(result: RunResult, nouns: Nouns, colluding: str, summed: FitS
     """See `Told.limits`."""
     rows = (
         f"Products of features over fewer {nouns.samples} than there are features tell single "
-        f"{nouns.samples}."
+        f"{nouns.samples}. About half of the {nouns.participants}, working together, know such "
+        "products of the rest."
         if summed.rows
-        else f"Of a column of yes and no they hold a weighted count of {nouns.samples}."
+        else f"Of a column of yes and no they hold a weighted count of {nouns.samples}. Of a "
+        f"finding that one {nouns.participant} alone has they tell that one's coefficient, and "
+        f"where one of the {nouns.samples} alone has it, the outcome."
     )
     return [
         (
             "What the sum implies",
             f"Whoever gets the sum of {summed.means} knows the mean of the others' fits, and how "
-            f"their {nouns.samples} together are spread. {rows}",
+            f"their {nouns.samples} together are spread. {rows}{_told_of_two(result, nouns)}",
         ),
         behind_the_models(result.privacy, nouns),
         ("Collusion", f"{colluding} They then know all that that one added."),
         (
             "Later collaborations",
             f"Two sums over sets of {nouns.participants} that differ by one tell what that one "
-            "added. Nobody gives two in one collaboration. A new collaboration knows nothing of "
-            "an earlier one.",
+            f"added; over other {nouns.samples} of one, much of what is new. Nobody gives two in "
+            "one collaboration. A new collaboration knows nothing of an earlier one.",
         ),
         (
             "Malicious peers",
             "Who does not follow the protocol adds what it likes, and can spoil the others' new "
-            f"models as far as their own held-out {nouns.samples} let it. It reads nothing by "
-            "that.",
+            f"models as far as their own held-out {nouns.samples} let it, or prevent that a sum "
+            "opens. It reads nothing by that.",
         ),
         sizes_and_times(nouns),
     ]
+
+
+def _told_of_two(result: RunResult, nouns: Nouns) -> str:
+    """Sums of fits, and of fits as each penalty weighs them, are two equations for two unknowns."""
+    if len(result.participants) != 3:
+        return ""
+    return (
+        f" Of three {nouns.participants} each gets a sum over two, which tells roughly what either "
+        "fit is, the better the more these differ in size."
+    )

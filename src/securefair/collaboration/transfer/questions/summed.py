@@ -75,7 +75,9 @@ class SummedExchange(HospitalExchange):
     ) -> bytes:
         """See `HospitalExchange`."""
         del request, model  # the first is the plan's digest, which masks are bound to
-        self._question.check_patients(len(own.samples), len(gathering.senders))
+        samples = own.samples
+        people = samples if samples.patients is None else set(samples.patients.tolist())
+        self._question.check_patients(len(people), len(gathering.senders))
         mask_keys = MaskedKeys(public=public_bytes(keys.private), private=keys.private)
         weight = write_weights([1 / len(gathering.senders)])
         return self._question.sums.message(

@@ -48,8 +48,8 @@ def choose_sum(
 ) -> ChosenSum:
     """What a student of so many teachers asks for; "auto" leaves it to the rule.
 
-    Sums of linear fits need no encryption, from so many hospitals on that no single one is told.
-    Elsewhere fits are asked about patients.
+    Sums of linear fits need no encryption, from so many hospitals on that answers would tell single
+    fits no less. Elsewhere fits are asked about patients.
 
     Args:
         wanted: of the settings: "auto", `NONE`, or a sum of the register.
