@@ -49,15 +49,11 @@ class Estimated:
 
 
 def usual_model(name: str, samples: Samples, seed: int) -> Estimated:
-    """One of `USUAL`, fitted.
-
-    Where patients are of one class only, it gives the class frequencies. Probabilities are shrunk
-    by one patient more, divided among all classes: none is 0.
+    """One of `USUAL`, fitted as `estimated` does.
 
     Args:
         name: of the model.
-        samples: own training patients, flat features (n, d), n >= 1. Their weights count where the
-            model takes any.
+        samples: see `estimated`. Their weights count where the model takes any.
         seed: of what the model draws.
 
     Raises:
@@ -65,10 +61,24 @@ def usual_model(name: str, samples: Samples, seed: int) -> Estimated:
     """
     if name not in USUAL:
         raise ConfigError("there is no such model", found=name, expected=", ".join(USUAL))
+    return estimated(USUAL[name], samples, seed)
+
+
+def estimated(fit: Callable[[Samples, int], Any], samples: Samples, seed: int) -> Estimated:
+    """What a model gives that knows only the classes that it saw.
+
+    Where patients are of one class only, it gives the class frequencies. Probabilities are shrunk
+    by one patient more, divided among all classes: none is 0.
+
+    Args:
+        fit: patients and a seed -> a fitted classifier as scikit-learn has them.
+        samples: own training patients, flat features (n, d), n >= 1.
+        seed: of what the model draws.
+    """
     if len(np.unique(samples.labels)) == 1:
         said = _frequencies(samples)
     else:
-        said = _known_classes(USUAL[name](samples, seed), samples.classes)
+        said = _known_classes(fit(samples, seed), samples.classes)
     patients, classes = len(samples), samples.classes
 
     def shrunk(features: Array) -> Array:

@@ -1,6 +1,7 @@
 """What `check` promises is what a run then does."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -11,8 +12,10 @@ from securefair.cli import app
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import demo_config, override
 from securefair.errors import ConfigError, DataError, PlanError
+from securefair.model.teachers import teacher_of
 from securefair.profiling.forecast import check_config
 from securefair.report import show_progress
+from securefair.user.participants import load_participants
 from support.experiments import run_experiment
 
 
@@ -126,6 +129,21 @@ def test_alone_nothing_is_planned():
 def test_what_a_run_would_refuse_is_refused():
     with pytest.raises(PlanError, match=r"^Switzerland, q"):
         checked_of(small(**{"distillation.q": 100}))
+
+
+def test_a_teacher_that_a_run_would_refuse_is_refused():
+    def checked(**changes):
+        run = ResolvedRun.of(small(**{"run.algorithms": ["standalone", "transfer"]}, **changes))
+        first, *others = load_participants(run.config, 0)
+        brought = replace(first, teacher=teacher_of("forest", where="here"))
+        return check_config(replace(run, data={0: [brought, *others]}))
+
+    linear = {"transfer.fit": "linear", "transfer.sums": "auto"}
+    with pytest.raises(ConfigError, match=r"would add up fits"):
+        checked(**linear)
+    with pytest.raises(ConfigError, match=r"no private fit.*forest"):
+        checked(**{"transfer.fit": "linear", "privacy.epsilon": 2.0})
+    checked(**linear | {"transfer.sums": "none"})
 
 
 def test_what_is_promised_to_too_few_patients_is_refused():

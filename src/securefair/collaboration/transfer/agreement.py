@@ -9,6 +9,9 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.collaboration.transfer.questions import TransferQuestion, choose_question
 from securefair.collaboration.transfer.terms import TransferTerms
 from securefair.config import DisclosureSection
+from securefair.data.dataset import ParticipantData
+from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_of
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
@@ -68,6 +71,40 @@ class TransferAgreement(TransferTerms):
             answer=answer,
             names=MAX_NAME_BYTES * self.most_teachers,
         )
+
+    def check_teacher(self, own: ParticipantData, *, private: bool) -> None:
+        """Refuse a model that a hospital brought and that cannot answer here.
+
+        Args:
+            own: data of the hospital, and its model, if it brought any.
+            private: a private fit is to answer for it.
+
+        Raises:
+            ConfigError: so it is, or fits are added up, or no classes are told apart.
+        """
+        if own.teacher is None:
+            return
+        if private:
+            raise ConfigError(
+                "no private fit stands behind a model that is brought",
+                where=f"participants, {own.name}, teacher",
+                found=own.teacher.name,
+                expected="no [privacy] section, or no teacher",
+            )
+        if not outcome_of(own.train).tells_classes:
+            raise ConfigError(
+                "a model that is brought gives probabilities of classes",
+                where=f"participants, {own.name}, teacher",
+                found=f"the outcome is {outcome_of(own.train).title}",
+                expected="no teacher, or an outcome of classes",
+            )
+        if not self.question.encrypts:
+            raise ConfigError(
+                "a model that is brought answers questions, and hospitals would add up fits",
+                where=f"participants, {own.name}, teacher",
+                found=f"transfer.sums is {self.chosen_sum.name}: {self.chosen_sum.because}",
+                expected='transfer.fit = "trees", or transfer.sums = "none"',
+            )
 
     def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """What a teacher lets out, and how much of it at most."""

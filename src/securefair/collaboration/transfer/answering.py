@@ -11,8 +11,7 @@ import numpy as np
 from securefair.collaboration.private import PrivateTeacher, polynomial_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import ParticipantData
-from securefair.errors import ConfigError
-from securefair.model.outcomes import outcome_of
+from securefair.errors import ConfigError, ModelError
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Fitted, OwnFit, Polynomial
 from securefair.model.transfer.design import Design, own_design, tree_design
@@ -53,34 +52,14 @@ def answering_of(
         seed: of a stand-in.
 
     Raises:
-        ConfigError: it brought a model, and a private one is to answer, or fits are added up.
+        ConfigError: it brought a model that may not answer (`TransferAgreement.check_teacher`).
         ModelError: the model that it brought gives no probabilities of these classes.
     """
     if data.teacher is None:
         if private is not None:
             return Answering(_asked(agreement, polynomial_of(private, agreement.degree)))
         return Answering(_asked(agreement, own.best_of_all if agreement.leaves else own.model))
-    if private is not None:
-        raise ConfigError(
-            "no private fit stands behind a model that is brought",
-            where=f"participants, {data.name}, teacher",
-            found=data.teacher.name,
-            expected="no [privacy] section, or no teacher",
-        )
-    if not outcome_of(data.train).tells_classes:
-        raise ConfigError(
-            "a model that is brought gives probabilities of classes",
-            where=f"participants, {data.name}, teacher",
-            found=f"the outcome is {outcome_of(data.train).title}",
-            expected="no teacher, or an outcome of classes",
-        )
-    if not agreement.question.encrypts:
-        raise ConfigError(
-            "a model that is brought answers questions, and hospitals would add up fits",
-            where=f"participants, {data.name}, teacher",
-            found=f"transfer.sums is {agreement.chosen_sum.name}: {agreement.chosen_sum.because}",
-            expected='transfer.fit = "trees", or transfer.sums = "none"',
-        )
+    agreement.check_teacher(data, private=private is not None)
     found = stand_in_of(agreement, data, seed)
     return Answering(_asked(agreement, found.function), data.teacher.name, found.disagreement)
 
@@ -109,13 +88,16 @@ def stand_in_of(agreement: TransferAgreement, data: ParticipantData, seed: int) 
 
     Raises:
         ConfigError: it brought none.
-        ModelError: it gives no probabilities of these classes.
+        ModelError: it gives no probabilities of these classes; names the hospital and the model.
     """
     if data.teacher is None:
         raise ConfigError("it brought no model", where=data.name)
     drawn = derive_seed(seed, "teacher", data.name)
-    model = data.teacher.ready(data.train, drawn % 2**32)
-    return stand_in(model, data.train, _design(agreement), np.random.default_rng(drawn))
+    try:
+        model = data.teacher.ready(data.train, drawn % 2**32)
+        return stand_in(model, data.train, _design(agreement), np.random.default_rng(drawn))
+    except ModelError as error:
+        raise error.about(f"participants, {data.name}, teacher {data.teacher.name}") from error
 
 
 def _design(agreement: TransferAgreement) -> partial[Design]:

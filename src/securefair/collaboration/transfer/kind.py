@@ -78,6 +78,15 @@ class TransferKind(Kind["TransferAgreement"]):
 
         return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
 
+    def agree_all(
+        self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int
+    ) -> TransferAgreement:
+        """See `Kind`; all models that were brought can answer."""
+        agreement = self.agree(config, PublicFacts.of(data), seed=seed)
+        for own in data:
+            agreement.check_teacher(own, private=agreement.private)
+        return agreement
+
     def cautions(self, agreement: TransferAgreement) -> list[str]:
         """See `Kind`."""
         from securefair.collaboration.transfer.forecast import cautions_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Probabilities, Samples
-from securefair.errors import ConfigError, ModelError
+from securefair.errors import ConfigError, ModelError, SecureFairError
+from securefair.model.usual import estimated
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatorTeacher:
     """See `TeacherModel`. One that is not fitted is fitted to the hospital's own patients.
+
+    Where these are of one class only, it gives the class frequencies (`usual.estimated`).
 
     Args:
         estimator: a classifier with `predict_proba`. A fitted one takes features as they are
@@ -40,34 +45,71 @@ class EstimatorTeacher:
         return type(self.estimator).__name__
 
     def ready(self, train: Samples, seed: int) -> Probabilities:
-        """See `TeacherModel`."""
-        estimator = self._fitted(train, seed)
-        classes = getattr(estimator, "classes_", np.arange(train.classes))
+        """See `TeacherModel`.
+
+        Raises:
+            ModelError: it cannot be fitted to these patients.
+        """
+        if self._fitted:
+            says = self._as_it_is(train.classes)
+        else:
+            with _foreign("the model that is to teach cannot be fitted to these patients", train):
+                says = estimated(self._fit, train, seed).probabilities
 
         def said(features: NDArray[np.float64]) -> NDArray[np.float64]:
-            found = np.asarray(estimator.predict_proba(features), dtype=np.float64)
-            if found.ndim != 2 or found.shape[1] != train.classes or len(classes) != train.classes:
+            with _foreign("the model that is to teach does not take these patients", train):
+                return says(features)
+
+        return said
+
+    def _as_it_is(self, classes: int) -> Probabilities:
+        known = getattr(self.estimator, "classes_", np.arange(classes))
+
+        def said(features: NDArray[np.float64]) -> NDArray[np.float64]:
+            found = np.asarray(self.estimator.predict_proba(features), dtype=np.float64)
+            if found.ndim != 2 or found.shape[1] != classes or len(known) != classes:
                 raise ModelError(
                     "the model that is to teach knows other classes",
                     found=found.shape,
-                    expected=f"({len(features)}, {train.classes})",
+                    expected=f"({len(features)}, {classes})",
                 )
             return found
 
         return said
 
-    def _fitted(self, train: Samples, seed: int) -> Any:
-        from sklearn.base import clone
+    @property
+    def _fitted(self) -> bool:
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
 
         try:
             check_is_fitted(self.estimator)
         except NotFittedError:
-            return _seeded(clone(self.estimator), seed).fit(train.features, train.labels)
+            return False
         except TypeError:  # none of scikit-learn's: it is what it is
-            return self.estimator
-        return self.estimator
+            return True
+        return True
+
+    def _fit(self, train: Samples, seed: int) -> Any:
+        from sklearn.base import clone
+
+        return _seeded(clone(self.estimator), seed).fit(train.features, train.labels)
+
+
+@contextmanager
+def _foreign(problem: str, train: Samples) -> Iterator[None]:
+    """Whatever foreign code raises is its own fault."""
+    try:
+        yield
+    except SecureFairError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            problem,
+            found=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
+            expected=f"{train.features.shape[1]} features, {train.classes} classes",
+            hint="Bring a model of these features and classes, or one that is not fitted",
+        ) from error
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import securefair as sf
 from securefair.collaboration.private import private_teachers
-from securefair.collaboration.transfer.answering import answering_of
+from securefair.collaboration.transfer.answering import answering_of, stand_in_of
 from securefair.config.privacy import PrivacySection
-from securefair.errors import ConfigError
-from securefair.model.teachers import teacher_of
+from securefair.errors import ConfigError, ModelError
+from securefair.model.teachers import EstimatorTeacher, teacher_of
 from securefair.model.transfer import Leafed
 from securefair.model.transfer.public_trees import LEAVES, public_trees
 from securefair.worth import own_fits
@@ -79,6 +80,17 @@ def test_a_stand_in_is_of_the_form_that_was_agreed(make_hospitals, agree, fit):
     assert one.model.degree == agreed.degree
     assert not isinstance(one.model, Leafed)
     assert one.stands_for == "forest"
+
+
+def test_a_model_that_fails_is_told_with_its_hospital(make_hospitals, agree):
+    hospitals = make_hospitals()
+    train = hospitals[1].train
+    wide = LogisticRegression().fit(np.hstack([train.features] * 2), train.labels)
+    brought = replace(hospitals[1], teacher=EstimatorTeacher(wide))
+    with pytest.raises(
+        ModelError, match=r"participants, b, teacher LogisticRegression: .*not take"
+    ):
+        stand_in_of(agree(hospitals, fit="trees"), brought, 0)
 
 
 def test_sums_of_fits_have_no_place_for_a_model_that_is_brought(make_hospitals, agree):

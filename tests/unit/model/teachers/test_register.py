@@ -89,6 +89,29 @@ def test_an_estimator_is_fitted_from_the_seed_and_stays_unfitted(steps):
     np.testing.assert_array_equal(given.ready(TRAIN, 1)(X), given.ready(TRAIN, 2)(X))
 
 
+def test_an_estimator_at_a_hospital_of_few_classes_does_as_a_forest_does():
+    alone = Samples(X, np.ones(40, dtype=np.int64), 2)
+    said = EstimatorTeacher(LogisticRegression()).ready(alone, 0)(X)
+    forest = teacher_of("forest", where="here").ready(alone, 0)(X)
+    np.testing.assert_array_equal(said, forest)
+    two_of_three = Samples(X, 2 * TRAIN.labels, 3)
+    said = EstimatorTeacher(LogisticRegression()).ready(two_of_three, 0)(X)
+    assert said.shape == (40, 3)
+    assert (said[:, 1] < 0.01).all()
+
+
+def test_what_foreign_code_raises_is_told_as_its_fault():
+    class Moody(LogisticRegression):
+        def fit(self, *data):
+            raise ValueError(len(data))
+
+    with pytest.raises(ModelError, match=r"cannot be fitted.*ValueError"):
+        EstimatorTeacher(Moody()).ready(TRAIN, 0)
+    wide = RandomForestClassifier(n_estimators=2).fit(np.hstack([X, X]), TRAIN.labels)
+    with pytest.raises(ModelError, match=r"does not take these patients.*3 features"):
+        EstimatorTeacher(wide).ready(TRAIN, 0)(X)
+
+
 def test_what_is_not_of_scikit_learn_needs_its_method_only():
     @dataclass
     class Vendor:
