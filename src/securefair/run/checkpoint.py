@@ -17,17 +17,19 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from securefair.collaboration.kinds import toml_of
-from securefair.collaboration.state import encode_state
 from securefair.config import RunConfig, load_config, parse_config
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, DataError
-from securefair.model.heads import Head
 from securefair.report import read_json, write_json, write_text
 from securefair.run.entry import Entry
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 FOLDER = "unfinished"
 FORMAT = 7
@@ -203,6 +205,8 @@ def _digest(everyone: Sequence[ParticipantData]) -> str:
 
 
 def _digest_of_models(models: Mapping[str, Head] | None) -> str:
+    from securefair.collaboration.state import encode_state  # torch, which few runs bring
+
     digest = hashlib.blake2b(digest_size=16)
     for name, model in sorted((models or {}).items()):
         digest.update(repr((name, type(model).__name__)).encode())

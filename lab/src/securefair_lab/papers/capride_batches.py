@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
-from securefair.model.losses import approximate_kl
+from securefair.model import approximate_kl
 from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.papers.capride_code import NUMBERS, weight
 from securefair_lab.papers.cycle_data import CIFAR10

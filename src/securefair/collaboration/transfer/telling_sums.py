@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from securefair.collaboration.telling import Limit, behind_the_models, sizes_and_times
 from securefair.collaboration.wording import Nouns, plural
-from securefair.model.transfer.sums import ChosenSum, FitSum
-from securefair.records import RunResult
+
+if TYPE_CHECKING:
+    from securefair.model.transfer.sums import ChosenSum, FitSum
+    from securefair.records import RunResult
 
 
 def steps_of_sums(

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.calibration import temperature
 from securefair.model.outcomes.class_scores import (
@@ -29,7 +30,7 @@ class OfClasses(StudyOutcome):
 
     scores: ClassVar = SCORES
     lower_is_better: ClassVar = LOWER_IS_BETTER
-    metric: ClassVar = "log_loss"
+    metric: ClassVar = defaults.METRIC
     headline: ClassVar = "accuracy"
     tells_classes: ClassVar = True
 

@@ -102,7 +102,6 @@ def erase(folder: Path, now: float) -> Path:
         "audit_rows": head.length,
         "audit_head": head.digest.hex(),
     }
-    (folder / BEAT).unlink(missing_ok=True)
     copies = sorted(folder.glob(f"{STORE}.format-*"))  # of upgrades
     for path in [*(folder / part for part in (KEYS, STORE, RESULTS, "passphrase.cred")), *copies]:
         for file in [path] if path.is_file() else sorted(path.rglob("*")):
