@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         TensorBoardLogger as TensorBoardLogger,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 # Torch and SEAL take a second to load.
