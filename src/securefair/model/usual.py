@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +23,9 @@ Probabilities = Callable[[Array], Array]
 
 MOST_OF_A_PROCESS = 400
 """Patients that a Gaussian process is fitted to: its time grows with their third power."""
+
+_ONE_AT_A_TIME = Lock()
+"""Filters of warnings belong to the process: of two threads one would put back the other's."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +144,7 @@ def _quietly(fit: Callable[..., Any], *data: Any) -> Any:
 
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fit(*data)
 
