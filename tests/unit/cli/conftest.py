@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from support.tables import NORTH
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +25,10 @@ def invoke(tmp_path, monkeypatch):
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "north.csv").write_text(NORTH)
+    (tmp_path / "south.csv").write_text(NORTH.replace("39,m", "85,m"))
+    return ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
