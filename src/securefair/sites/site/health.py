@@ -31,6 +31,7 @@ BEAT = "beat"
 """File in a site's folder: what it does, and when it looked at its clock last."""
 
 BEAT_EVERY = 30.0
+LOG_EVERY = 3600.0
 STUCK_AFTER, STUCK_AT_WORK = 600.0, 12 * 3600.0
 """Seconds without a beat: of a site that waits, and of one that computes."""
 
@@ -121,6 +122,25 @@ class Heart:
         content = msgspec.json.encode(Beat(at=now, working=working))
         with contextlib.suppress(OSError):  # a full disk stops the store, and says so
             replace_file(self._file, content, mode=0o600, durable=False)
+
+
+class LineDue:
+    """Whether the log gets a line: as waiting for peers begins or ends, and every hour.
+
+    Args:
+        since: when the site began to wait; 0: it does not.
+        now: seconds of a clock that is never set.
+    """
+
+    def __init__(self, since: float, now: float) -> None:
+        self._since, self._last = since, now
+
+    def __call__(self, since: float, now: float) -> bool:
+        """As the site takes a turn; the same arguments."""
+        due = since != self._since or now - self._last >= LOG_EVERY
+        if due:
+            self._since, self._last = since, now
+        return due
 
 
 def read_beat(folder: Path) -> Beat | None:

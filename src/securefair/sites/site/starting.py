@@ -44,7 +44,7 @@ from securefair.sites.site.folder import (
     read_settings,
 )
 from securefair.sites.site.format import check_format
-from securefair.sites.site.health import Heart, health_of
+from securefair.sites.site.health import Heart, LineDue, health_of
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import learned_from, rounds_away, stored_pieces, stored_records
 from securefair.sites.site.recovery import recovered_in
@@ -55,7 +55,6 @@ from securefair.storage import Keystore, Secret, Store, Transaction, running_pro
 from securefair.storage.generation import advance
 from securefair.worth.sharing import coin, private_coin
 
-LOG_EVERY = 3600.0
 RECEIPTS = 20.0
 """Seconds that a site waits for the last receipts, after its last message may leave."""
 
@@ -194,7 +193,8 @@ def run_site(
         folder: of the site.
         passphrase: of its keystore.
         say: writes a line of the log, a sentence and its facts; no patient, model or released
-            number is in one. At least once an hour, unless something is being computed.
+            number is in one. As waiting for peers begins and ends, and at least once an hour,
+            unless something is being computed.
 
     Returns:
         Rounds of the project, and the site's own results.
@@ -214,13 +214,11 @@ def run_site(
             over = len(stored_records(tx))
         name = opened.settings.name
         say(f"{name}: {over} of {rounds} rounds are over", {"rounds_over": over, "rounds": rounds})
-        heart, due = Heart(folder), time.monotonic() + LOG_EVERY
+        heart, due = Heart(folder), LineDue(opened.site.state.since, time.monotonic())
 
         def beat() -> None:
-            nonlocal due
             heart.beat(working=bool(opened.site.machine.memory.running), now=time.time())
-            if time.monotonic() >= due:
-                due = time.monotonic() + LOG_EVERY
+            if due(opened.site.state.since, time.monotonic()):
                 with opened.store.view() as tx:
                     about = (opened.project, opened.settings)
                     health = health_of(folder, tx, *about, runs=True, now=time.time())

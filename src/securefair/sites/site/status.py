@@ -180,7 +180,7 @@ def sentences(status: SiteStatus) -> list[str]:
     if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
             f"round {status.rounds_over + 1}: at most {duration(status.seconds_left)} left; "
-            "it goes on without whoever has not answered by then"
+            "then it goes on without whoever has not answered, or waits if too few are there"
         )
     for peer in status.peers:
         ready = f"ready for round {peer.ready + 1}"

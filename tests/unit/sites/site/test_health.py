@@ -6,7 +6,15 @@ import pytest
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.folder import OVER, STORE, read_settings
-from securefair.sites.site.health import DAY, SILENT_AFTER, Health, Heart, SiteLife, health_of
+from securefair.sites.site.health import (
+    DAY,
+    SILENT_AFTER,
+    Health,
+    Heart,
+    LineDue,
+    SiteLife,
+    health_of,
+)
 from securefair.sites.site.records import SiteState
 from securefair.sites.site.site import LEFT, STATE
 from securefair.storage import Store
@@ -91,3 +99,9 @@ def test_silence_of_everybody_is_the_couriers(site):
     assert health(site, change=heard_once).warnings == ()
     [silent] = health(site, later=SILENT_AFTER + 1).warnings
     assert "look at the courier" in silent
+
+
+def test_the_log_has_a_line_as_waiting_begins_and_ends_and_every_hour():
+    due = LineDue(0.0, now=0.0)
+    asked = [(0.0, 60.0), (9.0, 61.0), (9.0, 62.0), (9.0, 3661.0), (9.0, 3662.0), (0.0, 3663.0)]
+    assert [due(since, now) for since, now in asked] == [False, True, False, True, False, True]
