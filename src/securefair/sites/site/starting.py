@@ -243,6 +243,7 @@ def run_site(
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
+            agreement=opened.agreement,
         )
 
 
@@ -264,6 +265,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
+            agreement=opened.agreement,
         )
 
 
