@@ -108,6 +108,7 @@ class TimeToEvent(StudyOutcome):
     metric: ClassVar = "concordance"
     headline: ClassVar = "concordance"
     effect: ClassVar = "hazard_ratio"
+    moves: ClassVar = False
 
     def likelihood(self, samples: Samples) -> _Partial:
         """See `StudyOutcome`."""

@@ -26,8 +26,8 @@ from securefair.model.outcomes.interface import Likelihood
 Array = NDArray[np.float64]
 
 MAX_STEPS = 100
-TOLERANCE = 1e-20
-"""Of the squared Newton decrement, which is twice the distance in the objective."""
+TOLERANCE = 1e-11
+"""Of the squared Newton decrement, twice the distance in the objective: a last step squares it."""
 _HALVINGS = 40
 _MEMORY = 1 << 23  # most numbers in one temporary array
 
@@ -49,10 +49,11 @@ def fit(
         offsets: (S, n, L).
         penalties: (S, P), above 0, so that each problem has one minimum, even without samples.
         counts: (S, n), how often each sample counts; 0 leaves it out.
-        start: (S, P), where to begin; None: at 0.
-        tolerance: of the squared Newton decrement, relative to 1 + the objective.
+        start: (S, P), minimisers of problems like these; zeros without any.
+        tolerance: see `TOLERANCE`.
     """
-    begin = np.zeros((len(offsets), columns.parameters)) if start is None else start
+    if start is None:
+        start = np.zeros((len(offsets), columns.parameters))
     size = max(1, _MEMORY // (columns.parameters * max(len(columns.own), columns.parameters)))
     parts = [
         _newton(
@@ -61,7 +62,7 @@ def fit(
             offsets[part],
             penalties[part],
             counts[part],
-            begin[part],
+            start[part],
             tolerance,
         )
         for part in (slice(i, i + size) for i in range(0, len(offsets), size))
@@ -75,7 +76,7 @@ def _newton(
     offsets: Array,
     penalties: Array,
     counts: Array,
-    start: Array,
+    theta: Array,
     tolerance: float,
 ) -> Array:
     def objective(theta: Array, logits: Array) -> Array:
@@ -83,9 +84,9 @@ def _newton(
         return value
 
     diagonal = np.arange(columns.parameters)
-    found = start.copy()
+    found = np.zeros_like(theta)
     left = np.arange(len(offsets))  # problems that have not converged
-    theta, logits = found[left], offsets + columns.logits(start)
+    logits = offsets + columns.logits(theta)
     value = objective(theta, logits)
     for _ in range(MAX_STEPS):
         gradient, hessian = likelihood.derivatives(columns, logits, counts)
@@ -95,7 +96,7 @@ def _newton(
         decrement = (step * gradient).sum(1)
         going = decrement > tolerance * (1 + value)
         if not going.all():
-            found[left] = theta
+            found[left] = theta - step
             if not going.any():
                 break
             left, theta, value, step = left[going], theta[going], value[going], step[going]
