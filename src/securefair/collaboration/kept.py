@@ -27,7 +27,7 @@ from securefair.prediction import (
     training_facts,
 )
 from securefair.prediction.card import Taught, limits
-from securefair.prediction.effects import Estimate, estimates_of
+from securefair.prediction.effects import ColumnEstimate, estimates_of
 from securefair.prediction.evaluation import score
 from securefair.records import VerdictResult
 from securefair.user.tables import extractor_files, table_spec
@@ -41,7 +41,7 @@ class KeptModel:
 
     model: HospitalModel
     card: ModelCard
-    estimates: Sequence[Estimate] = ()
+    estimates: Sequence[ColumnEstimate] = ()
 
 
 def kept_model(
@@ -59,7 +59,7 @@ def kept_model(
     classes: Sequence[str] | None = None,
     verdict: VerdictResult | None = None,
     findings: Sequence[str] = (),
-    estimates: Sequence[Estimate] = (),
+    estimates: Sequence[ColumnEstimate] = (),
     folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
@@ -158,7 +158,7 @@ def kept_estimates(
     rules: TableSpec | None,
     own: ParticipantData,
     coefficients: Callable[[], LinearEstimates | None],
-) -> list[Estimate]:
+) -> list[ColumnEstimate]:
     """Coefficients of one participant in units of its columns; often none.
 
     Args:

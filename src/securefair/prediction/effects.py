@@ -2,7 +2,7 @@
 
 Of a patient with the hospital's usual values one column changes by a step, all others stay. Of a
 linear model that is the coefficient, in units of the column; of any other one its slope there.
-Estimates with intervals are of linear fits: `model.transfer.estimates` says what they rest on.
+FeatureEstimates with intervals are of linear fits: `model.transfer.estimates` says what they rest on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ColumnEffect:
     log_odds: float
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class ColumnEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """One change of one column, as a ratio or a difference with percentile intervals.
 
     Attributes:
@@ -99,8 +99,8 @@ def effects(model: HospitalModel) -> list[ColumnEffect]:
 
 def estimates_of(
     table: TableSpec, usual: Array, found: LinearEstimates, outcome: StudyOutcome, half: float
-) -> list[Estimate]:
-    """Estimates of every change, alone before together; none where no single number says them.
+) -> list[ColumnEstimate]:
+    """FeatureEstimates of every change, alone before together; none where no single number says them.
 
     Args:
         table: rules that made features of columns.
@@ -115,7 +115,7 @@ def estimates_of(
     if not outcome.effect or not changes:
         return []
     differences = np.stack([after - before for _, before, after in changes])
-    rows: list[Estimate] = []
+    rows: list[ColumnEstimate] = []
     fits: list[tuple[Literal["alone", "together"], Array]] = [
         ("alone", found.alone),
         ("together", found.together),
@@ -125,7 +125,7 @@ def estimates_of(
         for (fit, _), values in zip(fits, drawn, strict=True):
             (low_90, high_90), (low_95, high_95) = intervals(values[:, at]).tolist()
             rows.append(
-                Estimate(
+                ColumnEstimate(
                     column=change.column,
                     step=change.step,
                     code=change.code,
@@ -146,9 +146,9 @@ ESTIMATES = "estimates.csv"
 """File of a run, and of a kept model."""
 
 
-def estimates_csv(estimates: Mapping[str, Sequence[Estimate]]) -> str:
+def estimates_csv(estimates: Mapping[str, Sequence[ColumnEstimate]]) -> str:
     """One row an estimate, with the hospital before it; six digits."""
-    names = Estimate.__struct_fields__
+    names = ColumnEstimate.__struct_fields__
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["hospital", *names])
@@ -159,7 +159,7 @@ def estimates_csv(estimates: Mapping[str, Sequence[Estimate]]) -> str:
     return text.getvalue()
 
 
-def read_estimates(path: Path) -> list[Estimate]:
+def read_estimates(path: Path) -> list[ColumnEstimate]:
     """The rows of one hospital's `estimates_csv`; none where there is no such file.
 
     Raises:
@@ -174,7 +174,7 @@ def read_estimates(path: Path) -> list[Estimate]:
                 {key: value for key, value in row.items() if key != "hospital"} for row in rows
             ]
         steps = [{**row, "step": row["step"] or None} for row in found]
-        return msgspec.convert(steps, list[Estimate], strict=False)
+        return msgspec.convert(steps, list[ColumnEstimate], strict=False)
     except (OSError, ValueError, KeyError, csv.Error, msgspec.ValidationError) as error:
         raise DataError(
             "this is no file of estimates", where=str(path), found=str(error)

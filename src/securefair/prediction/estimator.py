@@ -124,7 +124,9 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constant: Array = self._linear().constant / self.temperature_
         return constant
 
-    def estimates(self, *, draws: int = DRAWS, random_state: int = 0) -> dict[str, Estimates]:
+    def estimates(
+        self, *, draws: int = DRAWS, random_state: int = 0
+    ) -> dict[str, FeatureEstimates]:
         """Odds ratios a unit of each feature, "alone" and "together" with what peers said.
 
         Of the linear settings alone, without calibration, by a bootstrap over the patients that
@@ -165,7 +167,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_.logits(features) / self.temperature_
 
 
-class Estimates(NamedTuple):
+class FeatureEstimates(NamedTuple):
     """What a unit of each feature does: a ratio, or a difference of numbers.
 
     Attributes:
@@ -180,7 +182,7 @@ class Estimates(NamedTuple):
 
 def estimates_of_fit(
     samples: Samples, families: Sequence[Family], draws: int, seed: int, half: float = 1.0
-) -> dict[str, Estimates]:
+) -> dict[str, FeatureEstimates]:
     """See `TransferClassifier.estimates`; `half` is half the range of a number."""
     outcome = outcome_of(samples)
     found = linear_estimates(samples, families, np.random.default_rng(seed), draws)
@@ -190,7 +192,7 @@ def estimates_of_fit(
     for name, drawn in (("alone", found.alone), ("together", found.together)):
         values = outcome.effect_of(drawn[:, 0], half)
         ends = intervals(values)
-        result[name] = Estimates(values[0], ends[:, 0], ends[:, 1])
+        result[name] = FeatureEstimates(values[0], ends[:, 0], ends[:, 1])
     return result
 
 

@@ -21,7 +21,7 @@ import msgspec
 from securefair.errors import DataError, SecureFairError
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
-from securefair.prediction.effects import ESTIMATES, Estimate, estimates_csv
+from securefair.prediction.effects import ESTIMATES, ColumnEstimate, estimates_csv
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.prediction.record import FORMAT, UNSEALED, ModelRecord, plain_section, read_section
 from securefair.storage.files import PRIVATE_FOLDER, write_private
@@ -44,7 +44,7 @@ def folder_name(hospital: str) -> str:
 
 
 def save_model(
-    model: HospitalModel, folder: Path, *, card: ModelCard, estimates: Sequence[Estimate] = ()
+    model: HospitalModel, folder: Path, *, card: ModelCard, estimates: Sequence[ColumnEstimate] = ()
 ) -> None:
     """Write the folder; the record, which says that the rest is there, comes last.
 

@@ -22,7 +22,7 @@ from securefair.model.outcomes import number as numbers
 from securefair.model.outcomes import time as times
 from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
 from securefair.prediction.estimator import (
-    Estimates,
+    FeatureEstimates,
     check_settings,
     estimates_of_fit,
     linear_model,
@@ -90,7 +90,9 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return float(linear_model(self.model_).constant[0])
 
-    def estimates(self, *, draws: int = DRAWS, random_state: int = 0) -> dict[str, Estimates]:
+    def estimates(
+        self, *, draws: int = DRAWS, random_state: int = 0
+    ) -> dict[str, FeatureEstimates]:
         """What a unit of each feature does, alone and together with what peers said.
 
         A ratio of hazards or of rates, or a difference of numbers in their unit; see

@@ -26,7 +26,7 @@ import msgspec
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import Seen
 from securefair.errors import DataError
-from securefair.prediction.effects import Estimate
+from securefair.prediction.effects import ColumnEstimate
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.report import write_bytes
 
@@ -55,7 +55,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     facts: RunFacts | None = None
     interrupted: int = 0
     models: dict[str, bytes] = {}
-    estimates: dict[str, list[Estimate]] = {}
+    estimates: dict[str, list[ColumnEstimate]] = {}
 
 
 @dataclass(eq=False)

@@ -20,7 +20,7 @@ from securefair.data.findings import by_site
 from securefair.data.table import class_names
 from securefair.errors import SecureFairError
 from securefair.model.stored import from_bytes
-from securefair.prediction.effects import Estimate
+from securefair.prediction.effects import ColumnEstimate
 from securefair.prediction.versions import versions
 from securefair.records import CEILING, STANDALONE, RoundRecord
 from securefair.report import Progress
@@ -169,7 +169,7 @@ class _Part:
             list(run.rounds(self.rounds))
         return run
 
-    def estimated(self, run: RunInRounds) -> dict[str, list[Estimate]]:
+    def estimated(self, run: RunInRounds) -> dict[str, list[ColumnEstimate]]:
         """What is told of coefficients: by whom models are kept, where columns have names."""
         asked, rules = self.run.config.run, self.run.rules
         people = self.run.data[self.seed]

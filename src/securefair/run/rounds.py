@@ -16,7 +16,7 @@ from securefair.collaboration.observer import Seen
 from securefair.model.heads import Head
 from securefair.model.stored import Function, is_stored, to_bytes
 from securefair.model.transfer import LinearEstimates
-from securefair.prediction.effects import Estimate
+from securefair.prediction.effects import ColumnEstimate
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.run.entry import Entry, RunState
 from securefair.worth import Algorithm
@@ -63,7 +63,7 @@ def run_rounds(
     heard: Callable[[RoundRecord], None],
     *,
     keeps_models: bool = True,
-    estimated: Callable[[], dict[str, list[Estimate]]] = dict,
+    estimated: Callable[[], dict[str, list[ColumnEstimate]]] = dict,
 ) -> None:
     """Run what is left of so many rounds.
 
