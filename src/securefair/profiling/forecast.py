@@ -102,9 +102,11 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
             cost = pricing.cost(cost_model, config, main, plan)
     if cost_model is not None and cost is None:
         raise ConfigError(
-            "there are no measured prices for this",
+            "this run has no measured price",
             where=str(cost_model),
-            found=config.run.main,
+            found=f"{config.run.main}, which encrypts nothing here"
+            if plan is None
+            else config.run.main,
             expected=" or ".join(
                 name for name in REGISTERED if PRICINGS[kind_of(name).prices].cost is not None
             ),
