@@ -15,7 +15,7 @@ used with, not against its owner.
 
 from __future__ import annotations
 
-import errno
+import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,9 +79,9 @@ def check_keystore(path: Path) -> None:
         StorageError: it is missing, cannot be read, or is something else.
     """
     try:
-        if not path.is_file():
-            raise FileNotFoundError(errno.ENOENT, "there is no such file")
-        with path.open("rb") as file:
+        # A pipe is not waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
             start = file.read(_KIND)
     except OSError as error:
         raise StorageError(
