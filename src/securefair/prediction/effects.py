@@ -2,7 +2,7 @@
 
 Of a patient with the hospital's usual values one column changes by a step, all others stay. Of a
 linear model that is the coefficient, in units of the column; of any other one its slope there.
-FeatureEstimates with intervals are of linear fits: `model.transfer.estimates` says what they rest on.
+Estimates with intervals are of linear fits: `model.transfer.estimates` says what they rest on.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def effects(model: HospitalModel) -> list[ColumnEffect]:
 def estimates_of(
     table: TableSpec, usual: Array, found: LinearEstimates, outcome: StudyOutcome, half: float
 ) -> list[ColumnEstimate]:
-    """FeatureEstimates of every change, alone before together; none where no single number says them.
+    """Estimates of every change, alone before together; none where no single number says them.
 
     Args:
         table: rules that made features of columns.
