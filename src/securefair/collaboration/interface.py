@@ -26,12 +26,13 @@ from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import CONTROL_WORDINGS, Nouns, Wording
+from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
 from securefair.records import RunResult
+from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -163,9 +164,13 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """What a run of it did, what it counted, and what it did not protect: nothing that only
         another kind does.
+
+        Args:
+            config, result: of the run.
+            words: of the report's language, about its participants.
         """
 
     def cautions(self, agreement: A) -> list[str]:
