@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Self
 
 import msgspec
@@ -20,6 +21,9 @@ from securefair.config.base import Section
 from securefair.errors import ConfigError
 from securefair.model.outcomes import agreed_outcome
 from securefair.protocol.messages import PROTOCOL_VERSION
+
+LOCAL = MappingProxyType({"local": True})
+"""Metadata of a field that no digest covers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +98,11 @@ class AgreedSections:
     @cached_property
     def digest(self) -> bytes:
         """32 bytes over every constant and the version of the protocol."""
-        constants = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        constants = {
+            one.name: _plain(getattr(self, one.name))
+            for one in fields(self)
+            if one.metadata != LOCAL
+        }
         encoded = msgspec.json.encode((PROTOCOL_VERSION, constants, *self._planned))
         return hashlib.sha256(f"securefair {type(self).__name__}\0".encode() + encoded).digest()
 

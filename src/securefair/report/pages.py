@@ -62,7 +62,7 @@ def environment() -> jinja2.Environment:
         "count": _in_words(wording.count),
         "size": _in_words(wording.data_size),
         "duration": _in_words(wording.duration),
-        "spread": _in_words(wording.with_spread),
+        "spread": _spread,
         "decimal": _in_words("{:.1f}".format),
         "message_name": _message_name,
         "shade": charts.shade,
@@ -81,6 +81,13 @@ def _figure(context: jinja2.runtime.Context, value: float, form: str) -> str:
     """A number in a format of ours, such as ".2f"."""
     words: Words = context["words"]
     return words.figure(format(value, form))
+
+
+@jinja2.pass_context
+def _spread(context: jinja2.runtime.Context, shown: str, spread: float) -> str:
+    """What another filter has written, with its spread."""
+    words: Words = context["words"]
+    return shown if not spread else f"{shown}{words.figure(wording.with_spread('', spread))}"
 
 
 @jinja2.pass_context

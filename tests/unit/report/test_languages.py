@@ -155,7 +155,7 @@ def wordless(monkeypatch):
     templates |= {
         f"nouns.{whom}.{n}": "\u00b7" for whom in ("hospitals", "participants") for n in nouns
     }
-    silent = Words("xx", templates | {"numbers.decimal": "\u2e32", "numbers.thousands": "\u2e33"})
+    silent = Words("xx", templates | {"numbers.decimal": ",", "numbers.thousands": "."})
     monkeypatch.setattr(html, "words_of", lambda _: silent)
 
 

@@ -59,7 +59,7 @@ class ChosenSum:
 
 
 def choose_sum(
-    wanted: str, teachers: int, *, linear: bool, private: bool, opened: str
+    wanted: str, teachers: int, *, linear: bool, private: bool, brought: bool, opened: str
 ) -> ChosenSum:
     """What a student of so many teachers asks for; "auto" leaves it to the rule.
 
@@ -71,6 +71,7 @@ def choose_sum(
         teachers: fewest of any student.
         linear: everybody answers from a linear fit of the features.
         private: answers come from private models, which promise nothing for a sum of others.
+        brought: somebody answers by a model that it brings, which is no fit to be added.
         opened: of the settings; "each" answer cannot be opened in a sum.
 
     Raises:
@@ -80,6 +81,7 @@ def choose_sum(
     obstacles = (
         (not linear, "transfer.fit", ChosenSum(NONE, "because.not_linear")),
         (private, "privacy", ChosenSum(NONE, "because.private")),
+        (brought, "teacher", ChosenSum(NONE, "because.brought")),
         (opened == "each", "transfer.opened", ChosenSum(NONE, "because.each")),
         (
             teachers < fewest,
