@@ -354,6 +354,21 @@ def test_a_host_comes_back_from_what_it_gave_out(name):
         assert again.export_keys() == left.keys
 
 
+def test_estimates_follow_from_what_is_stored(name):
+    kind, config, data = kind_of(name), configured(name), everyone()
+    config = override(config, {"encryption.backend": "clear"}, source="test")
+    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
+    for own, host in zip(data[:1], played(name, stored=True), strict=False):
+        pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
+        found = kind.estimates(config, agreement, own, seed=SEED, pieces=pieces)
+        if found is None:
+            assert not hasattr(host, "estimates")
+            return
+        again = host.estimates()
+        np.testing.assert_array_equal(found.together, again.together)
+        assert np.abs(found.together - found.alone).max() > 0
+
+
 def test_a_refit_takes_one_peer_out_or_says_why_it_cannot(name):
     kind, config, data = kind_of(name), configured(name), everyone()
     config = override(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
     from securefair.model.heads import Head
     from securefair.model.stored import Function
+    from securefair.model.transfer import LinearEstimates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,6 +324,24 @@ class Kind(ABC, Generic[A]):
             ConfigError: this kind keeps nothing that one peer could be taken out of.
             DataError: nothing of that peer is in the model, or a piece is missing.
         """
+
+    def estimates(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> LinearEstimates | None:
+        """Coefficients of the model, from what is stored; None in most kinds, which have none.
+
+        Args:
+            config, agreement, own, seed: as `host`.
+            pieces: that its host gave out.
+        """
+        del config, agreement, own, seed, pieces
+        return None
 
     @abstractmethod
     def forecast(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from securefair.collaboration.transfer.observer import TransferObserver
     from securefair.model.heads import Head
     from securefair.model.stored import Function
+    from securefair.model.transfer import LinearEstimates
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,21 @@ class TransferKind(Kind["TransferAgreement"]):
 
         host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.refitted(pieces, without)
+
+    def estimates(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> LinearEstimates | None:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.host import TransferHost
+
+        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        return host.estimates(pieces)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]

@@ -31,11 +31,14 @@ class Validated:
         held_out: (S, n, L), predictors of each patient by the fit that did not see it; more where
             the outcome needs it (`StudyOutcome.unseen`).
         losses: (S, U), losses of these, of patients where they are separable.
+        offsets, penalties: that they were fitted with, (S, n, L) and (S, P).
     """
 
     coefficients: Array
     held_out: Array
     losses: Array
+    offsets: Array
+    penalties: Array
 
     @property
     def scores(self) -> Array:
@@ -76,7 +79,8 @@ def validate(
     )
     predictors = columns.logits(theta).reshape(settings, rounds, *offsets.shape[1:])
     unseen = outcome.unseen(predictors + offsets[:, None], folds)
-    return Validated(of_all, unseen, outcome.held_out(unseen, samples, folds))
+    losses = outcome.held_out(unseen, samples, folds)
+    return Validated(of_all, unseen, losses, offsets, penalties)
 
 
 def averaging_weights(scores: Array) -> Array:

@@ -39,6 +39,7 @@ def fit(
     penalties: Array,
     counts: Array,
     start: Array | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Array:
     """The minimisers theta (S, P) of S problems.
 
@@ -49,12 +50,21 @@ def fit(
         penalties: (S, P), above 0, so that each problem has one minimum, even without samples.
         counts: (S, n), how often each sample counts; 0 leaves it out.
         start: (S, P), minimisers of problems like these; zeros without any.
+        tolerance: see `TOLERANCE`.
     """
     if start is None:
         start = np.zeros((len(offsets), columns.parameters))
     size = max(1, _MEMORY // (columns.parameters * max(len(columns.own), columns.parameters)))
     parts = [
-        _newton(columns, likelihood, offsets[part], penalties[part], counts[part], start[part])
+        _newton(
+            columns,
+            likelihood,
+            offsets[part],
+            penalties[part],
+            counts[part],
+            start[part],
+            tolerance,
+        )
         for part in (slice(i, i + size) for i in range(0, len(offsets), size))
     ]
     return np.concatenate(parts)
@@ -67,6 +77,7 @@ def _newton(
     penalties: Array,
     counts: Array,
     theta: Array,
+    tolerance: float,
 ) -> Array:
     def objective(theta: Array, logits: Array) -> Array:
         value: Array = likelihood.total(logits, counts) + (penalties * theta**2).sum(1) / 2
@@ -83,7 +94,7 @@ def _newton(
         hessian[:, diagonal, diagonal] += penalties
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         decrement = (step * gradient).sum(1)
-        going = decrement > TOLERANCE * (1 + value)
+        going = decrement > tolerance * (1 + value)
         if not going.all():
             found[left] = theta - step
             if not going.any():
