@@ -48,8 +48,6 @@ class ChosenSum:
 
     def told(self, words: Words) -> str:
         """The reason in a language, part of a sentence after "because"."""
-        if "number" in self.values:
-            return words.either(self.reason, **self.values)  # type: ignore[arg-type]
         return words(self.reason, **self.values)
 
     @property
@@ -86,7 +84,11 @@ def choose_sum(
         (
             teachers < fewest,
             "participants",
-            ChosenSum(NONE, "because.few", {"number": teachers, "fewest": fewest}),
+            ChosenSum(
+                NONE,
+                f"because.few.{'one' if teachers == 1 else 'many'}",
+                {"number": teachers, "fewest": fewest},
+            ),
         ),
     )
     found = next(((where, why) for holds, where, why in obstacles if holds), None)
