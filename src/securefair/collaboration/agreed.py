@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -19,7 +19,6 @@ from securefair.config import RunConfig
 from securefair.config.base import Section
 from securefair.errors import ConfigError
 from securefair.model.outcomes import agreed_outcome
-from securefair.protocol.messages import PROTOCOL_VERSION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +35,9 @@ class AgreedSections:
 
     facts: PublicFacts
     seed: int = 0
+
+    later: ClassVar[frozenset[str]] = frozenset()
+    """See `Section.later`, of whole sections."""
 
     def __post_init__(self) -> None:
         names = self.participants
@@ -93,9 +95,12 @@ class AgreedSections:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes over every constant and the version of the protocol."""
-        constants = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
-        encoded = msgspec.json.encode((PROTOCOL_VERSION, constants, *self._planned))
+        """32 bytes over every constant and the version of the protocol.
+
+        What came later than the oldest version that is spoken counts where it is not its default:
+        whoever founded a project did not know it.
+        """
+        encoded = msgspec.json.encode((self.facts.protocol, _constants(self), *self._planned))
         return hashlib.sha256(f"securefair {type(self).__name__}\0".encode() + encoded).digest()
 
     @property
@@ -118,5 +123,17 @@ class AgreedSections:
             )
 
 
+def _constants(known: AgreedSections | PublicFacts) -> dict[str, object]:
+    """By name, in the order of their definition; a version of the protocol stands before them."""
+    return {
+        one.name: _plain(getattr(known, one.name))
+        for one in fields(known)
+        if one.name != "protocol"
+        and not (one.name in known.later and getattr(known, one.name) == one.default)
+    }
+
+
 def _plain(value: object) -> object:
+    if isinstance(value, PublicFacts):
+        return _constants(value)
     return value.agreed() if isinstance(value, Section) else value
