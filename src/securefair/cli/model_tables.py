@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from securefair.prediction.card import SHOWN, interval, positive
 from securefair.prediction.evaluation import ModelEvaluation
 from securefair.report.fitting import FittingTable, TableColumn
+from securefair.report.score_pages import Pages, ScoreTable, score_tables, shown_scores
+from securefair.words import words_of
 
 
 def evaluation_report(found: ModelEvaluation) -> RenderableType:
     """Scores and confusion matrix, for `rich.console.Console.print`."""
-    values = [found.scores[name] for name, _, _ in SHOWN]
+    later = () if found.page is None else shown_scores(found.page)
+    shown = [one for one in SHOWN if one[0] not in later]
+    values = [found.scores[name] for name, _, _ in shown]
     texts = [
         "undefined" if value is None else form.format(value)
-        for value, (_, _, form) in zip(values, SHOWN, strict=True)
+        for value, (_, _, form) in zip(values, shown, strict=True)
     ]
     parts: list[RenderableType] = [
         FittingTable(
             f"Model of {found.hospital} on {found.patients} patients",
             [
-                TableColumn("Score", [title for _, title, _ in SHOWN], numbers=False),
+                TableColumn("Score", [title for _, title, _ in shown], numbers=False),
                 TableColumn("Value", texts),
-                TableColumn("95 % interval", [interval(found, name) for name, _, _ in SHOWN]),
+                TableColumn("95 % interval", [interval(found, name) for name, _, _ in shown]),
             ],
         ),
         FittingTable(
@@ -38,6 +44,8 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
         ),
     ]
     parts += [Text(line) for line in (positive(found),) if line]
+    if found.page is not None:
+        parts += [Text(), *pages_report({found.hospital: found.page})]
     if found.outside:
         parts.append(
             Text(
@@ -55,3 +63,23 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
             )
         )
     return Group(*parts)
+
+
+def pages_report(pages: Pages) -> Sequence[RenderableType]:
+    """Pages of scores of the same patients, by model."""
+    return [part for table in score_tables(pages, words_of()) for part in _fitting(table)]
+
+
+def _fitting(table: ScoreTable) -> list[RenderableType]:
+    """The last columns are left out first where a terminal is narrow."""
+    columns = [
+        TableColumn(
+            heading.replace(" ", "\n"),
+            [row[at] for row in table.rows],
+            numbers=at > 0,
+            dispensable=max(0, at - 2),
+        )
+        for at, heading in enumerate(table.headings)
+    ]
+    parts: list[RenderableType] = [FittingTable(table.title, columns)]
+    return [*parts, Text(table.note, style="dim"), Text()] if table.note else parts

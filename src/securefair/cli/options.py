@@ -50,6 +50,12 @@ LogOption = Annotated[
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace the file if it is there already.")
 ]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by", help="Column of the table by whose groups scores are given too; repeatable."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and where the results are.")

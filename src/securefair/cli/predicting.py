@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import stop
-from securefair.cli.options import ForceOption, JsonOption
+from securefair.cli.options import ByOption, ForceOption, JsonOption
 from securefair.report.telling import say, say_json
 
 ModelArgument = Annotated[
@@ -109,18 +109,22 @@ def predict(
 def evaluate(
     model: ModelArgument,
     table: Annotated[str, typer.Argument(help="Table of patients with the label, or a query.")],
+    by: ByOption = None,
     json: JsonOption = False,
 ) -> None:
     """Score a kept model on patients whose outcome is known, such as another year's.
 
-    Example: securefair evaluate runs/mine/models/north external.csv
+    Scores have standard errors over the patients. Calibration, a decision curve and groups of
+    patients follow, as of `securefair validate`.
+
+    Example: securefair evaluate runs/mine/models/north external.csv --by sex
     """
     from securefair.cli.model_tables import evaluation_report
     from securefair.prediction import evaluate as scored
     from securefair.prediction import load_model
     from securefair.report.screen import Screen
 
-    evaluation = scored(load_model(model), table)
+    evaluation = scored(load_model(model), table, by=by or ())
     for warning in evaluation.warnings:
         say(f"Warning: {warning}", err=True)
     if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data import Samples, encode_labels, read_rows
+from securefair.data.groups import groups_of
 from securefair.errors import DataError
 from securefair.model.outcomes.class_scores import count_patients, probabilistic_scores
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.worth import confusion
 from securefair.worth.interval import wilson
+from securefair.worth.page import ScorePage, check_scorable, score_page
 
 
 class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +33,9 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
         confusion: rows the true class, columns the predicted one.
         outside: patients with a value outside the range that the model was trained on.
         filled: patients with a value that the model does not know, so that something stood in.
-        warnings: what was filled in, by column.
+        warnings: what was filled in, by column; why there is no page.
+        page: all scores with standard errors, calibration and groups; None for a model's card, and
+            where patients are too few or alike.
     """
 
     hospital: str
@@ -43,10 +48,16 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     filled: int = 0
     warnings: tuple[str, ...] = ()
     intervals: dict[str, tuple[float, float]] = {}
+    page: ScorePage | None = None
 
 
-def evaluate(model: HospitalModel, table: Path | str) -> ModelEvaluation:
+def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ()) -> ModelEvaluation:
     """Score a model on a table with the label that it was trained to predict.
+
+    Args:
+        model: as it was kept.
+        table: of patients whose outcome is known.
+        by: columns of it whose groups are scored apart.
 
     Raises:
         DataError: the table cannot be used, or the model was not trained on a table.
@@ -59,11 +70,20 @@ def evaluate(model: HospitalModel, table: Path | str) -> ModelEvaluation:
     rows = read_rows(table)
     labels = encode_labels(rows, spec)
     found = model.predict_details(rows)
+    samples = Samples(np.zeros((len(labels), 1)), labels, found.probabilities.shape[1])
+    page, warnings = None, tuple(found.warnings)
+    try:
+        check_scorable(samples)
+    except DataError as error:
+        warnings += (f"no standard errors, calibration or groups: {error}",)
+    else:
+        page = score_page(found.probabilities, samples, groups=groups_of(rows, by))
     return msgspec.structs.replace(
         _scored(model, found.probabilities, labels),
         outside=sum(map(bool, found.outside)),
         filled=sum(map(bool, found.filled)),
-        warnings=found.warnings,
+        warnings=warnings,
+        page=page,
     )
 
 

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from securefair.worth.mixing import similarity as similarity
     from securefair.worth.mixing import smooth as smooth
     from securefair.worth.networks import NetworkLearners as NetworkLearners
+    from securefair.worth.page import ScoreEstimate as ScoreEstimate
+    from securefair.worth.page import ScorePage as ScorePage
+    from securefair.worth.page import score_page as score_page
     from securefair.worth.reputation import ReputationRule as ReputationRule
     from securefair.worth.sharing import coin as coin
     from securefair.worth.sharing import distillation_weights as distillation_weights

@@ -58,13 +58,14 @@ def test_what_tells_no_classes_apart_is_refused_by_name(outcome):
 def test_what_came_later_is_agreed_on_only_where_it_is_not_its_default(monkeypatch):
     """So a project goes on that was founded by who did not know it."""
     now = agree("transfer", "ab")
+    digest = now.digest
     monkeypatch.setattr(type(now.transfer), "later", frozenset({"missing"}))
     monkeypatch.setattr(PublicFacts, "later", frozenset({"outcome"}))
     before = replace(now)
     other = replace(now, transfer=now.transfer.model_copy(update={"missing": 2}))
     assert "missing" not in before.transfer.agreed()
     assert "missing" in other.transfer.agreed()
-    assert len({now.digest, before.digest, other.digest}) == 3
+    assert len({digest, before.digest, other.digest}) == 3
 
 
 def test_the_version_of_the_protocol_counts():

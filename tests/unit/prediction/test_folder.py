@@ -144,7 +144,11 @@ def test_what_the_model_does_not_know_is_filled_in_and_named(tmp_path, model):
 
 def test_an_evaluation_counts_whom_something_was_filled_in_for(tmp_path, model):
     found = evaluate(model, table(tmp_path, "age,smoker,ward,ill\n50,yes,C,1\n35,no,A,2\n"))
-    assert (found.filled, len(found.warnings)) == (1, 1)
+    assert found.filled == 1
+    filled, few = found.warnings
+    assert "ward" in filled
+    assert "too few patients" in few
+    assert found.page is None
 
 
 def test_a_column_that_is_strange_in_most_patients_is_asked_about(tmp_path, model):
@@ -169,6 +173,19 @@ def test_calibration_softens_probabilities(model):
     hot = HospitalModel(softer, model.function).predict_proba(TRAIN.features)
     cold = model.predict_proba(TRAIN.features)
     assert np.allclose(np.log(hot[:, 1] / hot[:, 0]) * 2, np.log(cold[:, 1] / cold[:, 0]))
+
+
+def test_an_evaluation_of_enough_patients_has_a_page_of_scores(tmp_path, model):
+    rows = [f"{20 + at},{'yes' if at % 3 else 'no'},A,{at % 2}" for at in range(24)]
+    text = "\n".join(["age,smoker,ward,ill", *rows])
+    found = evaluate(model, table(tmp_path, text), by=["smoker"])
+    assert found.page.patients == 24
+    assert found.page.scores["log_loss"].mean == pytest.approx(found.scores["log_loss"])
+    assert found.page.scores["log_loss"].se > 0
+    assert {name: one.patients for name, one in found.page.groups["smoker"].items()} == {
+        "no": 8,
+        "yes": 16,
+    }
 
 
 def test_evaluation_counts_what_was_right(tmp_path, model):

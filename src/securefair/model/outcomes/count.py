@@ -78,6 +78,18 @@ class Count(StudyOutcome):
         result: Array = np.exp(np.clip(predictors, -LARGEST, LARGEST))
         return result
 
+    def predictors(self, said: Array) -> Array:
+        """See `StudyOutcome`: log-rates."""
+        rates: Array = np.log(said)
+        return rates
+
+    def recalibrated(self, said: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: as many events are expected as there were."""
+        counts, exposures = _values(samples)
+        rate = counts.sum() / (exposures @ said[:, 0])
+        moved: Array = said * max(rate, np.exp(-LARGEST))
+        return moved
+
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
         """See `StudyOutcome`; explained is the share of the deviance of one rate for all."""
         counts, exposures = _values(samples)

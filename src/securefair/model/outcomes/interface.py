@@ -98,6 +98,8 @@ class StudyOutcome(ABC):
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
         tells_classes: whether labels are classes: usual classifiers are controls then.
+        shown: of `scores`, those that a table has room for, the most wanted first.
+        moves: whether a number may be added to predictors: not where everybody has a baseline.
     """
 
     name: ClassVar[str]
@@ -107,6 +109,8 @@ class StudyOutcome(ABC):
     metric: ClassVar[str]
     headline: ClassVar[str]
     tells_classes: ClassVar[bool] = False
+    shown: ClassVar[tuple[str, ...]] = ()
+    moves: ClassVar[bool] = True
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""
@@ -177,6 +181,32 @@ class StudyOutcome(ABC):
     @abstractmethod
     def said(self, predictors: Array, own: OwnPart) -> Array:
         """Predictors (B, L) -> what is said of each patient, (B, K)."""
+
+    def predictors(self, said: Array) -> Array | None:
+        """What is said of each patient, (B, K), as one predictor, (B, 1); None: it has several."""
+        return said[:, :1]
+
+    def recalibrated(self, said: Array, samples: Samples) -> Array | None:
+        """What would be said if predictors were right on average for these patients.
+
+        Args:
+            said: (B, K).
+            samples: of whom it is said.
+
+        Returns:
+            (B, K); None where everybody is right on average anyway.
+        """
+        del said, samples
+        return None
+
+    def benefits(
+        self, said: Array, samples: Samples, threshold: float
+    ) -> tuple[Array, Array] | None:
+        """Net benefit of each patient, (B,), if those are treated of whom a probability from the
+        threshold on is said; and if all are. None where there is no such probability.
+        """
+        del said, samples, threshold
+        return None
 
     @abstractmethod
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:

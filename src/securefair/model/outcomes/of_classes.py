@@ -11,6 +11,7 @@ from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.calibration import temperature
 from securefair.model.outcomes.class_scores import (
+    LEAST_PROBABILITY,
     LOWER_IS_BETTER,
     SCORES,
     check_predictions,
@@ -20,6 +21,7 @@ from securefair.model.outcomes.class_scores import (
     weighted_scores,
 )
 from securefair.model.outcomes.interface import Known, OwnPart, StudyOutcome
+from securefair.model.prevalence import own_prevalence
 from securefair.model.probabilities import log_losses, probabilities_of
 
 Array = NDArray[np.float64]
@@ -31,6 +33,7 @@ class OfClasses(StudyOutcome):
     scores: ClassVar = SCORES
     lower_is_better: ClassVar = LOWER_IS_BETTER
     metric: ClassVar = defaults.METRIC
+    shown: ClassVar = ("auc", "log_loss", "brier")
     headline: ClassVar = "accuracy"
     tells_classes: ClassVar = True
 
@@ -59,6 +62,26 @@ class OfClasses(StudyOutcome):
         """See `StudyOutcome`: probabilities."""
         del own
         return probabilities_of(predictors)
+
+    def predictors(self, said: Array) -> Array | None:
+        """See `StudyOutcome`: of two classes the logit of the second one."""
+        if said.shape[1] != 2:
+            return None
+        logits = _logits(said)
+        return logits[:, 1:] - logits[:, :1]
+
+    def recalibrated(self, said: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: mean probabilities are the frequencies of classes."""
+        return probabilities_of(own_prevalence(_logits(said), samples.labels))
+
+    def benefits(
+        self, said: Array, samples: Samples, threshold: float
+    ) -> tuple[Array, Array] | None:
+        """See `StudyOutcome`: of two classes the second one is treated."""
+        if said.shape[1] != 2:
+            return None
+        gained = np.where(samples.labels == 1, 1.0, -threshold / (1 - threshold))
+        return np.where(said[:, 1] >= threshold, gained, 0.0), gained
 
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
         """See `StudyOutcome`."""
@@ -92,3 +115,8 @@ class OfClasses(StudyOutcome):
             return said[:, 1], (samples.labels == 1).astype(np.float64)
         right = said.argmax(axis=1) == samples.labels
         return said.max(axis=1), right.astype(np.float64)
+
+
+def _logits(said: Array) -> Array:
+    result: Array = np.log(np.clip(said, LEAST_PROBABILITY, 1.0))
+    return result

@@ -1,0 +1,59 @@
+"""Groups of patients by a column of a table, for scores of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.config import defaults
+from securefair.data.cells import Column, Row, table_of
+from securefair.errors import DataError
+
+MOST_GROUPS = 8
+"""Different values that are groups as they stand; more of a measurement are halved."""
+
+MISSING = "missing"
+
+
+def groups_of(rows: Sequence[Row], columns: Sequence[str]) -> dict[str, NDArray[np.str_]]:
+    """The group of each patient, (B,), by column: the values as they stand.
+
+    A measurement of many values makes two groups, at its median.
+
+    Raises:
+        DataError: a column is not there, or has many values that are no numbers.
+    """
+    table = table_of(rows)
+    absent = [name for name in columns if name not in table.columns]
+    if absent:
+        raise DataError(
+            "there is no such column to group patients by",
+            where=table.source,
+            found=", ".join(absent),
+            expected=f"of {', '.join(table.columns)}",
+        )
+    return {name: _groups(table.columns[name], name, table.source) for name in columns}
+
+
+def _groups(column: Column, name: str, source: str) -> NDArray[np.str_]:
+    known = ~column.among(defaults.MISSING)
+    if known.sum() <= MOST_GROUPS:
+        texts = np.where(known, np.array(column.texts, dtype=np.str_), MISSING)
+        found: NDArray[np.str_] = texts[column.codes]
+        return found
+    numbers = column.measured
+    if np.isnan(numbers[known]).any():
+        raise DataError(
+            "a column of so many values makes no groups",
+            where=f"{source}, column {name}",
+            found=f"{int(known.sum())} different values",
+            expected=f"at most {MOST_GROUPS}, or numbers",
+        )
+    each = numbers[column.codes]
+    there = known[column.codes]
+    middle = float(np.median(each[there]))
+    halves = np.where(each > middle, f"above {middle:g}", f"up to {middle:g}")
+    result: NDArray[np.str_] = np.where(there, halves, MISSING)
+    return result
