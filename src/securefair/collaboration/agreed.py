@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -19,6 +20,9 @@ from securefair.config import RunConfig
 from securefair.config.base import Section
 from securefair.errors import ConfigError
 from securefair.model.outcomes import agreed_outcome
+
+LOCAL = MappingProxyType({"local": True})
+"""Metadata of a field that no digest covers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +133,7 @@ def _constants(known: AgreedSections | PublicFacts) -> dict[str, object]:
         one.name: _plain(getattr(known, one.name))
         for one in fields(known)
         if one.name != "protocol"
+        and one.metadata != LOCAL
         and not (one.name in known.later and getattr(known, one.name) == one.default)
     }
 

@@ -224,6 +224,13 @@ class Kind(ABC, Generic[A]):
         """
         return self.agree(config, PublicFacts.of(data), seed=seed)
 
+    def check_own(self, agreement: A, own: ParticipantData) -> None:
+        """Refuse what one participant brings and what was agreed on has no place for.
+
+        Raises:
+            ConfigError: names the participant.
+        """
+
     def rounds(self, config: RunConfig) -> int:
         """That it takes: as many as the configuration says, or fewer."""
         return config.training.rounds

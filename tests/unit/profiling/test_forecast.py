@@ -139,8 +139,10 @@ def test_a_teacher_that_a_run_would_refuse_is_refused():
         return check_config(replace(run, data={0: [brought, *others]}))
 
     linear = {"transfer.fit": "linear", "transfer.sums": "auto"}
-    with pytest.raises(ConfigError, match=r"would add up fits"):
-        checked(**linear)
+    found = checked(**linear)
+    assert "a hospital answers by a model that it brings" in found.chosen[0]
+    with pytest.raises(ConfigError, match=r"cannot add up.*a model that it brings"):
+        checked(**linear | {"transfer.sums": "gradient"})
     with pytest.raises(ConfigError, match=r"no private fit.*forest"):
         checked(**{"transfer.fit": "linear", "privacy.epsilon": 2.0})
     checked(**linear | {"transfer.sums": "none"})

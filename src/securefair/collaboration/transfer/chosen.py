@@ -9,13 +9,16 @@ from securefair.config.transfer import answers_from_leaves, degree_of
 from securefair.model.transfer.sums import ChosenSum, choose_sum
 
 
-def chosen_sum(section: TransferSection, teachers: Iterable[int], *, private: bool) -> ChosenSum:
+def chosen_sum(
+    section: TransferSection, teachers: Iterable[int], *, private: bool, brought: bool = False
+) -> ChosenSum:
     """What hospitals add up, and why.
 
     Args:
         section: of the settings.
         teachers: how many every student has.
         private: answers come from private models.
+        brought: somebody answers by a model that it brings.
 
     Raises:
         ConfigError: a sum is wanted that these settings do not allow.
@@ -25,5 +28,6 @@ def chosen_sum(section: TransferSection, teachers: Iterable[int], *, private: bo
         min(teachers),
         linear=degree_of(section) == 1 and not answers_from_leaves(section),
         private=private,
+        brought=brought,
         opened=section.opened,
     )

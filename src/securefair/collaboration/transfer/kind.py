@@ -83,9 +83,14 @@ class TransferKind(Kind["TransferAgreement"]):
     ) -> TransferAgreement:
         """See `Kind`; all models that were brought can answer."""
         agreement = self.agree(config, PublicFacts.of(data), seed=seed)
+        agreement = replace(agreement, brought=any(own.teacher is not None for own in data))
         for own in data:
-            agreement.check_teacher(own, private=agreement.private)
+            self.check_own(agreement, own)
         return agreement
+
+    def check_own(self, agreement: TransferAgreement, own: ParticipantData) -> None:
+        """See `Kind`; of a model that it brings."""
+        agreement.check_teacher(own, private=agreement.private)
 
     def cautions(self, agreement: TransferAgreement) -> list[str]:
         """See `Kind`."""

@@ -34,7 +34,7 @@ def tell(config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
     # How large groups are does not depend on the seed.
     counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
     private = config.privacy is not None
-    chosen = chosen_sum(section, counts, private=private)
+    chosen = chosen_sum(section, counts, private=private, brought=bool(_stand_ins(result)))
     summed = sum_of(chosen.name)
     mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
     fewest = FEWEST_LEFT if summed is None else summed.fewest

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
-from securefair.collaboration.agreed import AgreedSections
+from securefair.collaboration.agreed import LOCAL, AgreedSections
 from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, answers_from_leaves, degree_of
@@ -28,6 +28,8 @@ class TransferTerms(AgreedSections):
 
     Attributes:
         private: answers come from private models.
+        brought: somebody is known to answer by a model that it brings: only where all data are
+            here. It is no constant of the digest; the question that follows has one of its own.
 
     Raises:
         ConfigError: fewer than two participants, or two of one name.
@@ -37,6 +39,7 @@ class TransferTerms(AgreedSections):
     model: ModelSection
     encryption: EncryptionSection
     private: bool = False
+    brought: bool = field(default=False, metadata=LOCAL)
 
     @property
     def degree(self) -> Degree:
@@ -73,7 +76,7 @@ class TransferTerms(AgreedSections):
     def chosen_sum(self) -> ChosenSum:
         """What hospitals add up instead of asking about patients, and why."""
         teachers = [len(self.teachers_of(one)) for one in self.participants]
-        return chosen_sum(self.transfer, teachers, private=self.private)
+        return chosen_sum(self.transfer, teachers, private=self.private, brought=self.brought)
 
     @property
     def opens(self) -> Opened:

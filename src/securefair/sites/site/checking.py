@@ -54,6 +54,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     keys.close()
     yield f"keys: of {settings.name}"
     data = own_samples(settings, project.terms, seed=0)
+    kind_in(project.terms).check_own(agreement, data)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
     for one in own_findings(settings.name, settings.data, project.terms):
         if one.severity != "note":

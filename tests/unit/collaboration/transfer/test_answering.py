@@ -7,8 +7,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import securefair as sf
+from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.kinds import kind_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.answering import answering_of, stand_in_of
+from securefair.config import demo_config, override
 from securefair.config.privacy import PrivacySection
 from securefair.errors import ConfigError, ModelError
 from securefair.model.teachers import EstimatorTeacher, teacher_of
@@ -101,6 +104,24 @@ def test_sums_of_fits_have_no_place_for_a_model_that_is_brought(make_hospitals, 
         answering_of(agree(hospitals, sums="gradient"), brought, own, None, 0)
     with pytest.raises(ConfigError, match="of no linear fit"):
         agree(hospitals, sums="gradient", fit="trees")
+
+
+def test_whoever_brings_a_model_is_asked_about_patients_where_that_is_known(make_hospitals):
+    """All data are here, so that the rule knows of it; sites find out before they start."""
+    first, *others = make_hospitals()
+    brought = replace(first, teacher=FOREST)
+    kind, config = (
+        kind_of("transfer"),
+        override(demo_config(), {"transfer.sums": "auto"}, source="test"),
+    )
+    known = kind.agree_all(config, [brought, *others], seed=0)
+    assert (known.chosen_sum.name, known.question.encrypts) == ("none", True)
+    unknown = kind.agree(config, PublicFacts.of([brought, *others]), seed=0)
+    assert not unknown.question.encrypts
+    assert known.digest == replace(known, brought=False).digest
+    kind.check_own(known, brought)
+    with pytest.raises(ConfigError, match=r"a, teacher.*would add up fits"):
+        kind.check_own(unknown, brought)
 
 
 def test_no_private_fit_stands_behind_a_model_that_is_brought(make_hospitals, agree):

@@ -44,7 +44,7 @@ class ChosenSum:
 
 
 def choose_sum(
-    wanted: str, teachers: int, *, linear: bool, private: bool, opened: str
+    wanted: str, teachers: int, *, linear: bool, private: bool, brought: bool, opened: str
 ) -> ChosenSum:
     """What a student of so many teachers asks for; "auto" leaves it to the rule.
 
@@ -56,6 +56,7 @@ def choose_sum(
         teachers: fewest of any student.
         linear: everybody answers from a linear fit of the features.
         private: answers come from private models, which promise nothing for a sum of others.
+        brought: somebody answers by a model that it brings, which is no fit to be added.
         opened: of the settings; "each" answer cannot be opened in a sum.
 
     Raises:
@@ -65,6 +66,7 @@ def choose_sum(
     obstacles = (
         (not linear, "transfer.fit", "answers are of no linear fit"),
         (private, "privacy", "answers come from private models"),
+        (brought, "teacher", "a hospital answers by a model that it brings"),
         (opened == "each", "transfer.opened", "every answer is to be opened by itself"),
         (
             teachers < fewest,

@@ -5,8 +5,14 @@ from securefair.model.transfer.sums import NONE, choose_sum, sum_of
 from securefair.model.transfer.sums.register import AUTO, REGISTERED
 
 
-def choose(wanted, teachers=5, *, linear=True, private=False, opened="auto"):
-    return choose_sum(wanted, teachers, linear=linear, private=private, opened=opened)
+def choose(wanted, teachers=5, **other):
+    settings = {"linear": True, "private": False, "brought": False, "opened": "auto"}
+    return choose_sum(wanted, teachers, **(settings | other))
+
+
+OTHERS = [{"teachers": 1}, {"linear": False}, {"private": True}, {"brought": True}]
+OTHERS += [{"opened": "each"}]
+SAID = ["1 other, and a sum needs", "no linear fit", "private models", "it brings", "by itself"]
 
 
 def test_every_name_has_a_sum_and_no_other_name_has_one():
@@ -16,7 +22,7 @@ def test_every_name_has_a_sum_and_no_other_name_has_one():
 
 def test_sums_are_chosen_where_they_do_the_work():
     assert choose("auto").name == AUTO
-    for other in ({"teachers": 1}, {"linear": False}, {"private": True}, {"opened": "each"}):
+    for other in OTHERS:
         chosen = choose("auto", **other)
         assert chosen.name == NONE
         assert chosen.because
@@ -30,12 +36,7 @@ def test_what_is_asked_for_is_chosen(name):
 @pytest.mark.parametrize("name", REGISTERED)
 @pytest.mark.parametrize(
     ("other", "words"),
-    [
-        ({"teachers": 1}, "1 other, and a sum needs"),
-        ({"linear": False}, "no linear fit"),
-        ({"private": True}, "private models"),
-        ({"opened": "each"}, "by itself"),
-    ],
+    [*zip(OTHERS, SAID, strict=True)],
 )
 def test_a_sum_that_is_impossible_is_refused_by_name(name, other, words):
     with pytest.raises(ConfigError, match=words):
