@@ -52,6 +52,13 @@ def test_samples_say_what_is_known_of_them(outcome):
     assert outcome.metric in outcome.scores
     assert outcome.headline in outcome.scores
     assert set(outcome.lower_is_better) < set(outcome.scores)
+    assert bool(outcome.effect) == (width_of(outcome) == 1)
+
+
+def test_no_growth_has_no_effect(outcome):
+    nothing, more = outcome.effect_of(np.array([0.0, 0.1]), 2.0)
+    assert nothing in (0.0, 1.0)
+    assert more > nothing
 
 
 def test_derivatives_are_those_of_the_total(outcome):

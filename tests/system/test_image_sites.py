@@ -89,6 +89,7 @@ def run(folder):
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
+            agreement=opened.agreement,
         ).model
 
 

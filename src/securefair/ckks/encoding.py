@@ -95,10 +95,38 @@ def negacyclic_product(
 ) -> NDArray[np.float64]:
     """Products (d, N) of polynomials modulo X^N + 1, through their values at the odd roots."""
     n = left.shape[-1]
-    twist = np.conj(_twist(n))
-    product = np.fft.ifft(left * twist, axis=-1) * np.fft.ifft(right * twist, axis=-1)
-    values: NDArray[np.float64] = (np.fft.fft(product, axis=-1) * _twist(n)).real * n
-    return values
+    return _from_roots(_at_roots(left) * _at_roots(right), n)
+
+
+def negacyclic_inner(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum (1, N) of `negacyclic_product`, which costs one way back."""
+    n = left.shape[-1]
+    values = np.einsum("dn,dn->n", _at_roots(left), _at_roots(right))
+    return _from_roots(values[None], n)
+
+
+def _at_roots(polynomials: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Real polynomials (d, N) -> values (d, N/2) at every second odd root; conjugates the rest.
+
+    There X^(N/2) is i: with real polynomials a + X^(N/2) b one has the complex a + i b.
+    """
+    first, second = np.split(polynomials, 2, axis=-1)
+    half = first.shape[-1]
+    return np.fft.ifft((first + 1j * second) * _half_twist(half), axis=-1)
+
+
+def _from_roots(values: NDArray[np.complex128], n: int) -> NDArray[np.float64]:
+    """The way back from `_at_roots`, of a product of two: each went with a factor 2 / N."""
+    mixed = np.fft.fft(values, axis=-1) * np.conj(_half_twist(n // 2)) * (n // 2)
+    return np.concatenate([mixed.real, mixed.imag], axis=-1)
+
+
+@cache
+def _half_twist(half: int) -> NDArray[np.complex128]:
+    """exp(i pi j / N) for j = 0 .. N/2 - 1: to the roots exp(i pi (4 k + 1) / N)."""
+    twist: NDArray[np.complex128] = np.exp(0.5j * np.pi * np.arange(half) / half)
+    twist.flags.writeable = False
+    return twist
 
 
 def to_slots(coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,7 +42,7 @@ CardArgument = Annotated[Path, typer.Argument(help="A card.")]
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Letters, digits, dots, dashes, underscores.")],
+    name: Annotated[str, typer.Argument(help="Letters A to Z, digits, dots, dashes, underscores.")],
     out: Annotated[
         Path, typer.Option("--out", help="Folder for NAME.card and NAME.keys.")
     ] = Path(),
@@ -107,10 +107,19 @@ def verify(
     Example: securefair identity verify south.card 12345 67890 ... (twelve groups)
     """
     from securefair.cli.ending import EXIT_FAILED
+    from securefair.errors import ConfigError
 
     found = card_file(card)
     said = "".join(fingerprint).replace(" ", "")
-    same = said == found.spoken.replace(" ", "")
+    digits = found.spoken.replace(" ", "")
+    if len(said) != len(digits) or not said.isdigit():
+        raise ConfigError(
+            "this is no fingerprint",
+            where="fingerprint",
+            found=f"{len(said)} characters",
+            expected=f"{len(digits)} digits, in groups or not",
+        )
+    same = said == digits
     text = (
         f"The same: this is the card of {found.name}."
         if same
@@ -140,8 +149,11 @@ def change(
     """
     import time
 
+    from securefair.sites.site.folder import KEYS
     from securefair.sites.site.recovery import change_passphrase
+    from securefair.storage.keystore import check_keystore
 
+    check_keystore(keys / KEYS if keys.is_dir() else keys)
     file = change_passphrase(
         keys,
         passphrase(passphrase_file),
@@ -200,6 +212,20 @@ def passphrase(file: Path | None, *, confirm: bool = False, new: bool = False) -
 
     credential = NEW_CREDENTIAL if new else CREDENTIAL
     return unlock(file=file, credential=credential, ask=ask if sys.stdin.isatty() else None)
+
+
+def site_passphrase(folder: Path, file: Path | None) -> Secret:
+    """The passphrase of a site's keys, asked for once the folder is seen to be a site's.
+
+    Raises:
+        SecureFairError: it is none, or there is no passphrase.
+    """
+    from securefair.sites.site.folder import KEYS, read_settings
+    from securefair.storage.keystore import check_keystore
+
+    read_settings(folder)
+    check_keystore(folder / KEYS)
+    return passphrase(file)
 
 
 def _text(card: Card) -> str:

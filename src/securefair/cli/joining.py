@@ -79,10 +79,11 @@ def join(
     from securefair.sites.project.project import load_project, write_signature
     from securefair.sites.site.samples import own_samples
 
-    secret = passphrase(passphrase_file)
     loaded = load_project(project)
     loaded.check_time(time.time())
     check_agreement(loaded)
+    check_asked(folder, identity, data, test_data)
+    secret = passphrase(passphrase_file)
     own = identity_in(identity, loaded, secret)
     for line in agreed_lines(loaded):
         say(line, err=json)
@@ -114,6 +115,25 @@ def join(
         secret=secret,
     )
     run(folder, secret, log, json=json)
+
+
+def check_asked(folder: Path, identity: Path, data: Path, test_data: Path | None) -> None:
+    """See that what was named can be used, before anybody types a passphrase.
+
+    Raises:
+        SecureFairError: the folder is taken or its path too long, or a file is not there.
+    """
+    from securefair.data.databases import is_query
+    from securefair.sites.operator.making import check_keys
+    from securefair.sites.post.door import check_path
+    from securefair.sites.site.folder import DOOR, check_data_file, check_new_folder
+
+    check_new_folder(folder)
+    check_path(folder.absolute() / DOOR)
+    check_keys(identity)
+    for file in (data, test_data):
+        if file is not None and not is_query(str(file)):
+            check_data_file(file)
 
 
 def _unchanged(project: Project, agreed: bytes) -> Project:

@@ -208,13 +208,14 @@ def sign(
     """
     import time
 
-    from securefair.sites.operator.making import identity_in
+    from securefair.sites.operator.making import check_keys, identity_in
     from securefair.sites.project.agreeing import check_agreement
     from securefair.sites.project.project import load_project, write_signature
 
     loaded = load_project(project, beside=False)
     loaded.check_time(time.time())
     check_agreement(loaded)
+    check_keys(identity)
     own = identity_in(identity, loaded, passphrase(passphrase_file))
     file = write_signature(project, loaded.signed(own), own.card.name)
     _show(load_project(project), json)

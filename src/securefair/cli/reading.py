@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from securefair.cli.ending import stop
 from securefair.cli.options import ForceOption, JsonOption
 from securefair.report.telling import say_json
 
@@ -17,7 +18,7 @@ def report(
         Path | None, typer.Option("--out", help="Folder for report.html (default: the run's).")
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", help="Of the first page, such as de or fr.")
+        str, typer.Option("--language", help="Of the page, such as de or fr.")
     ] = "en",
     force: ForceOption = False,
     json: JsonOption = False,
@@ -32,6 +33,8 @@ def report(
     from securefair.run.folder import read_run, write_page
 
     run = read_run(folder)
+    if out is not None and out.suffix in (".html", ".htm") and not out.exists():
+        stop(f"{out}: the report goes into a folder, as {file_name(language)}")
     if out is not None:
         check_new_file(
             out / file_name(language), force=force or (out.is_dir() and out.samefile(folder))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.options import JsonOption
+from securefair.errors import ConfigError
 from securefair.report.telling import say, say_json
 
 
@@ -74,6 +75,15 @@ def rehearse(
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
+    usual = ("local", None, 4, 6, 5, 0.03)
+    read = (courier, algorithm, sites, rounds, kills, faults)
+    unread = read[:2] + read[4:] != usual[:2] + usual[4:]
+    if (year and (hostile or read != usual)) or (hostile and unread):
+        raise ConfigError(
+            "this rehearsal takes no other option" if year else "this rehearsal kills nobody",
+            where="--year" if year else "--hostile",
+            expected="no other option" if year else "no option but --sites and --rounds",
+        )
     if year:
         _rehearse_year(json=json)
         return

@@ -215,6 +215,12 @@ def _start(
             f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
             "with --out"
         )
+    results = (folder / "metrics.json").exists() or is_unfinished(folder)
+    if not results and (folder / "config.toml").exists():
+        stop(
+            f"{folder} holds a configuration, which that of the results would replace. Write to "
+            "another folder with --out"
+        )
     _run(config, kinds, folder, quiet, json, resume=False, log=log)
 
 

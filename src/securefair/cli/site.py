@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.identity import PassphraseOption, passphrase
+from securefair.cli.identity import PassphraseOption, passphrase, site_passphrase
 from securefair.cli.joining import (
     DataOption,
     IdentityOption,
@@ -17,6 +17,7 @@ from securefair.cli.joining import (
     SharedFolderOption,
     TeacherOption,
     TestDataOption,
+    check_asked,
     join,
     logger,
     make_site,
@@ -56,9 +57,11 @@ def init(
     """
     from securefair.sites.project.project import load_project
 
+    loaded = load_project(project)
+    check_asked(folder, identity, data, test_data)
     name, found, unit = make_site(
         folder,
-        load_project(project),
+        loaded,
         identity,
         data,
         test_data=test_data,
@@ -85,7 +88,7 @@ def check(
     """
     from securefair.sites.site.checking import check_site
 
-    lines = list(check_site(folder, passphrase(passphrase_file)))
+    lines = list(check_site(folder, site_passphrase(folder, passphrase_file)))
     tell(json, "\n".join(lines), lines)
 
 
@@ -100,7 +103,8 @@ def start(
 
     Example: securefair site start ~/north --passphrase-file ~/.north
     """
-    run(folder, passphrase(passphrase_file), logger(folder, json=json), json=json)
+    secret = site_passphrase(folder, passphrase_file)
+    run(folder, secret, logger(folder, json=json), json=json)
 
 
 @app.command()
@@ -175,9 +179,11 @@ def export(
 
     Example: securefair site export ~/north north-results
     """
+    from securefair.sites.site.folder import check_new_folder
     from securefair.sites.site.starting import export_site
 
-    own = export_site(folder, passphrase(passphrase_file), out)
+    check_new_folder(out)
+    own = export_site(folder, site_passphrase(folder, passphrase_file), out)
     files = [str(path) for path in (own.model, own.page, *own.others)]
     tell(json, "\n".join(files), files)
 
@@ -200,7 +206,7 @@ def recover(
 
     from securefair.sites.site.recovery import recover as recovered
 
-    secret = passphrase(passphrase_file)
+    secret = site_passphrase(folder, passphrase_file)
     if not yes:
         typer.confirm("This site will learn, but answer nobody any more. Go on?", abort=True)
     left = recovered(folder, secret, time.time())
@@ -243,7 +249,7 @@ def leave(
     """
     from securefair.sites.operator.lifecycle import leave as left
 
-    secret = passphrase(passphrase_file)
+    secret = site_passphrase(folder, passphrase_file)
     if not yes:
         typer.confirm("This site will never start again. Go on?", abort=True)
     heard = left(folder, secret, seconds)
@@ -306,7 +312,7 @@ def refit(
     """
     from securefair.sites.operator.lifecycle import refit as refitted
 
-    model = refitted(folder, passphrase(passphrase_file), without, out)
+    model = refitted(folder, site_passphrase(folder, passphrase_file), without, out)
     tell(json, f"Next: securefair predict {model} new.csv", {"model": str(model)})
 
 

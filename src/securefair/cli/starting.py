@@ -79,8 +79,11 @@ def new(
 
     from securefair.cli.findings import line_of
     from securefair.collaboration.kinds import default_algorithm, unread_by
+    from securefair.user.given_tables import check_column
     from securefair.user.template import image_column, new_project
 
+    if image is not None:
+        check_column(data or (), image)
     project = new_project(
         name,
         tables=data or (),

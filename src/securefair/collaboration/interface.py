@@ -26,18 +26,20 @@ from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import CONTROL_WORDINGS, Nouns, Wording
+from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.records import RunResult
+from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
     from securefair.model.heads import Head
     from securefair.model.stored import Function
+    from securefair.model.transfer import LinearEstimates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,9 +171,13 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """What a run of it did, what it counted, and what it did not protect: nothing that only
         another kind does.
+
+        Args:
+            config, result: of the run.
+            words: of the report's language, about its participants.
         """
 
     def cautions(self, agreement: A) -> list[str]:
@@ -324,6 +330,24 @@ class Kind(ABC, Generic[A]):
             ConfigError: this kind keeps nothing that one peer could be taken out of.
             DataError: nothing of that peer is in the model, or a piece is missing.
         """
+
+    def estimates(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> LinearEstimates | None:
+        """Coefficients of the model, from what is stored; None in most kinds, which have none.
+
+        Args:
+            config, agreement, own, seed: as `host`.
+            pieces: that its host gave out.
+        """
+        del config, agreement, own, seed, pieces
+        return None
 
     @abstractmethod
     def forecast(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
 from securefair.data.table import class_names
+from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
+from securefair.model.transfer import LinearEstimates
 from securefair.prediction import (
     Calibration,
     HospitalModel,
@@ -25,6 +27,7 @@ from securefair.prediction import (
     training_facts,
 )
 from securefair.prediction.card import Taught, limits
+from securefair.prediction.effects import ColumnEstimate, estimates_of
 from securefair.prediction.evaluation import score
 from securefair.records import VerdictResult
 from securefair.user.tables import extractor_files, table_spec
@@ -34,10 +37,11 @@ UNCALIBRATED = Calibration()
 
 @dataclass(frozen=True, eq=False)
 class KeptModel:
-    """What one participant keeps: its model, and the card that goes with it."""
+    """What one participant keeps: its model, the card that goes with it, and estimates."""
 
     model: HospitalModel
     card: ModelCard
+    estimates: Sequence[ColumnEstimate] = ()
 
 
 def kept_model(
@@ -55,6 +59,7 @@ def kept_model(
     classes: Sequence[str] | None = None,
     verdict: VerdictResult | None = None,
     findings: Sequence[str] = (),
+    estimates: Sequence[ColumnEstimate] = (),
     folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
@@ -73,6 +78,7 @@ def kept_model(
         classes: names of classes that the rules do not say.
         verdict: of the run; None: from its own test patients alone, where there are controls.
         findings: in its table, that may make results wrong.
+        estimates: of its coefficients.
         folder: that relative paths of extractors' weights start from.
     """
     facts = training_facts(own.train)
@@ -124,7 +130,7 @@ def kept_model(
         privacy=privacy,
     )
     weights = extractor_files(config.table, folder or Path())
-    return KeptModel(HospitalModel(record, function, weights), card)
+    return KeptModel(HospitalModel(record, function, weights), card, estimates)
 
 
 def _features(spec: TableSpec) -> list[str]:
@@ -139,6 +145,34 @@ def _features(spec: TableSpec) -> list[str]:
         else:
             names += feature_names(column)
     return names
+
+
+def has_estimates(rules: TableSpec | None, own: ParticipantData) -> bool:
+    """Whether coefficients can be told in units of columns, as one number each."""
+    if rules is None or not outcome_of(own.train).effect:
+        return False
+    return any(not isinstance(column, ImageColumn) for column in rules.columns)
+
+
+def kept_estimates(
+    rules: TableSpec | None,
+    own: ParticipantData,
+    coefficients: Callable[[], LinearEstimates | None],
+) -> list[ColumnEstimate]:
+    """Coefficients of one participant in units of its columns; often none.
+
+    Args:
+        rules: of its table; None where samples are numbers.
+        own: its data.
+        coefficients: of features, which take seconds; None where there are none.
+    """
+    if rules is None or not has_estimates(rules, own):
+        return []
+    found = coefficients()
+    if found is None:
+        return []
+    usual = np.array(training_facts(own.train).usual)
+    return estimates_of(rules, usual, found, outcome_of(own.train), half=1.0)
 
 
 def table_rules(config: RunConfig) -> TableSpec | None:

@@ -19,6 +19,7 @@ from securefair.records import LedgerRow, RoundRecord
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
+    from securefair.model.transfer import LinearEstimates
 
 Participant = TypeVar("Participant", bound=Host)
 
@@ -137,6 +138,11 @@ class Observer(ABC, Generic[Participant]):
 
     def heads(self, hosts: Mapping[str, Participant]) -> Mapping[str, Head]:
         """Everyone's model as it trains, by name, where that is a head."""
+        del hosts
+        return {}
+
+    def estimates(self, hosts: Mapping[str, Participant]) -> Mapping[str, LinearEstimates]:
+        """Everyone's coefficients, by name, where models have some; none in most kinds."""
         del hosts
         return {}
 

@@ -23,7 +23,7 @@ class RunSection(Section):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
         description="Name of the run and of its folder",
         json_schema_extra={
-            "expected": "up to 64 letters, digits, dots, dashes and underscores, "
+            "expected": "up to 64 letters A to Z, digits, dots, dashes and underscores, "
             "starting with a letter or a digit"
         },
     )

@@ -61,6 +61,13 @@ class ParticipantSection(Section):
                 found="nothing" if self.file is None else "both",
                 expected="file or data",
             )
+        if self.file is not None and self.file == self.test_file:
+            raise contradiction(
+                "test_file",
+                "a model is tested on the patients that it was trained on",
+                found=str(self.test_file),
+                expected="another file, or no such key: a part is then held out",
+            )
         return self
 
     @property

@@ -237,7 +237,12 @@ def check_header(header: Sequence[str], where: str) -> None:
         )
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
-        raise DataError("columns share a name", where=where, found=", ".join(repeated))
+        raise DataError(
+            "columns share a name",
+            where=where,
+            found=", ".join(repeated),
+            hint="The first line must name the columns, each by a name of its own",
+        )
 
 
 def matching(texts: Any, pattern: str) -> NDArray[np.bool_]:

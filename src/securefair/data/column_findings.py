@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,6 +19,15 @@ MAYBE_MISSING = frozenset(
     )
 )
 """Words that may be levels as well."""
+
+
+_WITH_UNIT = re.compile(r"[<>]?\s*[+-]?\d+(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19}")
+
+
+def _with_units(texts: Sequence[str]) -> str:
+    """The first of several numbers that stand before a unit; empty where most do not."""
+    found = [text for text in texts if _WITH_UNIT.fullmatch(text)]
+    return found[0] if 3 * len(found) > len(texts) else ""
 
 
 def column_findings(
@@ -129,6 +139,14 @@ def column_findings(
                 ["-"],
                 "grave",
             )
+    beside = _with_units(texts) if len(column.texts) > MAX_LEVELS else ""
+    if beside:
+        yield finding(
+            "unit_in_cell",
+            f'values such as "{beside}" hold a number and a text; the column is no feature',
+            "Write the number alone, and the unit into the heading",
+            values=[beside],
+        )
     if shape.stray.any():
         row = column.first(shape.stray)
         text = column.texts[int(column.codes[row])]

@@ -23,6 +23,7 @@ from securefair.errors import DataError
 
 DUCKDB = "duckdb:"
 _QUERY = re.compile(r"^(?P<address>[^?]+?)(?P<options>\?[^?]*?)?[?&]query=(?P<sql>.*)$", re.DOTALL)
+_ELSEWHERE = re.compile(r"(https?|ftps?|sftp|s3|gs|az|file)://", re.IGNORECASE)
 _PASSWORD = re.compile(r"^[\w+]+://[^/@]*:[^/@]+@|[?&]password=", re.IGNORECASE)
 AT_ONCE = 10_000
 """Rows that a server sends at a time."""
@@ -47,6 +48,13 @@ class DatabaseQuery:
         Raises:
             DataError: it is none, or holds a password, which would be written into every record.
         """
+        if elsewhere := _ELSEWHERE.match(text.strip()):
+            local = elsewhere[1].lower() == "file"
+            raise DataError(
+                "a table is read from a file of this machine, or from a database",
+                where=text[:60],
+                hint="Give its path without file://" if local else "Download it, and give its path",
+            )
         found = _QUERY.match(text.strip())
         if found is None or not found["sql"].strip() or found["address"] == DUCKDB:
             raise DataError(

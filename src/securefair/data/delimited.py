@@ -35,6 +35,9 @@ SAMPLE = 200_000
 _SEPARATOR_LINE = re.compile(rb'\A"?sep=([,;|\t])"?\r?\n')
 """What Excel writes and reads as a first line, so that a table opens in every country."""
 
+_ABOVE = re.compile(rb"#|[\s,;|]*\Z")
+"""A line above a table: a comment, or nothing between separators."""
+
 _UNUSUAL = re.compile(rb'"|\n[ \t\r]*\n|\r(?!\n)')
 """Quotes, blank lines and lone carriage returns: lines are then counted one by one."""
 
@@ -68,7 +71,7 @@ def parse_delimited(data: bytes, *, source: str, notes: Sequence[Note] = ()) -> 
     lines: Callable[[int], int] = partial(add, before + 2)
     if _UNUSUAL.search(data):
         lines = _checked_lines(data, separator, source, header, before)
-    arrays = _arrays(data, separator, source, header, before)
+    arrays = _without_empty_end(_arrays(data, separator, source, header, before))
     if separator != ",":
         found.append(
             Note(
@@ -134,23 +137,28 @@ def _lines_ended(data: bytes, notes: list[Note]) -> bytes:
 
 
 def _without_preamble(data: bytes, notes: list[Note]) -> tuple[bytes, int, str]:
-    """The table without Excel's `sep=;` and lines of comments above it; how many lines these are;
-    what separates columns."""
+    """The table without Excel's `sep=;`, empty lines and lines of comments above it; how many lines
+    these are; what separates columns."""
     if named := _SEPARATOR_LINE.match(data):
         return data[named.end() :], 1, named[1].decode()
     lines = data[:SAMPLE].split(b"\n")
-    comments = next((at for at, one in enumerate(lines) if not one.startswith(b"#")), 0)
-    separator = _separator(data.split(b"\n", comments)[-1])
-    last, below = (lines[at].count(separator.encode()) for at in (comments - 1, comments))
-    if comments and lines[comments - 1][1:2].strip() and last == below > 0:
-        comments -= 1  # "#id,age" names columns
-    if not comments:
+    above = next((at for at, one in enumerate(lines) if not _ABOVE.match(one)), 0)
+    separator = _separator(data.split(b"\n", above)[-1])
+    last, below = (lines[at].count(separator.encode()) for at in (above - 1, above))
+    if above and re.match(rb"#\s*\S", lines[above - 1]) and last == below > 0:
+        above -= 1  # "#id,age" names columns
+    if not above:
         return data, 0, separator
-    rest = data.split(b"\n", comments)[-1]
-    message = f"{comments} lines that begin with # stand above the table, and were not read"
-    remedy = "Nothing to do if they are comments"
+    rest = data.split(b"\n", above)[-1]
+    comments = any(one.startswith(b"#") for one in lines[:above])
+    what = "lines that begin with #" if comments else "empty lines"
+    message = f"{above} {what} stand above the table, and were not read"
+    if above == 1:
+        what = "a line that begins with #" if comments else "an empty line"
+        message = f"{what} stands above the table, and was not read"
+    remedy = "Nothing to do if the columns are right"
     notes.append(Note(None, 1, "comments", message, remedy, settled=True))
-    return rest, comments, separator
+    return rest, above, separator
 
 
 def _separator(data: bytes) -> str:
@@ -209,8 +217,8 @@ def _wrong_width(source: str, line: int, fields: Sequence[str], header: Sequence
         where=f"{source}, line {line}",
         found=len(fields),
         expected=len(header),
-        hint=f'The first line must name the columns; here it is "{header[0][:40]}"'
-        if len(header) == 1
+        hint=f'The first line must name the columns; here it is "{", ".join(header)[:40]}"'
+        if len(header) == 1 or len(header) < len(fields)
         else None,
     )
 
@@ -239,6 +247,16 @@ def _arrays(
         raise DataError("not comma-separated text", where=source, found=str(error)) from error
     table = table.unify_dictionaries()
     return [_joined(table.column(name)) for name in names]
+
+
+def _without_empty_end(arrays: list[Any]) -> list[Any]:
+    """The same without rows of nothing but separators at the end, as workbooks are exported."""
+    every = rows = len(arrays[0])
+    while rows and not any(array[rows - 1].as_py().strip() for array in arrays):
+        rows -= 1
+    if rows == every:
+        return arrays
+    return [array.slice(0, rows).cast(pa.string()).dictionary_encode() for array in arrays]
 
 
 def _joined(column: Any) -> Any:

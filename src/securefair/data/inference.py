@@ -6,6 +6,7 @@ something of everyone's data. Ranges and levels known beforehand (`TableSpec`) t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -70,7 +71,8 @@ def infer_table(
     if not columns:
         raise DataError(
             "no column can be used as a feature",
-            found="; ".join(f"{name}: {why}" for name, why in unused.items()),
+            found="; ".join(f"{name}: {why}" for name, why in unused.items())
+            or f"no column beside {label}",
             hint="Describe the columns in [[table.columns]]",
         )
     spec = TableSpec(
@@ -171,9 +173,16 @@ def _common(
     for name in order:
         if name not in shared:
             having = [site for site, columns in by_name.items() if name in columns]
+            alike = sorted({one for one in order if one != name and _alike(one, name)})
             others[name] = f"only in the table of {', '.join(having)}"
+            others[name] += f'; others have "{alike[0]}"' if alike else ""
     common = [[columns[name] for columns in by_name.values()] for name in order if name in shared]
     return common, others
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether headings differ in case, spaces and signs only."""
+    return re.sub(r"[\W_]", "", one).casefold() == re.sub(r"[\W_]", "", other).casefold()
 
 
 def _column(

@@ -43,7 +43,12 @@ def _read(path: Path) -> Table:
             return read_excel(path)
         case known if known in TEXT:
             return read_delimited(path)
-    raise DataError("unknown kind of file", where=str(path), expected=KINDS)
+    raise DataError(
+        "unknown kind of file",
+        where=str(path),
+        expected=KINDS,
+        hint="Export the table as one of these",
+    )
 
 
 def parse_rows(lines: Iterable[str], source: str) -> Table:

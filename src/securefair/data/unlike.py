@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from securefair.config.columns import code
 from securefair.data.class_names import refuse_two_numberings
+from securefair.data.meanings import two_meanings
 from securefair.data.proposal import ColumnProposal, number
 from securefair.errors import DataError
 
@@ -54,18 +55,11 @@ def mixed(parts: Sequence[ColumnProposal], sites: Sequence[str]) -> str | None:
     return None
 
 
-_NO = frozenset(("0", "no", "n", "nein", "non", "false", "negative", "negativ", "-"))
-_YES = frozenset(("1", "yes", "y", "ja", "j", "oui", "true", "positive", "positiv", "+"))
-
-
 def _asked(codes: Sequence[set[str]]) -> str | None:
-    """Whether these are no and yes in several ways, as a question; None: they are other codes."""
-    every = set[str]().union(*codes)
-    no = sorted(one for one in every if one.casefold() in _NO)
-    yes = sorted(one for one in every if one.casefold() in _YES)
-    if not no or not yes or len(no) + len(yes) < len(every):
+    """Whether these are two meanings in several ways, as a question; None: they are other codes."""
+    found = two_meanings(sorted(set[str]().union(*codes)))
+    if found is None:
         return None
-    return (
-        f"Do these mean no and yes? Then say so: --class {','.join(no)} --class {','.join(yes)} "
-        "(table.classes)"
-    )
+    meaning, *groups = found
+    given = " ".join(f"--class {','.join(group)}" for group in groups)
+    return f"Do these mean {meaning}? Then say so: {given} (table.classes)"

@@ -16,7 +16,12 @@ from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.library.classes import numbered
-from securefair.library.hospitals import check_hospitals, participants, with_teachers
+from securefair.library.hospitals import (
+    check_different,
+    check_hospitals,
+    participants,
+    with_teachers,
+)
 from securefair.library.models import (
     Model,
     Models,
@@ -119,6 +124,10 @@ def collaborate(
             where="resume",
             expected="the folder of the interrupted call as checkpoint",
         )
+    if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
+        raise ConfigError(
+            "a checkpoint is a folder", where="checkpoint", found=f"the file {checkpoint}"
+        )
     if algorithm is None:
         algorithm = default_algorithm(modules=gives_modules(model))
     config = checked(settings, algorithm=algorithm, model=kind_of_model(model), seed=seed)
@@ -136,6 +145,7 @@ def collaborate(
         named, classes = numbered(hospitals, at_least=models.classes, positive=positive)
         data = participants(named, extractor, config)
     data = with_teachers(alike(data, at_least=models.classes), teachers or {})
+    check_different(data)
     heads = models.heads(data, config.model.hidden, seed)
     config = _completed(config, data, heads)
     run = ResolvedRun(

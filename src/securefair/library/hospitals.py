@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,41 @@ def participants(
             )
         everyone.append(one)
     return everyone
+
+
+def check_different(data: Sequence[ParticipantData]) -> None:
+    """Refuse patients who would be in a training and in a test part: results would be too good.
+
+    Raises:
+        DataError: two hospitals bring the same samples, or one tests on those it trains on.
+    """
+    known: dict[bytes, str] = {}
+    for own in data:
+        if len(own.train) == len(own.test) and _content(own.train) == _content(own.test):
+            raise DataError(
+                "a model is tested on the samples that it was trained on",
+                where=own.name,
+                expected="other samples, or one data set, of which a part is held out",
+            )
+        content = _content(own.train, own.test)
+        if content in known:
+            raise DataError(
+                "two hospitals bring the same samples",
+                where=own.name,
+                found=f"those of {known[content]}",
+                expected="a data set of its own for each",
+            )
+        known[content] = own.name
+
+
+def _content(*parts: Samples) -> bytes:
+    """A digest of samples and labels, in whatever order they stand."""
+    numbers = []
+    for part in parts:
+        flat = part.features.reshape(len(part), -1)
+        directions = np.random.default_rng(0).normal(size=flat.shape[1])
+        numbers.append((flat * directions).sum(axis=1) + part.labels)
+    return hashlib.sha256(np.sort(np.concatenate(numbers)).tobytes()).digest()
 
 
 def with_teachers(

@@ -105,7 +105,27 @@ def _forest(samples: Samples, seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier  # takes a second to load
 
     forest = RandomForestClassifier(n_estimators=100, min_samples_leaf=3, random_state=seed)
-    return forest.fit(samples.features, samples.labels, sample_weight=samples.weights)
+    forest.fit(samples.features, samples.labels, sample_weight=samples.weights)
+    return _Trees([one.tree_ for one in forest.estimators_], forest.classes_)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trees:
+    """What a forest of scikit-learn says, in a fifth of its time: nothing is checked anew a tree.
+
+    Attributes:
+        trees: (rows, float32) -> class frequencies of leaves.
+        classes_: columns of these.
+    """
+
+    trees: Sequence[Any]
+    classes_: NDArray[np.int64]
+
+    def predict_proba(self, features: Array) -> Array:
+        """Features (B, d) -> probabilities (B, classes)."""
+        rows = features.astype(np.float32)
+        result: Array = np.mean([tree.predict(rows) for tree in self.trees], axis=0)
+        return result
 
 
 def _boosting(samples: Samples, seed: int) -> Any:

@@ -1,21 +1,32 @@
-"""What a kept model looks at: how the odds of its second class move with each column.
+"""What a kept model looks at: how what it predicts moves with each column, and how surely.
 
 Of a patient with the hospital's usual values one column changes by a step, all others stay. Of a
 linear model that is the coefficient, in units of the column; of any other one its slope there.
+Estimates with intervals are of linear fits: `model.transfer.estimates` says what they rest on.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
-from securefair.data import feature_names
+from securefair.data import TableSpec, feature_names
+from securefair.errors import DataError
 from securefair.prediction.hospital_model import HospitalModel
+
+if TYPE_CHECKING:
+    from securefair.model.outcomes import StudyOutcome
+    from securefair.model.transfer import LinearEstimates
 
 Array = NDArray[np.float64]
 
@@ -41,6 +52,30 @@ class ColumnEffect:
     log_odds: float
 
 
+class ColumnEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of one column, as a ratio or a difference with percentile intervals.
+
+    Attributes:
+        column, step, code, instead: as of `ColumnEffect`.
+        effect: what is estimated, such as "odds_ratio" (`StudyOutcome.effect`).
+        fit: "alone", or "together" with what peers said.
+        value: the estimate.
+        low_90, high_90, low_95, high_95: ends of intervals.
+    """
+
+    column: str
+    step: float | None
+    code: str
+    instead: str
+    effect: str
+    fit: Literal["alone", "together"]
+    value: float
+    low_90: float
+    high_90: float
+    low_95: float
+    high_95: float
+
+
 def effects(model: HospitalModel) -> list[ColumnEffect]:
     """Of every column, in the order of the table; empty where nobody could read them.
 
@@ -50,7 +85,7 @@ def effects(model: HospitalModel) -> list[ColumnEffect]:
     if table is None or len(model.record.classes) != 2:
         return []
     usual = np.array(model.record.usual)
-    changes = list(_changes(model, usual))
+    changes = list(_changes(table, usual))
     if not changes:
         return []
     before = np.stack([one[1] for one in changes])
@@ -62,6 +97,94 @@ def effects(model: HospitalModel) -> list[ColumnEffect]:
     ]
 
 
+def estimates_of(
+    table: TableSpec, usual: Array, found: LinearEstimates, outcome: StudyOutcome, half: float
+) -> list[ColumnEstimate]:
+    """Estimates of every change, alone before together; none where no single number says them.
+
+    Args:
+        table: rules that made features of columns.
+        usual: (d,), mean features of the hospital's training patients.
+        found: coefficients of these features.
+        outcome: that is predicted.
+        half: half the agreed range of a number that is predicted; of no account elsewhere.
+    """
+    from securefair.model.transfer import intervals  # needs scipy, which reading does not
+
+    changes = list(_changes(table, usual))
+    if not outcome.effect or not changes:
+        return []
+    differences = np.stack([after - before for _, before, after in changes])
+    rows: list[ColumnEstimate] = []
+    fits: list[tuple[Literal["alone", "together"], Array]] = [
+        ("alone", found.alone),
+        ("together", found.together),
+    ]
+    drawn = [outcome.effect_of(one[:, 0] @ differences.T, half) for _, one in fits]
+    for at, (change, _, _) in enumerate(changes):
+        for (fit, _), values in zip(fits, drawn, strict=True):
+            (low_90, high_90), (low_95, high_95) = intervals(values[:, at]).tolist()
+            rows.append(
+                ColumnEstimate(
+                    column=change.column,
+                    step=change.step,
+                    code=change.code,
+                    instead=change.instead,
+                    effect=outcome.effect,
+                    fit=fit,
+                    value=float(values[0, at]),
+                    low_90=low_90,
+                    high_90=high_90,
+                    low_95=low_95,
+                    high_95=high_95,
+                )
+            )
+    return rows
+
+
+ESTIMATES = "estimates.csv"
+"""File of a run, and of a kept model."""
+
+
+def estimates_csv(estimates: Mapping[str, Sequence[ColumnEstimate]]) -> str:
+    """One row an estimate, with the hospital before it; six digits."""
+    names = ColumnEstimate.__struct_fields__
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["hospital", *names])
+    for hospital, rows in estimates.items():
+        for row in rows:
+            cells = [getattr(row, name) for name in names]
+            writer.writerow([hospital, *("" if one is None else _written(one) for one in cells)])
+    return text.getvalue()
+
+
+def read_estimates(path: Path) -> list[ColumnEstimate]:
+    """The rows of one hospital's `estimates_csv`; none where there is no such file.
+
+    Raises:
+        DataError: it is no such file.
+    """
+    if not path.exists():
+        return []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows: Iterable[dict[str, str]] = csv.DictReader(file)
+            found = [
+                {key: value for key, value in row.items() if key != "hospital"} for row in rows
+            ]
+        steps = [{**row, "step": row["step"] or None} for row in found]
+        return msgspec.convert(steps, list[ColumnEstimate], strict=False)
+    except (OSError, ValueError, KeyError, csv.Error, msgspec.ValidationError) as error:
+        raise DataError(
+            "this is no file of estimates", where=str(path), found=str(error)
+        ) from error
+
+
+def _written(cell: str | float) -> str:
+    return cell if isinstance(cell, str) else f"{cell:.6g}"
+
+
 def _log_odds(model: HospitalModel, features: Array) -> Array:
     """Of class 1, bounded where the model is certain."""
     odds = np.clip(model.probabilities(features), 1e-12, 1.0)
@@ -69,10 +192,10 @@ def _log_odds(model: HospitalModel, features: Array) -> Array:
     return result
 
 
-def _changes(model: HospitalModel, usual: Array) -> Iterator[tuple[ColumnEffect, Array, Array]]:
+def _changes(table: TableSpec, usual: Array) -> Iterator[tuple[ColumnEffect, Array, Array]]:
     """Each change, with the patient before and after it."""
-    table, at = model.record.table, 0
-    for column in () if table is None else table.columns:
+    at = 0
+    for column in table.columns:
         width = len(feature_names(column))
         if isinstance(column, NumericColumn):
             step = _step(column.high - column.low)

@@ -6,8 +6,8 @@ predict held-out patients.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import probabilities_of
 from securefair.model.transfer import (
+    DRAWS,
+    Family,
     Fitted,
     OwnFit,
     PeerWeight,
     Polynomial,
     Transferred,
+    intervals,
+    linear_estimates,
     own_fit,
     transfer,
     transfer_each,
@@ -96,6 +101,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self.temperature_ = found.temperature if self.calibrate else 1.0
+        self._samples, self._families = samples, found.families
         return self
 
     @property
@@ -118,12 +124,27 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constant: Array = self._linear().constant / self.temperature_
         return constant
 
+    def estimates(
+        self, *, draws: int = DRAWS, random_state: int = 0
+    ) -> dict[str, FeatureEstimates]:
+        """Odds ratios a unit of each feature, "alone" and "together" with what peers said.
+
+        Of the linear settings alone, without calibration, by a bootstrap over the patients that
+        `fit` got (`model.transfer.estimates`); peers' part stays as it was.
+
+        Args:
+            draws: of the bootstrap.
+            random_state: seed of the draws.
+
+        Raises:
+            AttributeError: nothing linear was fitted, or there are more than two classes.
+        """
+        check_is_fitted(self)
+        return estimates_of_fit(self._samples, self._families, draws, random_state)
+
     def _linear(self) -> Polynomial:
         check_is_fitted(self)
-        model = self.model_
-        if not isinstance(model, Polynomial) or model.square is not None:
-            raise AttributeError("only a linear model has coefficients: degree=1, without trees")
-        return model
+        return linear_model(self.model_)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Logits: (B,) for two classes, in favour of the second one, else (B, M)."""
@@ -144,6 +165,46 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         features: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return self.model_.logits(features) / self.temperature_
+
+
+class FeatureEstimates(NamedTuple):
+    """What a unit of each feature does: a ratio, or a difference of numbers.
+
+    Attributes:
+        value: (d,).
+        interval_90, interval_95: (d, 2), percentiles.
+    """
+
+    value: Array
+    interval_90: Array
+    interval_95: Array
+
+
+def estimates_of_fit(
+    samples: Samples, families: Sequence[Family], draws: int, seed: int, half: float = 1.0
+) -> dict[str, FeatureEstimates]:
+    """See `TransferClassifier.estimates`; `half` is half the range of a number."""
+    outcome = outcome_of(samples)
+    found = linear_estimates(samples, families, np.random.default_rng(seed), draws)
+    if found is None or not outcome.effect:
+        raise AttributeError("only linear fits of one predictor have estimates: degree=1")
+    result = {}
+    for name, drawn in (("alone", found.alone), ("together", found.together)):
+        values = outcome.effect_of(drawn[:, 0], half)
+        ends = intervals(values)
+        result[name] = FeatureEstimates(values[0], ends[:, 0], ends[:, 1])
+    return result
+
+
+def linear_model(model: Fitted) -> Polynomial:
+    """A model that has coefficients.
+
+    Raises:
+        AttributeError: it is not linear.
+    """
+    if not isinstance(model, Polynomial) or model.square is not None:
+        raise AttributeError("only a linear model has coefficients: degree=1, without trees")
+    return model
 
 
 def check_settings(degree: int, folds: int) -> None:

@@ -4,6 +4,7 @@
     model.safetensors    the weights (`model.stored`)
     extractor-*          the weights of the network that looks at images, where there are any
     card.json, card.md   what the model is, and what it is not (`card`)
+    estimates.csv        ratios or differences with intervals, where coefficients have some
 
 Nothing in it is code, and nothing in it is run when it is read.
 """
@@ -11,7 +12,7 @@ Nothing in it is code, and nothing in it is run when it is read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ import msgspec
 from securefair.errors import DataError, SecureFairError
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
+from securefair.prediction.effects import ESTIMATES, ColumnEstimate, estimates_csv
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.prediction.record import FORMAT, UNSEALED, ModelRecord, plain_section, read_section
 from securefair.storage.files import PRIVATE_FOLDER, write_private
@@ -41,7 +43,9 @@ def folder_name(hospital: str) -> str:
     return f"%2E{safe[1:]}" if safe.startswith(".") else safe
 
 
-def save_model(model: HospitalModel, folder: Path, *, card: ModelCard) -> None:
+def save_model(
+    model: HospitalModel, folder: Path, *, card: ModelCard, estimates: Sequence[ColumnEstimate] = ()
+) -> None:
     """Write the folder; the record, which says that the rest is there, comes last.
 
     Raises:
@@ -56,6 +60,9 @@ def save_model(model: HospitalModel, folder: Path, *, card: ModelCard) -> None:
         _keep_extractor(path, folder / _extractor_name(digest), digest)
     write_private(folder / "card.json", _json(card))
     write_private(folder / "card.md", markdown(card).encode())
+    if estimates:
+        told = estimates_csv({model.record.hospital: estimates})
+        write_private(folder / ESTIMATES, told.encode())
     plain = msgspec.json.decode(_json(record))
     sealed = msgspec.structs.replace(record, digest=_digest_of_record(plain))
     write_private(folder / RECORD, _json(sealed))

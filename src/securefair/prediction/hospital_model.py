@@ -191,6 +191,15 @@ class HospitalModel:
         """
         from sklearn.metrics import accuracy_score
 
+        known = self.classes_
+        strange = [one for one in np.unique(np.asarray(y)).tolist() if one not in known.tolist()]
+        if strange:
+            raise DataError(
+                "not a class of the model",
+                where="y",
+                found=strange[0],
+                expected=", ".join(map(str, known.tolist())),
+            )
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def predict(self, X: Data) -> NDArray[Any]:
@@ -279,6 +288,15 @@ class HospitalModel:
 
     def _numbers(self, data: Data) -> Array:
         numbers = array_of(data, where="samples")
+        table = self.record.table
+        if table is not None and numbers.dtype.kind in "fiub" and np.nanmax(np.abs(numbers)) > 1:
+            raise DataError(
+                "these are no features in [-1, 1]",
+                where="samples",
+                found=f"{np.nanmax(np.abs(numbers)):g}",
+                expected="a DataFrame or a table with the columns of the training: "
+                + ", ".join(column.name for column in table.columns),
+            )
         unlabelled = np.zeros(numbers.shape[:1], dtype=np.int64)
         known = None if self.record.table is not None else self.record.feature_range
         samples = samples_of((numbers, unlabelled), where="samples", feature_range=known)

@@ -20,8 +20,14 @@ from securefair.model.outcomes import OwnPart, outcome_named
 from securefair.model.outcomes import count as counts
 from securefair.model.outcomes import number as numbers
 from securefair.model.outcomes import time as times
-from securefair.model.transfer import Fitted, PeerWeight, own_fit
-from securefair.prediction.estimator import check_settings, transferred_of
+from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
+from securefair.prediction.estimator import (
+    FeatureEstimates,
+    check_settings,
+    estimates_of_fit,
+    linear_model,
+    transferred_of,
+)
 
 Array = NDArray[np.float64]
 
@@ -63,6 +69,49 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         features: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return self.model_.logits(features)[:, 0]
 
+    @property
+    def coef_(self) -> Array:
+        """Of the predictor, (d,).
+
+        Raises:
+            AttributeError: the model is not linear, so that it has none.
+        """
+        check_is_fitted(self)
+        slopes: Array = linear_model(self.model_).linear[0]
+        return slopes
+
+    @property
+    def intercept_(self) -> float:
+        """Of the predictor.
+
+        Raises:
+            AttributeError: as `coef_`.
+        """
+        check_is_fitted(self)
+        return float(linear_model(self.model_).constant[0])
+
+    def estimates(
+        self, *, draws: int = DRAWS, random_state: int = 0
+    ) -> dict[str, FeatureEstimates]:
+        """What a unit of each feature does, alone and together with what peers said.
+
+        A ratio of hazards or of rates, or a difference of numbers in their unit; see
+        `TransferClassifier.estimates`.
+
+        Args:
+            draws: of the bootstrap.
+            random_state: seed of the draws.
+
+        Raises:
+            AttributeError: nothing linear was fitted.
+        """
+        check_is_fitted(self)
+        return estimates_of_fit(self._samples, self._families, draws, random_state, self._half)
+
+    @property
+    def _half(self) -> float:
+        return 1.0
+
     def _learn(
         self, features: Array, outcome: str, strata: NDArray[np.bool_], values: Array
     ) -> None:
@@ -73,6 +122,7 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         found = transferred_of(own, self.peers, self.degree)
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
+        self._samples, self._families = samples, found.families
         self.own_: OwnPart = outcome_named(outcome).own_part(found.model.logits(features), samples)
 
 

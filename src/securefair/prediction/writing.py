@@ -59,19 +59,29 @@ def predictions_csv(
         prediction: of every patient.
         chosen: class of each; None: the likeliest.
         kept: columns of the table to repeat, by name.
+
+    Raises:
+        DataError: a column to repeat has the name of one of these.
     """
     kept = kept or {}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    head = [
-        *kept,
+    own_names = [
         *(f"probability_{name}" for name in prediction.classes),
         "class",
         OUTSIDE,
         FILLED,
         MISSING,
     ]
-    writer.writerow([IMAGE, *head] if prediction.images else head)
+    before = [IMAGE] if prediction.images else []
+    if twice := [name for name in kept if name in (*before, *own_names)]:
+        raise DataError(
+            "predictions have a column of this name",
+            where="--keep",
+            found=twice[0],
+            hint="Rename it in the table of patients",
+        )
+    writer.writerow([*before, *kept, *own_names])
     images = [[name] for name in prediction.images] or [[]] * len(prediction.outside)
     repeated = list(zip(*kept.values(), strict=True)) or [()] * len(prediction.outside)
     for image, own, row, of_class, *marks in zip(

@@ -22,10 +22,12 @@ import msgspec
 import numpy as np
 
 from securefair.data.dataset import Samples
+from securefair.errors import StorageError
 from securefair.privacy.accounting import SampledGaussian, spent
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.storage import Access, Guarantee, PrivacyEvent, Store, add_up
+from securefair.storage.connection import DATABASE
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,12 @@ def costs_in(store: Path) -> dict[str, PatientCost]:
     Raises:
         StorageError: there is no store, or it is damaged or of a newer version.
     """
+    if store.is_dir() and not (store / DATABASE).exists():
+        raise StorageError(
+            "there is no store in this folder",
+            where=str(store),
+            expected="the folder that privacy.store names, or SITE/store of a site",
+        )
     found = {}
     with Store.open(store, access=Access.READ) as opened, opened.view() as tx:
         for hospital in tx.privacy.budgets():

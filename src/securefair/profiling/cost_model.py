@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -33,6 +34,8 @@ from securefair.model.kernel import EXACT_SAMPLES, LANDMARKS
 from securefair.profiling.cost import WORD, Cost, cost, total
 from securefair.profiling.trace import trace
 from securefair.report import read_json
+
+T = TypeVar("T")
 
 MEASURE = "securefair profile scale --out cost.json"
 """The command that measures these prices; the laboratory has it."""
@@ -164,13 +167,30 @@ def answer_work(plan: ExchangePlan) -> Cost:
     return total(cost(step) for step in steps)
 
 
+def read_prices(path: Path, kind: type[T], measure: str) -> T:
+    """A file of measured prices.
+
+    Raises:
+        DataError: the file is missing or is something else.
+    """
+    try:
+        return read_json(path, kind)
+    except DataError as error:
+        raise DataError(
+            "these are no measured prices",
+            where=str(path),
+            found="another kind of file" if path.is_file() else "no such file",
+            hint=f"Measure them (with {LABORATORY}): {measure}",
+        ) from error
+
+
 def load_model(path: Path) -> CostModel:
     """A model that `profile scale` wrote.
 
     Raises:
         DataError: the file is missing or is no cost model of this version.
     """
-    model = read_json(path, CostModel)
+    model = read_prices(path, CostModel, MEASURE)
     if model.format != FORMAT or {n: len(p) for n, p in model.prices.items()} != QUANTITIES:
         raise DataError(
             "not a cost model of this version",

@@ -93,18 +93,19 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
     forecasts = [kind.forecast(config, agreed[name], first) for name, kind in kinds.items()]
     planned = next((one for one in forecasts if one.plan is not None), None)
     plan = None if planned is None else planned.plan
-    measure, cost = MEASURE, None
+    measure, cost, priced = MEASURE, None, ""
     if config.run.main in kinds:
         main = agreed[config.run.main]
         pricing = PRICINGS[kinds[config.run.main].prices]
         measure = pricing.measure(main)
         if cost_model is not None and pricing.cost is not None:
             cost = pricing.cost(cost_model, config, main, plan)
+            priced = ", which encrypts nothing here"
     if cost_model is not None and cost is None:
         raise ConfigError(
-            "there are no measured prices for this",
+            "this run has no measured price",
             where=str(cost_model),
-            found=config.run.main,
+            found=config.run.main + priced,
             expected=" or ".join(
                 name for name in REGISTERED if PRICINGS[kind_of(name).prices].cost is not None
             ),

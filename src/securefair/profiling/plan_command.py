@@ -9,6 +9,7 @@ import typer
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
+from securefair.errors import ConfigError
 from securefair.profiling.options import JsonOption, asking_for_spec
 from securefair.report.telling import say_json
 
@@ -56,6 +57,13 @@ def plan(
     from securefair.profiling.planned import report_plan
     from securefair.report.screen import Screen
 
+    usual = (4, defaults.ROUNDS, defaults.FORCED_EVERY, 1.0)
+    if model is None and (participants, rounds, forced_every, sharing) != usual:
+        raise ConfigError(
+            "only the estimate of a collaboration has these options",
+            where="--participants, --rounds, --forced-every, --sharing",
+            expected="--model beside them, a file of prices",
+        )
     report = report_plan(plan_exchange(spec))
     cost = prices = None
     if model is not None:

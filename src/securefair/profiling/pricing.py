@@ -34,11 +34,12 @@ class Pricing:
 def _rounds(
     prices: Path, config: RunConfig, agreed: Any, plan: ExchangePlan | None
 ) -> Estimate | None:
+    loaded = load_model(prices)
     if plan is None:
         return None
     return estimate(
         plan,
-        load_model(prices),
+        loaded,
         participants=len(agreed.participants),
         rounds=config.training.rounds,
         forced_every=config.fairness.forced_every,
@@ -49,9 +50,8 @@ def _one_exchange(
     prices: Path, config: RunConfig, agreed: Any, plan: ExchangePlan | None
 ) -> Estimate | None:
     del config
-    if plan is None:
-        return None
-    return foretold(load_transfer(prices), agreed)
+    loaded = load_transfer(prices)
+    return None if plan is None else foretold(loaded, agreed)
 
 
 def _measuring_averages(agreed: GossipAgreement) -> str:

@@ -18,8 +18,8 @@ import msgspec
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config.extensions import LABORATORY
 from securefair.errors import ConfigError
+from securefair.profiling.cost_model import read_prices
 from securefair.profiling.estimate import GIGABYTE, HOUR, Estimate
-from securefair.report import read_json
 
 
 class TransferPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,13 +67,17 @@ class TransferProfile(msgspec.Struct, frozen=True, kw_only=True):
     held_out: TransferPoint
 
 
+MEASURE = "securefair profile scale --of transfer --out cost.json"
+"""The command that measures such prices, with the sizes of a transfer beside it."""
+
+
 def load_transfer(path: Path) -> TransferProfile:
     """Prices that `profile scale --of transfer` wrote.
 
     Raises:
         DataError: the file is missing or holds other prices.
     """
-    return read_json(path, TransferProfile)
+    return read_prices(path, TransferProfile, MEASURE)
 
 
 def foretold(profile: TransferProfile, agreed: TransferAgreement) -> Estimate:

@@ -26,6 +26,7 @@ import msgspec
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import Seen
 from securefair.errors import DataError
+from securefair.prediction.effects import ColumnEstimate
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.report import write_bytes
 
@@ -43,6 +44,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         facts: facts of a finished encrypted run.
         interrupted: how often another process went on with it.
         models: everyone's, once finished (`model.stored.to_bytes`).
+        estimates: of everyone's coefficients, once finished, where they are asked for.
     """
 
     rounds: int
@@ -53,6 +55,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     facts: RunFacts | None = None
     interrupted: int = 0
     models: dict[str, bytes] = {}
+    estimates: dict[str, list[ColumnEstimate]] = {}
 
 
 @dataclass(eq=False)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from securefair.collaboration.controls import Control, ceiling_of
+from securefair.collaboration.kept import has_estimates, kept_estimates
 from securefair.collaboration.kinds import AnyKind
 from securefair.collaboration.privacy import caveats_of
 from securefair.collaboration.resolved import ResolvedRun, smaller_config
@@ -18,6 +20,7 @@ from securefair.data.findings import by_site
 from securefair.data.table import class_names
 from securefair.errors import SecureFairError
 from securefair.model.stored import from_bytes
+from securefair.prediction.effects import ColumnEstimate
 from securefair.prediction.versions import versions
 from securefair.records import CEILING, STANDALONE, RoundRecord
 from securefair.report import Progress
@@ -166,6 +169,18 @@ class _Part:
             list(run.rounds(self.rounds))
         return run
 
+    def estimated(self, run: RunInRounds) -> dict[str, list[ColumnEstimate]]:
+        """What is told of coefficients: by whom models are kept, where columns have names."""
+        asked, rules = self.run.config.run, self.run.rules
+        people = self.run.data[self.seed]
+        told = self.name == asked.main and self.seed == asked.seeds[0]
+        if not told or not has_estimates(rules, people[0]):
+            return {}
+        found = run.estimates()
+        return {
+            one.name: kept_estimates(rules, one, partial(found.get, one.name)) for one in people
+        }
+
     def begins_anew(self, entry: Entry) -> bool:
         """Whether an earlier process has left nothing that could be gone on with."""
         if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
@@ -221,7 +236,7 @@ def _run_part(
         run: RunInRounds | None = None
         if entry.state is None or not entry.state.finished:
             run = part.begin(entry, closing)
-            run_rounds(run, entry, part.rounds, heard)
+            run_rounds(run, entry, part.rounds, heard, estimated=partial(part.estimated, run))
         if part.run.keeps_heads and not isinstance(part.what, Control):
             repetition.heads[name] = (run or part.end(entry, closing)).heads()
         if entry.state is not None and not entry.state.models:  # they only predict
@@ -234,6 +249,7 @@ def _run_part(
         raise LookupError("a finished algorithm has a state")
     repetition.rounds[name], repetition.exchanges[name] = entry.rounds, entry.exchanges
     repetition.seconds[name] = last.seconds
+    repetition.estimates[name] = last.estimates
     repetition.interrupted += last.interrupted
     if last.facts is not None:
         repetition.runs[name] = last.facts

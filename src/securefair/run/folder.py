@@ -20,6 +20,7 @@ from securefair.collaboration.kinds import toml_of
 from securefair.collaboration.verdict import with_verdicts
 from securefair.config import RunConfig, load_config
 from securefair.errors import DataError
+from securefair.prediction.effects import ESTIMATES, estimates_csv, read_estimates
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
 from securefair.records import (
     ExchangeRecord,
@@ -97,6 +98,9 @@ def write_run(
         ),
     )
     _write_models(outcome, out / MODELS)
+    estimates = {one.model.record.hospital: one.estimates for one in outcome.models}
+    if any(estimates.values()):
+        write_text(out / ESTIMATES, estimates_csv(estimates))
     write_json(out / "metrics.json", metrics)
     if config.report.html:
         write_page(StoredRun(config, outcome, versions), out)
@@ -106,13 +110,18 @@ def _write_models(outcome: Outcome, folder: Path) -> None:
     """One folder a participant; those of an earlier run in the same place go."""
     shutil.rmtree(folder, ignore_errors=True)
     for kept in outcome.models:
-        save_model(kept.model, folder / folder_name(kept.model.record.hospital), card=kept.card)
+        place = folder / folder_name(kept.model.record.hospital)
+        save_model(kept.model, place, card=kept.card, estimates=kept.estimates)
 
 
 def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
     """Those that are there: runs of the library and of earlier versions may have none."""
     places = [folder / folder_name(name) for name in hospitals]
-    return [KeptModel(load_model(place), load_card(place)) for place in places if place.is_dir()]
+    return [
+        KeptModel(load_model(place), load_card(place), read_estimates(place / ESTIMATES))
+        for place in places
+        if place.is_dir()
+    ]
 
 
 def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:

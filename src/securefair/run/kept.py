@@ -47,6 +47,7 @@ def kept_models(
             rules=run.rules,
             classes=result.classes,
             verdict=result.algorithms[main].verdict,
+            estimates=repetition.estimates.get(main, {}).get(own.name, []),
             findings=[
                 line for whose in (own.name, EVERYONE) for line in result.findings.get(whose, [])
             ],

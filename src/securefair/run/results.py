@@ -19,6 +19,7 @@ from securefair.data import ParticipantData
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
 from securefair.model.transfer.baselines import most_common
+from securefair.prediction.effects import ColumnEstimate
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -60,6 +61,7 @@ class Repetition:
     interrupted: int = 0
     models: dict[str, Mapping[str, Function]] = field(default_factory=dict)  # after the last round
     heads: dict[str, Mapping[str, Head]] = field(default_factory=dict)  # the same, where asked for
+    estimates: dict[str, dict[str, list[ColumnEstimate]]] = field(default_factory=dict)
 
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
@@ -84,7 +86,10 @@ class Outcome:
     @property
     def problems(self) -> list[str]:
         """What failed or was left out, with its seed where there are several."""
-        return problems_of(self.result)
+        return [
+            f"Seed {seed}: {problem}" if seed else problem
+            for seed, problem in problems_of(self.result)
+        ]
 
 
 def conclude(

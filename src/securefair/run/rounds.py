@@ -15,6 +15,8 @@ from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import Seen
 from securefair.model.heads import Head
 from securefair.model.stored import Function, is_stored, to_bytes
+from securefair.model.transfer import LinearEstimates
+from securefair.prediction.effects import ColumnEstimate
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.run.entry import Entry, RunState
 from securefair.worth import Algorithm
@@ -49,6 +51,10 @@ class RunInRounds(Protocol):
         """The same as they train, where others go on with them; none otherwise."""
         ...
 
+    def estimates(self) -> Mapping[str, LinearEstimates]:
+        """Everyone's coefficients, by name, where models have some."""
+        ...
+
 
 def run_rounds(
     run: RunInRounds,
@@ -57,6 +63,7 @@ def run_rounds(
     heard: Callable[[RoundRecord], None],
     *,
     keeps_models: bool = True,
+    estimated: Callable[[], dict[str, list[ColumnEstimate]]] = dict,
 ) -> None:
     """Run what is left of so many rounds.
 
@@ -67,6 +74,7 @@ def run_rounds(
         heard: is told of every round that is run here, when it is written down.
         keeps_models: whether a finished entry holds everyone's model; where only records count
             these are large and of no use.
+        estimated: what a finished entry holds of coefficients.
     """
     earlier, started = entry.state, time.perf_counter()
 
@@ -80,6 +88,7 @@ def run_rounds(
             facts=run.facts() if finished else None,
             interrupted=earlier.interrupted + 1 if earlier else 0,
             models=_stored(run.models()) if finished and keeps_models else {},
+            estimates=estimated() if finished else {},
         )
 
     for record in run.rounds(total):
@@ -148,4 +157,8 @@ class ReferenceRun(Generic[State, Members]):
 
     def heads(self) -> Mapping[str, Head]:
         """Nobody goes on with them."""
+        return {}
+
+    def estimates(self) -> Mapping[str, LinearEstimates]:
+        """See `RunInRounds`: nobody asks for those of controls."""
         return {}

@@ -15,6 +15,7 @@ used with, not against its owner.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,8 @@ from securefair.storage.secret import Secret, no_core_file
 _MAGIC = b"SFKEYS\x00\x01"
 _HEADER = struct.Struct("<8sBBB16s12s")
 _KEY_BYTES = 32
+_KIND = 6
+"""Bytes of the magic before its version."""
 
 
 class KeystoreCost(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +70,30 @@ class _Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 _Entries = dict[str, _Entry]
+
+
+def check_keystore(path: Path) -> None:
+    """See that a file begins as a keystore does, before anybody types a passphrase for it.
+
+    Raises:
+        StorageError: it is missing, cannot be read, or is something else.
+    """
+    try:
+        # A pipe is not waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            start = file.read(_KIND)
+    except OSError as error:
+        raise StorageError(
+            "the keystore cannot be read", where=str(path), found=error.strerror
+        ) from error
+    if start != _MAGIC[:_KIND]:
+        raise StorageError(
+            "this is not a keystore",
+            where=str(path),
+            found="another kind of file",
+            expected="NAME.keys, which `securefair identity new` wrote",
+        )
 
 
 class Keystore:

@@ -16,7 +16,6 @@ import msgspec
 from securefair.config import (
     IgnoredColumn,
     ImageColumn,
-    ParticipantSection,
     RunConfig,
     check_settings,
     defaults,
@@ -26,11 +25,12 @@ from securefair.config import (
 )
 from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS, read_rows
-from securefair.data.databases import DatabaseQuery, is_query
-from securefair.data.findings import Finding
+from securefair.data.findings import EVERYONE, Finding
 from securefair.data.heart import heart_rows
+from securefair.data.meanings import yes_of
 from securefair.errors import ConfigError
 from securefair.user.files import from_files
+from securefair.user.given_tables import named_table, plain, relative_to
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import ReadTables, resolve, table_settings
 
@@ -63,7 +63,7 @@ The tables here are the heart disease data of four hospitals (UCI, CC BY 4.0): s
 """
 
 
-_WHY_UNUSED = ("not_a_number", "ambiguous_number")
+_WHY_UNUSED = ("not_a_number", "ambiguous_number", "unit_in_cell")
 """Findings of a column that is no feature because of them."""
 
 
@@ -125,6 +125,8 @@ def new_project(
         raise ConfigError(
             "a run cannot be named so", where=str(folder), hint="Use letters and digits"
         )
+    if not all(all(codes) for codes in classes):
+        raise ConfigError("a class needs codes", where="--class", found="an empty one")
     if tables:
         rules: dict[str, object] = {
             "label": label,
@@ -135,7 +137,7 @@ def new_project(
         }
         rules = {key: value for key, value in rules.items() if value}
         files, unused, findings = _own_files(
-            name, folder, tables, rules, image=image, unread=unread, drop=drop
+            name, folder, tables, rules, image=image, unread=unread, drop=drop, missing=missing
         )
     elif given := [
         option
@@ -232,6 +234,7 @@ def _own_files(
     image: Mapping[str, object] | None,
     unread: Collection[str],
     drop: Sequence[str],
+    missing: Sequence[str],
 ) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
     """A configuration for tables that stay where they are."""
     label = rules.get("label")
@@ -239,7 +242,7 @@ def _own_files(
         raise ConfigError(
             "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
         )
-    given = [_participant(table) for table in tables]
+    given = [named_table(table) for table in tables]
     names = [one.name for one in given]
     if len(tables) < 2:
         raise ConfigError(
@@ -256,7 +259,7 @@ def _own_files(
             found=", ".join(twice),
             hint="Name them: --data north=a/table.csv --data south=b/table.csv",
         )
-    people = [_plain(one.in_folder(Path.cwd())) for one in given]
+    people = [plain(one.in_folder(Path.cwd())) for one in given]
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
     read = ReadTables(drop)
@@ -265,10 +268,12 @@ def _own_files(
     # What cannot be read, or used as features, is found now rather than by the first run.
     from_files(resolved.config, resolved.config.run.seeds[0], read, outlines=True)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
+    if settings["table"].get("positive") is None:  # yes, though "nein" stands behind "ja"
+        settings["table"] |= _positive(resolved.config)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
     if column is not None and column.weights and not column.weights.is_absolute():
         settings["table"]["columns"][-1]["weights"] = os.path.normpath(back / column.weights)
-    relative = [_plain(_relative(one, back)) for one in given]
+    relative = [plain(relative_to(one, back)) for one in given]
     config = _config(name, relative, settings["table"])
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
@@ -290,7 +295,33 @@ def _own_files(
         for one in found
         if one.column not in resolved.unused or one.kind in _WHY_UNUSED
     ]
+    used = [*_codes_of_nobody(missing, smallest, read), *used]
     return {"config.toml": text}, dict(resolved.unused), used
+
+
+def _positive(config: RunConfig) -> dict[str, str]:
+    """The class of yes, where the classes are no and yes and another one would be taken."""
+    groups = () if config.table is None else config.table.groups
+    yes = yes_of(groups)
+    return {} if yes is None or yes in groups[-1] else {"positive": yes}
+
+
+def _codes_of_nobody(missing: Sequence[str], config: RunConfig, read: ReadTables) -> list[Finding]:
+    """Codes that were given as missing and stand in no table, as two in one would."""
+    columns = [one for own in config.participants for one in read.rows(own.source).columns.values()]
+    return [
+        Finding(
+            site=EVERYONE,
+            column=None,
+            line=None,
+            kind="missing_of_nobody",
+            message=f'no table has the code "{code}" that was given as missing',
+            remedy="Write it as it stands there; --missing once for each code",
+            values=(code,),
+        )
+        for code in missing
+        if not any(column.among([code]).any() for column in columns)
+    ]
 
 
 def _check_drop(drop: Sequence[str], config: RunConfig) -> None:
@@ -318,45 +349,6 @@ def _checked_column(
     column = config.table.columns[0]
     assert isinstance(column, ImageColumn)  # as its kind says
     return column
-
-
-def _participant(table: Path | str) -> ParticipantSection:
-    """A table as it stands on a command line."""
-    named = re.match(r"^([^=:/?]+)=(?=duckdb:|[A-Za-z][\w+]*://)(.*)$", str(table), re.DOTALL)
-    if named is not None:
-        return ParticipantSection(
-            name=named[1], data=str(DatabaseQuery.parse(named[2]) and named[2])
-        )
-    of_file = re.match(r"^([^=:/\\?]+)=(.+)$", str(table))
-    if of_file is not None and not Path(table).exists():
-        return ParticipantSection(name=of_file[1], file=Path(of_file[2]))
-    if isinstance(table, str) and is_query(table):
-        raise ConfigError(
-            "a query needs a name for its hospital",
-            where="--data",
-            found=table[:40],
-            hint=f"--data 'north={table[:20]}...'",
-        )
-    if Path(table).is_dir():
-        raise ConfigError("a table is a file", where="--data", found=f"the folder {table}")
-    return ParticipantSection(name=_stem(Path(table)), file=Path(table))
-
-
-def _relative(one: ParticipantSection, back: Path) -> ParticipantSection:
-    """The same with paths as they are seen from the project's folder."""
-    found = one.in_folder(back)
-    if found.file is None or (one.file is not None and one.file.is_absolute()):
-        return one if one.file is not None else found
-    return found.model_copy(update={"file": Path(os.path.normpath(found.file))})
-
-
-def _plain(one: ParticipantSection) -> dict[str, object]:
-    return one.model_dump(mode="json", exclude_none=True)
-
-
-def _stem(path: Path) -> str:
-    """The name of a table without its endings: north of north.csv.gz."""
-    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 
 def _config(

@@ -50,9 +50,9 @@ class Shrunk:
 
 def told_of(gain: float | None, error: float | None) -> Told:
     """What one difference is called by itself, such as a mean over hospitals."""
-    if not gain or error is None:
+    if not gain or not error:  # one patient has no error, and tells nothing
         return "unclear"
-    return _told(_NORMAL.cdf(gain / error) if error else float(gain > 0), gain)
+    return _told(_NORMAL.cdf(gain / error), gain)
 
 
 def shrunk(gains: Mapping[str, tuple[float, float]]) -> dict[str, Shrunk]:

@@ -160,3 +160,19 @@ def test_the_audit_trail_comes_before_the_change(invoke, site, options, monkeypa
     assert "the disk is full" in refusal(invoke, site / KEYS, *options)
     assert opens(site / KEYS, OLD)
     assert told_of(site) == ["passphrase to be changed"]
+
+
+def test_nobody_types_a_passphrase_for_something_else(invoke, keys, site, tmp_path):
+    (tmp_path / "table.csv").write_text("age\n1\n")
+    said = invoke("identity", "passphrase", "table.csv").stderr
+    assert "this is not a keystore" in said
+    for command in (("site", "check"), ("site", "start"), ("site", "leave"), ("site", "recover")):
+        assert "there is no site in this folder" in invoke(*command, "nothing").stderr
+
+
+def test_a_fingerprint_has_all_its_digits(invoke, tmp_path):
+    pw = written(tmp_path / "pw", OLD)
+    invoke("identity", "new", "a", "--passphrase-file", str(pw))
+    assert "expected '60 digits" in invoke("identity", "verify", "a.card", "12345").stderr
+    wrong = invoke("identity", "verify", "a.card", *["12345"] * 12)
+    assert "DIFFERENT" in wrong.stdout

@@ -153,3 +153,11 @@ def test_estimate_states_both_cost_models():
     shown = call("plan", *SMALL, "--estimate").output
     assert f"{models['core_svp']['bits']} bits" in shown
     assert "security_estimate" not in json.loads(call("plan", *SMALL, "--json").output)
+
+
+def test_an_option_of_the_estimate_alone_is_refused_without_one():
+    result = call("plan", *SMALL, "--sharing", "0.5")
+    assert result.exit_code == 2
+    assert "only the estimate of a collaboration has these options" in " ".join(
+        result.stderr.split()
+    )

@@ -114,6 +114,14 @@ def test_a_number_of_the_patient_and_a_threshold(invoke, kept, tmp_path):
     assert "column 'name' is not in the table" in refused.stderr
 
 
+def test_no_column_is_written_under_the_name_of_another(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("class,smoker,age\nA,0,30\n")
+    done = invoke("predict", kept / "north", "new.csv", "--keep", "class", "--out", "p.csv")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "predictions have a column of this name" in done.stderr
+    assert not (tmp_path / "p.csv").exists()
+
+
 def test_one_measurement_far_beyond_its_range_is_warned_of(invoke, kept, tmp_path):
     (tmp_path / "new.csv").write_text("smoker,age\n0,30\n0,200\n0,85\n")
     said = invoke("predict", kept / "north", "new.csv").stderr

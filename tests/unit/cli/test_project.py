@@ -44,6 +44,10 @@ def test_cards_keys_and_edited_files_are_told_apart(invoke, settings, tmp_path):
     (tmp_path / "pw").chmod(0o600)
     sign = ("project", "sign", "a.toml", "--identity", "north.card", "--passphrase-file", "pw")
     assert "this is a card, and a signature needs the keys" in invoke(*sign).stderr
+    for wrong, words in (("north.csv", "this is not a keystore"), ("none", "cannot be read")):
+        said = invoke("project", "sign", "a.toml", "--identity", wrong).stderr  # no passphrase yet
+        assert words in said
+    assert "this is a site's card" in invoke("project", "check", "north.card").stderr
     (tmp_path / "north.keys").write_bytes(b"\xf8\x00")
     assert "these are private keys, no card" in invoke("identity", "show", "north.keys").stderr
     text = (tmp_path / "a.toml").read_text()
@@ -55,6 +59,10 @@ def test_a_proposal_is_no_project(invoke, settings):
     invoke("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
     said = invoke("project", "check", "n.toml").stderr
     assert "this is a proposal of one site, no project" in said
+    words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
+    invoke(*words, "--out", "a.toml")
+    said = invoke("project", "check", "a.toml", "n.toml").stderr
+    assert "this is a project file, no proposal" in said
 
 
 def test_what_one_answer_tells_is_said_before_anybody_signs(invoke, settings):

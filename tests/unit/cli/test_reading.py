@@ -80,6 +80,11 @@ class TestReport:
         assert invoke("report", "a", "--out", "mine", "--force").exit_code == 0
         assert "what its name says" in invoke("compare", "a", "b", "--html", "c.pdf").stderr
 
+    def test_a_folder_is_not_named_like_a_page(self, invoke, runs):
+        done = invoke("report", runs / "a", "--out", "page.html")
+        assert done.exit_code == 2
+        assert "the report goes into a folder" in done.stderr
+
     def test_a_file_in_the_way_of_the_page(self, invoke, runs):
         (runs / "taken").write_text("mine")
         result = invoke("report", "a", "--out", "taken")

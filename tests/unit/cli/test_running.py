@@ -341,3 +341,11 @@ class TestFinishedRuns:
         assert (finished / "metrics.json").stat().st_mtime_ns == before
         quiet = invoke(*self.ARGUMENTS, "--restart", "--quiet")
         assert (quiet.exit_code, quiet.stdout) == (0, "Results: out/report.html\n")
+
+
+def test_results_replace_no_configuration(invoke, tmp_path):
+    (tmp_path / "config.toml").write_text(ALONE)
+    done = invoke("run", "config.toml", "--out", ".", "--restart")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "holds a configuration" in done.stderr
+    assert (tmp_path / "config.toml").read_text() == ALONE

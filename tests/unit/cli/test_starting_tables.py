@@ -50,12 +50,33 @@ class TestOptionsOfNew:
             (("--drop", "wieght"), "no table has this column"),
             (("--drop", "ill"), "tables need a column to predict"),
             (("--class", "no", "--class", "maybe"), "belong to no class"),
+            (("--class", "", "--class", "yes"), "a class needs codes"),
+            (("--image", "photo"), "the table has no such column"),
         ],
     )
     def test_what_no_table_has_is_refused(self, invoke, tables, options, words):
         refused = invoke("new", "p", *tables, *options)
         assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
         assert words in refused.stderr
+
+    def test_yes_is_positive_wherever_it_stands(self, invoke, tmp_path):
+        for name in ("north", "south"):
+            (tmp_path / f"{name}.csv").write_text(site(["nein", "ja"], shift=len(name)))
+        tables = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        assert self.made(invoke, tmp_path, *tables).positive == "ja"
+
+    def test_what_leaves_a_column_out_is_told(self, invoke, tmp_path):
+        for name in ("north", "south"):
+            header, *lines = site(["no", "yes"], shift=len(name)).splitlines()
+            cells = [line.split(",") for line in lines]
+            rows = [f"{age},{age}.5 kg/m2,{chol},{ill}" for age, chol, ill in cells]
+            header = f"age,bmi,{'Chol' if name == 'south' else 'chol'},ill"
+            (tmp_path / f"{name}.csv").write_text("\n".join([header, *rows]) + "\n")
+        tables = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        said = invoke("new", "p", *tables, "--missing", "-77,-88").stdout
+        assert '.5 kg/m2" hold a number and a text' in said
+        assert 'Column chol is not used: only in the table of north; others have "Chol".' in said
+        assert 'no table has the code "-77,-88" that was given as missing' in said
 
     def test_options_of_tables_need_some(self, invoke):
         assert "--missing needs tables" in invoke("new", "p", "--missing", "x").stderr

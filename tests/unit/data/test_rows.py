@@ -39,7 +39,8 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path):
     ("text", "message"),
     [
         ("", "line 1: the table is empty"),
-        ("\n63,1\n", "line 1: the table is empty"),
+        ("\n\n", "line 1: the table is empty"),
+        ("Ward 3, May\n\nage,sex,bmi\n63,1,20\n", 'must name the columns; here it is "Ward 3, May'),
         ("age,sex,age\n", "share a name .*'age'"),
         (
             "age,sex\n63,1\n41\n",
@@ -155,3 +156,12 @@ def test_the_index_that_pandas_writes_is_named():
         parse_rows([",age,ill\n", "0,31,no\n"], "t.csv")
     assert "column 1 of 3" in str(refused.value)
     assert "index=False" in str(refused.value)
+
+
+@pytest.mark.parametrize("above", ["\n\n", " \n", ",,\n;;\n", "# exported\n\n", "\n# exported\n"])
+def test_nothing_above_and_nothing_below_is_no_patient(tmp_path, above):
+    rows = read_rows(table(tmp_path, f"{above}age,sex\n63,1\n,\n41,2\n,\n , \n"))
+    assert [list(row.fields.values()) for row in rows] == [["63", "1"], ["", ""], ["41", "2"]]
+    assert rows[0].line == above.count("\n") + 2
+    (note,) = rows.notes
+    assert "above the table" in note.message

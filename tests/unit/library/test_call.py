@@ -85,7 +85,7 @@ class TestOwnModules:
     def test_nothing_but_the_peers_makes_the_difference(self, hospitals):
         """Whoever follows nobody ends in the same place whoever the others are."""
         models = own_modules(hospitals)
-        others = hospitals | {"South": hospitals["East"]}
+        others = hospitals | {"South": hospitals["East"], "East": hospitals["South"]}
         for weight, same in ((0.0, True), (5.0, False)):
             one, other = (
                 sf.collaborate(people, models, **QUICK | {"lambda_0": weight})

@@ -206,3 +206,16 @@ def test_a_transfer_takes_no_module(hospitals):
 def test_a_column_of_patients_that_nobody_could_read_is_not_passed_over(hospitals):
     with pytest.raises(ConfigError, match="no columns that name patients"):
         sf.collaborate(hospitals, "linear", epsilon=2.0, patient_column="who", **QUICK)
+
+
+def test_the_same_samples_twice_are_refused(hospitals):
+    names = list(hospitals)
+    copied = dict(hospitals) | {names[1]: hospitals[names[0]]}
+    with pytest.raises(DataError, match="two hospitals bring the same samples"):
+        sf.collaborate(copied)
+
+
+def test_a_checkpoint_is_a_folder(hospitals, tmp_path):
+    (tmp_path / "c").write_text("mine")
+    with pytest.raises(ConfigError, match="a checkpoint is a folder"):
+        sf.collaborate(hospitals, checkpoint=tmp_path / "c")

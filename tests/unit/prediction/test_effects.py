@@ -9,9 +9,16 @@ from msgspec import structs
 from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data import Samples
 from securefair.data.table import TableSpec, Target
-from securefair.model.transfer import Polynomial
+from securefair.errors import DataError
+from securefair.model.outcomes import outcome_named
+from securefair.model.transfer import LinearEstimates, Polynomial
 from securefair.prediction import HospitalModel, ModelRecord, training_facts
-from securefair.prediction.effects import effects
+from securefair.prediction.effects import (
+    effects,
+    estimates_csv,
+    estimates_of,
+    read_estimates,
+)
 
 SPEC = TableSpec(
     columns=(
@@ -21,6 +28,7 @@ SPEC = TableSpec(
     ),
     target=Target(name="ill", groups=(("0",), ("1",))),
 )
+NUMBERS = ("value", "low_90", "high_90", "low_95", "high_95")
 WEIGHTS = {"age": 0.7, "sex": 0.5, "ward=A": 0.1, "ward=B": 0.4, "ward=C": -0.2}
 
 
@@ -65,3 +73,45 @@ def test_calibration_counts():
     halved = model(calibration=Calibration(method="temperature", temperature=2.0, patients=4))
     (sex,) = [one for one in effects(halved) if one.column == "sex"]
     assert math.isclose(sex.log_odds, 0.5)
+
+
+def estimates(outcome="two_classes", half=1.0):
+    rng = np.random.default_rng(0)
+    slopes = np.array([[WEIGHTS.get(name, 9.0) for name in SPEC.features]])
+    drawn = np.concatenate([slopes[None], slopes + rng.normal(0, 0.1, (200, *slopes.shape))])
+    found = LinearEstimates(drawn, 2 * drawn, 1.0)
+    usual = np.zeros(slopes.shape[1])
+    return estimates_of(SPEC, usual, found, outcome_named(outcome), half)
+
+
+def test_estimates_are_ratios_of_a_unit_of_the_column():
+    age, together, sex, *rest = estimates()
+    assert (age.column, age.step, age.effect, age.fit) == ("age", 5.0, "odds_ratio", "alone")
+    assert age.value == pytest.approx(math.exp(0.7 * 2 * 5 / 70))
+    assert together.value == pytest.approx(age.value**2)
+    assert sex.value == pytest.approx(math.e)
+    assert len(rest) == 5
+    for one in (age, together, sex, *rest):
+        assert one.low_95 < one.low_90 < one.value < one.high_90 < one.high_95
+
+
+def test_a_difference_is_in_the_unit_of_the_number():
+    age, *_ = estimates("number", half=50.0)
+    assert age.effect == "difference"
+    assert age.value == pytest.approx(50 * 0.7 * 2 * 5 / 70)
+    assert estimates("several_classes") == []
+
+
+def test_estimates_come_back_from_their_file(tmp_path):
+    path = tmp_path / "estimates.csv"
+    rows = estimates()
+    path.write_text(estimates_csv({"north, east": rows}), encoding="utf-8")
+    assert path.read_text().startswith("hospital,column,step,code,instead,effect,fit,value")
+    for one, again in zip(rows, read_estimates(path), strict=True):
+        assert again == structs.replace(
+            one, **{name: pytest.approx(getattr(one, name), rel=1e-5) for name in NUMBERS}
+        )
+    assert read_estimates(tmp_path / "none.csv") == []
+    path.write_text("hospital,column\nnorth,age\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no file of estimates"):
+        read_estimates(path)

@@ -83,3 +83,8 @@ def test_nothing_of_the_patients_is_printed(model):
     for text in (repr(model), model._repr_html_()):
         assert "3 features -&gt; 1, 2" in text.replace("->", "-&gt;")
         assert str(model.record.low[0]) not in text
+
+
+def test_scores_are_of_the_classes_of_the_model(model):
+    with pytest.raises(DataError, match="not a class of the model"):
+        model.score(X, Y - 1)

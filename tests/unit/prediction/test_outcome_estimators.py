@@ -95,3 +95,33 @@ def test_times_that_tell_nothing_are_refused(time, event, message):
 def test_one_event_and_nobody_censored_give_a_model(event):
     found = TransferSurvival().fit(np.eye(4), [1, 2, 3, 4], event)
     assert np.isfinite(found.predict_survival(np.eye(4), [1, 10])).all()
+
+
+def test_coefficients_have_estimates_in_the_unit_of_the_number(patients):
+    x, f, rng = patients
+    y = 120 + 20 * f + rng.normal(0, 10, 300)
+    teacher = TransferRegressor(low=80, high=180).fit(x[100:], y[100:])
+    found = TransferRegressor(low=80, high=180, peers=teacher.predictor(x[:60])).fit(x[:60], y[:60])
+    for one in found.estimates(draws=100).values():
+        low, high = one.interval_95.T
+        assert ((low <= one.value) & (one.value <= high)).all()
+        assert (np.sign(one.value[:2]) == [1, -1]).all()
+        assert one.value[0] == pytest.approx(20, rel=0.5)
+
+
+def test_hazard_and_rate_ratios(patients):
+    x, f, rng = patients
+    rates = TransferRate().fit(x, rng.poisson(np.exp(f))).estimates(draws=20)
+    assert rates["alone"].value[0] == pytest.approx(np.exp(1), rel=0.3)
+    assert (rates["alone"].value == rates["together"].value).all()
+    hazards = TransferSurvival().fit(X, TIME, EVENT).estimates(draws=20)
+    assert hazards["alone"].interval_90.shape == (X.shape[1], 2)
+
+
+def test_only_linear_fits_have_coefficients(patients):
+    x, f, _ = patients
+    quadratic = TransferRegressor(degree=2).fit(x, f)
+    with pytest.raises(AttributeError, match="degree=1"):
+        quadratic.coef_.shape  # noqa: B018
+    with pytest.raises(AttributeError, match="degree=1"):
+        quadratic.estimates()

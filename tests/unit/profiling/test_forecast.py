@@ -158,7 +158,7 @@ def test_what_is_promised_to_too_few_patients_is_refused():
 @pytest.mark.parametrize("main", ["cycle-gossip", "standalone"])
 def test_what_has_no_price_is_told(tmp_path, main):
     config = small(**{"run.algorithms": list({"standalone": 0, main: 0})})
-    with pytest.raises(ConfigError, match="no measured prices") as caught:
+    with pytest.raises(ConfigError, match="no measured price") as caught:
         checked_of(config, cost_model=tmp_path / "cost.json")
     assert caught.value.found == main
     assert caught.value.expected == "transfer or vpdl or cycle"

@@ -7,6 +7,7 @@ from securefair import load_model
 from securefair.config import demo_config, override
 from securefair.data import load_heart
 from securefair.run.execute import write_outcome
+from securefair.run.folder import read_run
 from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
@@ -86,6 +87,8 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
         )
         assert one.card.uncalibrated.confusion == one.card.model.confusion
         assert one.card.uncalibrated.scores["log_loss"] != one.card.model.scores["log_loss"]
+        assert {row.fit for row in one.estimates} == {"alone", "together"}
+        assert {row.effect for row in one.estimates} == {"odds_ratio"}
 
     class Interrupting(Silent):
         def advance(self, record):
@@ -96,6 +99,12 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
         run_experiment(config, Interrupting(), out=tmp_path)
     resumed = run_experiment(config, Silent(), out=tmp_path, resume=True)
     assert [one.card for one in resumed.models] == [one.card for one in outcome.models]
+    assert [one.estimates for one in resumed.models] == [one.estimates for one in outcome.models]
+    write_outcome(outcome, config, tmp_path / "done")
+    rows = (tmp_path / "done" / "estimates.csv").read_text().splitlines()
+    assert len(rows) == 1 + sum(len(one.estimates) for one in outcome.models)
+    again = read_run(tmp_path / "done").outcome.models[0].estimates
+    assert [row.column for row in again] == [row.column for row in outcome.models[0].estimates]
 
 
 def test_whoever_trains_alone_keeps_a_model_that_nobody_taught():

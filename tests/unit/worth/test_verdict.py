@@ -88,3 +88,8 @@ def test_a_mean_is_told_by_its_own_error():
     assert told_of(-0.02, 0.01) == "worse"
     assert told_of(0.01, 0.01) == "unclear"
     assert told_of(None, None) == told_of(0.0, 0.0) == "unclear"
+
+
+def test_one_patient_tells_nothing():
+    assert told_of(0.02, 0.0) == "unclear"
+    assert shrunk({"a": (0.3, 0.0)})["a"].told == "unclear"

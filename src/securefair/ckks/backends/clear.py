@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.encoding import negacyclic_product, to_coefficients
+from securefair.ckks.encoding import negacyclic_inner, negacyclic_product, to_coefficients
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.interleaving import separate
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
@@ -96,8 +96,7 @@ class ClearEvaluator(Evaluator[Slots]):
         if polynomials is None:
             raise EncryptionError("only planning works without polynomials")
         factors = polynomials / 2.0**spec.log2_scale
-        total: Slots = negacyclic_product(x.payload, factors).sum(axis=0, keepdims=True)
-        return total
+        return negacyclic_inner(x.payload, factors)
 
     def _outer_plain(
         self, x: ClearTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None

@@ -91,7 +91,11 @@ def encoded(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.int32]:
 def polynomial_residues(polynomials: Integers, basis: Basis) -> NDArray[np.int32]:
     """Integer coefficients (d, N) -> residues (d, limbs, N) in NTT form."""
     primes = np.array(basis.primes, dtype=np.int64)[:, None]
-    residues: NDArray[np.int32] = (polynomials[:, None] % primes).astype(np.int32)
+    if np.abs(polynomials).max(initial=0) < primes.min():  # nearly always: no division then
+        turned = polynomials[:, None] + primes * (polynomials[:, None] < 0)
+    else:
+        turned = polynomials[:, None] % primes
+    residues: NDArray[np.int32] = turned.astype(np.int32)
     kernels.ntt_forward_(residues, basis)
     return residues
 

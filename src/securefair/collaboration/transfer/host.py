@@ -27,12 +27,15 @@ from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
+from securefair.model.seeds import derive_seed
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import (
     Leafed,
+    LinearEstimates,
     PeerWeight,
     Polynomial,
     Transferred,
+    linear_estimates,
     without_peers,
 )
 from securefair.protocol.jobs import (
@@ -89,6 +92,30 @@ class TransferHost(TransferParticipant):
         self._forget_shares(left - set(self._shares.made))
         self._changed[REQUEST] = None
         self._stand(asks=True)
+
+    def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
+        """Coefficients with what other patients might have given; None where none is linear.
+
+        Args:
+            pieces: that a host gave out, for one that was made without; None: its own.
+        """
+        found = self.transferred
+        if pieces is not None or not found.families:  # a store keeps what was opened, not fits
+            kept = (self.notes.released, self.notes.senders)
+            opened = _opened(pieces[OPENED]) if pieces and OPENED in pieces else kept
+            found = self._transferred_again(*opened)
+        rng = np.random.default_rng(derive_seed(self._seed, "estimates", self.name))
+        return linear_estimates(self.own.samples, found.families, rng)
+
+    def _transferred_again(
+        self, released: Mapping[str, Array], senders: Sequence[str]
+    ) -> Transferred:
+        if MEAN in released:
+            return self._exchange.transferred(self.own, released[MEAN], senders)
+        opened = {name: released[name] for name in senders if name in released}
+        return (
+            self._exchange.transferred_each(self.own, opened) if opened else without_peers(self.own)
+        )
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: weights of teachers, where every answer was opened by itself."""

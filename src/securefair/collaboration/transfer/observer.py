@@ -18,7 +18,7 @@ from securefair.collaboration.transfer.telling import ROUNDS
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps
 from securefair.model.quantize import QuantizationReport, rounding_report
-from securefair.model.transfer import ALL, PeerWeight
+from securefair.model.transfer import ALL, LinearEstimates, PeerWeight
 from securefair.records import LedgerRow, PrivacyResult, RoundRecord, TrustResult
 
 Hosts = Mapping[str, TransferHost]
@@ -121,6 +121,11 @@ class TransferObserver(Observer[TransferHost]):
             temperatures={name: own.transferred.temperature for name, own in hosts.items()},
             privacy=self.privacy(hosts),
         )
+
+    def estimates(self, hosts: Hosts) -> dict[str, LinearEstimates]:
+        """See `Observer`."""
+        found = {name: own.estimates() for name, own in hosts.items()}
+        return {name: one for name, one in found.items() if one is not None}
 
     def privacy(self, hosts: Hosts) -> dict[str, PrivacyResult] | None:
         """What is promised to every hospital's patients."""

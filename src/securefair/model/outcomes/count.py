@@ -57,6 +57,7 @@ class Count(StudyOutcome):
     lower_is_better: ClassVar = frozenset({"deviance", "mean_absolute_error"})
     metric: ClassVar = "deviance"
     headline: ClassVar = "explained_deviance"
+    effect: ClassVar = "rate_ratio"
 
     def likelihood(self, samples: Samples) -> _Poisson:
         """See `StudyOutcome`."""

@@ -75,7 +75,9 @@ class SeparateLikelihood(ABC):
         """See `Likelihood`."""
         flat = columns.flat
         slope, curvature = self.bends(predictors[..., 0])
-        hessian: Array = (flat.T * (counts * curvature)[:, None, :]) @ flat
+        # A product with its own transpose: half the work of another one.
+        roots = np.sqrt(counts * curvature)[..., None] * flat
+        hessian: Array = np.swapaxes(roots, 1, 2) @ roots
         return (counts * slope) @ flat, hessian
 
 
@@ -98,6 +100,7 @@ class StudyOutcome(ABC):
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
         tells_classes: whether labels are classes: usual classifiers are controls then.
+        effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
     """
@@ -109,6 +112,7 @@ class StudyOutcome(ABC):
     metric: ClassVar[str]
     headline: ClassVar[str]
     tells_classes: ClassVar[bool] = False
+    effect: ClassVar[str] = ""
     shown: ClassVar[tuple[str, ...]] = ()
     moves: ClassVar[bool] = True
 
@@ -173,6 +177,17 @@ class StudyOutcome(ABC):
         """What a hospital adds from its own training samples, of whom predictors (n, L) are."""
         del predictors, samples
         return {}
+
+    def effect_of(self, growth: Array, half: float) -> Array:
+        """What it means that a predictor grows so much: the ratio of what it is the logarithm of.
+
+        Args:
+            growth: (...,) of the predictor.
+            half: half the agreed range, for outcomes that are scaled by one.
+        """
+        del half
+        result: Array = np.exp(growth)
+        return result
 
     @abstractmethod
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:

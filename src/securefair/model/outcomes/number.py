@@ -52,6 +52,7 @@ class Number(StudyOutcome):
     lower_is_better: ClassVar = frozenset({"mean_absolute_error"})
     metric: ClassVar = "log_likelihood"
     headline: ClassVar = "r2"
+    effect: ClassVar = "difference"
 
     def likelihood(self, samples: Samples) -> _Squares:
         """See `StudyOutcome`."""
@@ -69,6 +70,10 @@ class Number(StudyOutcome):
         squares = (predictors[:, 0] - _values(samples)) ** 2
         scale = np.sqrt(squares.sum() / max(1, len(squares) - 1))
         return {"scale": [max(LEAST_SCALE, float(scale))]}
+
+    def effect_of(self, growth: Array, half: float) -> Array:
+        """See `StudyOutcome`: a difference, in the unit of the number."""
+        return growth * half
 
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
         """See `StudyOutcome`."""

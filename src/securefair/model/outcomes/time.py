@@ -107,6 +107,7 @@ class TimeToEvent(StudyOutcome):
     lower_is_better: ClassVar = frozenset()
     metric: ClassVar = "concordance"
     headline: ClassVar = "concordance"
+    effect: ClassVar = "hazard_ratio"
     moves: ClassVar = False
 
     def likelihood(self, samples: Samples) -> _Partial:

@@ -34,6 +34,7 @@ class TwoClasses(OfClasses):
 
     name: ClassVar = "two_classes"
     title: ClassVar = "one of two classes"
+    effect: ClassVar = "odds_ratio"
 
     def likelihood(self, samples: Samples) -> _Logistic:
         """See `StudyOutcome`."""

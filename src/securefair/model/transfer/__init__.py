@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     )
     from securefair.model.transfer.answers import numbers_a_logit as numbers_a_logit
     from securefair.model.transfer.answers import rows_by_patient as rows_by_patient
+    from securefair.model.transfer.estimates import DRAWS as DRAWS
+    from securefair.model.transfer.estimates import LinearEstimates as LinearEstimates
+    from securefair.model.transfer.estimates import intervals as intervals
+    from securefair.model.transfer.estimates import linear_estimates as linear_estimates
+    from securefair.model.transfer.families import Family as Family
     from securefair.model.transfer.leafed import Fitted as Fitted
     from securefair.model.transfer.leafed import Leafed as Leafed
     from securefair.model.transfer.leafed import weighted_sum as weighted_sum

@@ -150,7 +150,7 @@ def _rotation(columns: Array) -> Array:
     """Coordinates of the patients' span where they are fewer than the columns."""
     if columns.shape[1] <= len(columns):
         return np.eye(columns.shape[1])
-    return np.linalg.svd(columns, full_matrices=False)[2].T
+    return np.linalg.qr(columns.T).Q
 
 
 def _product_weights(features: int) -> Array:

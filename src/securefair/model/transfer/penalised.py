@@ -26,7 +26,8 @@ from securefair.model.outcomes.interface import Likelihood
 Array = NDArray[np.float64]
 
 MAX_STEPS = 100
-TOLERANCE = 1e-20  # of the squared Newton decrement, which is twice the distance in the objective
+TOLERANCE = 1e-11
+"""Of the squared Newton decrement, twice the distance in the objective: a last step squares it."""
 _HALVINGS = 40
 _MEMORY = 1 << 23  # most numbers in one temporary array
 
@@ -37,6 +38,8 @@ def fit(
     offsets: Array,
     penalties: Array,
     counts: Array,
+    start: Array | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Array:
     """The minimisers theta (S, P) of S problems.
 
@@ -46,26 +49,44 @@ def fit(
         offsets: (S, n, L).
         penalties: (S, P), above 0, so that each problem has one minimum, even without samples.
         counts: (S, n), how often each sample counts; 0 leaves it out.
+        start: (S, P), minimisers of problems like these; zeros without any.
+        tolerance: see `TOLERANCE`.
     """
+    if start is None:
+        start = np.zeros((len(offsets), columns.parameters))
     size = max(1, _MEMORY // (columns.parameters * max(len(columns.own), columns.parameters)))
     parts = [
-        _newton(columns, likelihood, offsets[part], penalties[part], counts[part])
+        _newton(
+            columns,
+            likelihood,
+            offsets[part],
+            penalties[part],
+            counts[part],
+            start[part],
+            tolerance,
+        )
         for part in (slice(i, i + size) for i in range(0, len(offsets), size))
     ]
     return np.concatenate(parts)
 
 
 def _newton(
-    columns: Columns, likelihood: Likelihood, offsets: Array, penalties: Array, counts: Array
+    columns: Columns,
+    likelihood: Likelihood,
+    offsets: Array,
+    penalties: Array,
+    counts: Array,
+    theta: Array,
+    tolerance: float,
 ) -> Array:
     def objective(theta: Array, logits: Array) -> Array:
         value: Array = likelihood.total(logits, counts) + (penalties * theta**2).sum(1) / 2
         return value
 
     diagonal = np.arange(columns.parameters)
-    found = np.zeros((len(offsets), columns.parameters))
+    found = np.zeros_like(theta)
     left = np.arange(len(offsets))  # problems that have not converged
-    theta, logits = found[left], offsets
+    logits = offsets + columns.logits(theta)
     value = objective(theta, logits)
     for _ in range(MAX_STEPS):
         gradient, hessian = likelihood.derivatives(columns, logits, counts)
@@ -73,9 +94,9 @@ def _newton(
         hessian[:, diagonal, diagonal] += penalties
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         decrement = (step * gradient).sum(1)
-        going = decrement > TOLERANCE * (1 + value)
+        going = decrement > tolerance * (1 + value)
         if not going.all():
-            found[left] = theta
+            found[left] = theta - step
             if not going.any():
                 break
             left, theta, value, step = left[going], theta[going], value[going], step[going]

@@ -70,7 +70,12 @@ def teacher_weights(
         weights=dict(zip(answers, averaged.tolist(), strict=True)),
         family=Family(
             own.design,
-            replace(validated, coefficients=validated.coefficients[:, :-teachers]),
+            replace(
+                validated,
+                coefficients=validated.coefficients[:, :-teachers],
+                offsets=np.einsum("nlt,st->snl", columns, by_setting),
+                penalties=penalties[:, :-teachers],
+            ),
             [
                 (by_setting[:, at], surrogate(samples.features, z, degree, leaves=leaves))
                 for at, z in enumerate(answers.values())

@@ -74,12 +74,14 @@ class Transferred:
         trust: what the peers were worth; stored and reported under this name.
         temperature: that the model's logits are to be divided by (`calibration`).
         again: the same for other own fits, with what peers said before.
+        families: all that were averaged; none of what was read from a store.
     """
 
     model: Fitted
     trust: PeerWeight
     temperature: float
     again: Callable[[OwnFit], Transferred]
+    families: Sequence[Family] = ()
 
 
 def transfer(
@@ -153,7 +155,8 @@ def deployed(
         again: see `Transferred`.
         r2, left_out, weights: see `PeerWeight`.
     """
-    averaged = average([*own.families, *families])
+    every = (*own.families, *families)
+    averaged = average(every)
     gain, error = _gain(own, averaged.held_out)
     trust = PeerWeight(
         in_peers=averaged.in_peers,
@@ -165,7 +168,7 @@ def deployed(
         families=averaged.by_design,
     )
     divisor = outcome_of(own.samples).temperature(averaged.held_out, own.samples)
-    return Transferred(averaged.model, trust, divisor, again)
+    return Transferred(averaged.model, trust, divisor, again, every)
 
 
 def without_peers(own: OwnFit) -> Transferred:

@@ -21,6 +21,7 @@ from securefair.sites.project.project import Project
 from securefair.sites.project.terms import checked_terms
 from securefair.sites.site.folder import IDENTITY
 from securefair.storage import Keystore, Secret
+from securefair.storage.keystore import check_keystore
 
 
 def new_project(
@@ -94,12 +95,11 @@ def with_agreement(project: Project) -> Project:
     return replace(project, terms=terms, signatures={})
 
 
-def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
-    """The identity of a keystore whose card is in a project.
+def check_keys(path: Path) -> None:
+    """See that a file holds private keys, before anybody types a passphrase for it.
 
     Raises:
-        StorageError: it does not open.
-        ConfigError: none of the project's cards belongs to it.
+        ConfigError, StorageError: it is a card, or something else, or not there.
     """
     if path.suffix == ".card":
         raise ConfigError(
@@ -107,6 +107,17 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
             where=str(path),
             expected=str(path.with_suffix(".keys")),
         )
+    check_keystore(path)
+
+
+def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
+    """The identity of a keystore whose card is in a project.
+
+    Raises:
+        StorageError: it does not open.
+        ConfigError: none of the project's cards belongs to it.
+    """
+    check_keys(path)
     keys = Keystore.open(path, passphrase)
     secrets = keys.get(IDENTITY).reveal()
     keys.close()
@@ -149,7 +160,14 @@ def read_proposals(paths: Sequence[Path]) -> dict[str, Proposal]:
     proposals = {}
     for path in paths:
         try:
-            proposals[path.name] = msgspec.toml.decode(path.read_bytes(), type=Proposal)
+            text = path.read_bytes()
+            if "cards" in msgspec.toml.decode(text, type=dict):
+                raise ConfigError(
+                    "this is a project file, no proposal",
+                    where=str(path),
+                    hint="Check a project file alone, and proposals of tables together",
+                )
+            proposals[path.name] = msgspec.toml.decode(text, type=Proposal)
         except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise ConfigError(
                 "a proposal cannot be read",

@@ -31,6 +31,22 @@ _REQUEST, _REPLY = struct.Struct(">cBQ"), struct.Struct(">?Q")
 _MAX_PATH = 100  # bytes of a Unix socket's path: 108 in Linux, 104 elsewhere
 
 
+def check_path(path: Path) -> None:
+    """Refuse a path that no socket can have.
+
+    Raises:
+        ConfigError: it is too long.
+    """
+    if len(os.fsencode(path)) > _MAX_PATH:
+        raise ConfigError(
+            "the folder's path is too long for a socket",
+            where=str(path),
+            found=f"{len(os.fsencode(path))} bytes",
+            expected=f"at most {_MAX_PATH}",
+            hint="Put the site into a folder with a shorter path",
+        )
+
+
 class Door:
     """Answers at a socket for as long as it is open.
 
@@ -44,14 +60,7 @@ class Door:
     """
 
     def __init__(self, path: Path, port: Port) -> None:
-        if len(os.fsencode(path)) > _MAX_PATH:
-            raise ConfigError(
-                "the folder's path is too long for a socket",
-                where=str(path),
-                found=f"{len(os.fsencode(path))} bytes",
-                expected=f"at most {_MAX_PATH}",
-                hint="Put the site into a folder with a shorter path",
-            )
+        check_path(path)
         path.unlink(missing_ok=True)
         self._path, self._port = path, port
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

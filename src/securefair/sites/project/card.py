@@ -98,7 +98,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 NAME.fullmatch(self.name) is not None,
                 "name",
                 self.name[:80],
-                "up to 64 letters, digits, dots, dashes and underscores",
+                "up to 64 letters A to Z, digits, dots, dashes and underscores",
             ),
             (len(self.signing) == KEY_BYTES, "signing", len(self.signing), KEY_BYTES),
             (len(self.sealing) == KEY_BYTES, "sealing", len(self.sealing), KEY_BYTES),

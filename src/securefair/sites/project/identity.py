@@ -61,7 +61,7 @@ class Identity:
                 "a participant's name cannot be used",
                 where="name",
                 found=name[:80],
-                expected="up to 64 letters, digits, dots, dashes and underscores",
+                expected="up to 64 letters A to Z, digits, dots, dashes and underscores",
             )
         signing, sealing = Ed25519PrivateKey.generate(), X25519PrivateKey.generate()
         card = Card(

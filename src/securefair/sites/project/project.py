@@ -244,6 +244,12 @@ def parse_project(text: str, *, source: str) -> Project:
             where=source,
             hint="Compare it with another: securefair project check north.toml south.toml",
         )
+    if "format" not in table and "card" in table:
+        raise ConfigError(
+            "this is a site's card, no project",
+            where=source,
+            hint="`securefair project new` writes a project of several cards",
+        )
     if table.pop("format", None) != PROJECT_FORMAT:
         raise ConfigError(
             "this is no project file of this version",

@@ -210,6 +210,9 @@ def _check_privacy(section: object, source: str) -> None:
             )
 
 
+_NAMES = "up to 64 letters A to Z, digits, dots, dashes and underscores"
+
+
 def _project(table: object, source: str) -> ProjectSection:
     try:
         return ProjectSection.model_validate(table)
@@ -220,5 +223,5 @@ def _project(table: object, source: str) -> ProjectSection:
             "a value of the project cannot be used",
             where=f"{source}: project.{key}" if key else f"{source}: project",
             found=None if first["type"] == "missing" else str(first["input"])[:60],
-            expected=first["msg"],
+            expected=_NAMES if first["type"] == "string_pattern_mismatch" else first["msg"],
         ) from None

@@ -12,6 +12,7 @@ from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import Observer, Seen
 from securefair.model.heads import Head
 from securefair.model.stored import Function
+from securefair.model.transfer import LinearEstimates
 from securefair.protocol.messages import DOWN, UP, name_of
 from securefair.records import ExchangeRecord, LedgerRow, RoundRecord, TrafficRow
 from securefair.sites.simulation.town import Town
@@ -118,6 +119,10 @@ class SimulatedRun:
     def heads(self) -> Mapping[str, Head]:
         """The same as they train, where they are heads; none otherwise."""
         return self.observer.heads(self.hosts)
+
+    def estimates(self) -> Mapping[str, LinearEstimates]:
+        """Everyone's coefficients, where models have some."""
+        return self.observer.estimates(self.hosts)
 
     @property
     def seen(self) -> Seen:

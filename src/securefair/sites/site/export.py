@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_model, table_rules
+from securefair.collaboration.kept import kept_estimates, kept_model, table_rules
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.data.findings import by_site
@@ -40,7 +41,7 @@ from securefair.report.site import (
 )
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
 from securefair.sites.site.samples import own_findings
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
@@ -71,6 +72,7 @@ def write_results(
     seed: int,
     data: str,
     role: Role,
+    agreement: object,
 ) -> Results:
     """Write everything; what an earlier call has written is replaced.
 
@@ -82,6 +84,7 @@ def write_results(
         seed: of models that are trained alone, to compare with.
         data: the site's table, which weights of extractors lie beside.
         role: of the site.
+        agreement: of the project's kind.
 
     Returns:
         Where they are.
@@ -93,9 +96,12 @@ def write_results(
     with store.view() as tx:
         records, weights = stored_records(tx), tx.memory.get(MODEL)
         status, promised = site_status(tx, project, own.name), _promised(tx, own.name)
+        pieces = stored_pieces(tx)
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
+    rules, estimates = table_rules(terms.config), kind_in(terms).estimates
+    estimated = partial(estimates, terms.config, agreement, own, seed=seed, pieces=pieces)
     kept = kept_model(
         terms.config,
         own,
@@ -105,9 +111,10 @@ def write_results(
         taught=_taught(project, own.name, records, status),
         calibration=_calibration(records[-1], own),
         privacy=promised,
-        rules=table_rules(terms.config),
+        rules=rules,
         versions=versions(),
         findings=by_site(own_findings(own.name, data, terms)).get(own.name, []),
+        estimates=kept_estimates(rules, own, estimated),
         folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)

@@ -24,6 +24,7 @@ from securefair.config.writing import plain_toml
 from securefair.errors import ConfigError, DataError, StorageError
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.couriers.register import courier_of
+from securefair.sites.post.door import check_path
 from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project, load_project
@@ -108,7 +109,8 @@ def make_place(
         cost: of the keystore.
 
     Raises:
-        ConfigError: the project is not agreed on, or has another card of this name.
+        ConfigError: the project is not agreed on, or has another card of this name; or the folder's
+            path is too long for a socket.
         StorageError: the folder holds something, or cannot be written.
     """
     project.check_signatures()
@@ -120,16 +122,28 @@ def make_place(
             found=project.card(settings.name).spoken,
             expected=identity.card.spoken,
         )
-    if folder.exists() and any(folder.iterdir()):
-        raise StorageError(
-            "this folder is not empty", where=str(folder), hint="Name a new folder for the site"
-        )
+    check_new_folder(folder)
+    check_path(folder.absolute() / DOOR)
     private_folder(folder, create=True)
     secrets = {IDENTITY: Secret(bytearray(identity.secrets())), SEED: Secret.random(32)}
     Keystore.create(folder / KEYS, passphrase, cost=cost, secrets=secrets).close()
     Store.open(folder / STORE).close()
     write_private(folder / PROJECT, project.to_toml().encode())
     write_settings(folder, settings)
+
+
+def check_new_folder(folder: Path) -> None:
+    """Refuse to write into a folder that holds something.
+
+    Raises:
+        StorageError: it does, or is none.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StorageError(
+            "this folder is not empty" if folder.is_dir() else "this is no folder",
+            where=str(folder),
+            hint="Name a new folder",
+        )
 
 
 def identity_of(keys: Keystore, project: Project, name: str) -> Identity:

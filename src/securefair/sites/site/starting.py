@@ -17,7 +17,7 @@ import msgspec
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError, StorageError
+from securefair.errors import ConfigError
 from securefair.protocol.stored import decode_memory
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
@@ -39,6 +39,7 @@ from securefair.sites.site.folder import (
     STORE,
     STUDENT_KEYS,
     SiteSettings,
+    check_new_folder,
     identity_of,
     project_of,
     read_settings,
@@ -243,6 +244,7 @@ def run_site(
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
+            agreement=opened.agreement,
         )
 
 
@@ -253,8 +255,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
         StorageError: the folder holds something, the site runs, or no round is over.
         SecureFairError: the site's folder cannot be read.
     """
-    if out.exists() and any(out.iterdir()):
-        raise StorageError("this folder is not empty", where=str(out))
+    check_new_folder(out)
     with open_site(folder, passphrase) as opened:
         return write_results(
             out,
@@ -264,6 +265,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
+            agreement=opened.agreement,
         )
 
 
