@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,6 +36,14 @@ def rehearse(
             "--year", help="365 days of eight sites on a simulated clock; nothing else is read."
         ),
     ] = False,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PYTHON",
+            help="Interpreter of another version: all sites but one begin with that, and a killed "
+            "one is upgraded to this one.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Rehearse: sites with identities and stores of their own, killed and disturbed.
@@ -55,12 +64,13 @@ def rehearse(
 
     Example: securefair rehearse --sites 4 --rounds 6 --kills 5 --faults 0.03
 
+    With --beside PYTHON an upgrade is rehearsed: sites of two versions in one project.
+
     Example: securefair rehearse --year --json
 
     Example: securefair rehearse --hostile --sites 4
     """
     import tempfile
-    from pathlib import Path
 
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
@@ -89,6 +99,7 @@ def rehearse(
             rounds=rounds,
             kills=kills,
             faults=faults,
+            beside=beside,
         )
     if json:
         say_json(result)

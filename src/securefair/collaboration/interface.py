@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
@@ -31,6 +31,7 @@ from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
+from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.records import RunResult
 from securefair.words import Words
 
@@ -53,6 +54,7 @@ class PublicFacts:
         samples: most training samples that anyone brings.
         round_seconds: deadline of a round.
         setup_seconds: for keys and features, on top of the first round's.
+        protocol: version of the protocol that they speak.
     """
 
     participants: tuple[str, ...]
@@ -62,6 +64,10 @@ class PublicFacts:
     outcome: str = ""
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
+    protocol: int = PROTOCOL_VERSION
+
+    later: ClassVar[frozenset[str]] = frozenset()
+    """See `Section.later`."""
 
     @classmethod
     def of(cls, data: Sequence[ParticipantData]) -> Self:

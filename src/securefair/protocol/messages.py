@@ -35,6 +35,9 @@ from securefair.protocol.value import Value
 PROTOCOL_VERSION = 12
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
+OLDEST_PROTOCOL = 12
+"""The oldest that is spoken: a project goes on in the version that it was founded with."""
+
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
 

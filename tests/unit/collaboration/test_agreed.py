@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from securefair.collaboration.interface import PublicFacts
 from securefair.config.base import Section
 from securefair.errors import ConfigError
 from support.agreements import agree
@@ -52,3 +53,22 @@ def test_what_tells_no_classes_apart_is_refused_by_name(outcome):
     one = agree("transfer", "ab")
     with pytest.raises(ConfigError, match=f"it does not predict .*{outcome}"):
         replace(one, facts=replace(one.facts, outcome=outcome))
+
+
+def test_what_came_later_is_agreed_on_only_where_it_is_not_its_default(monkeypatch):
+    """So a project goes on that was founded by who did not know it."""
+    now = agree("transfer", "ab")
+    digest = now.digest
+    monkeypatch.setattr(type(now.transfer), "later", frozenset({"missing"}))
+    monkeypatch.setattr(PublicFacts, "later", frozenset({"outcome"}))
+    before = replace(now)
+    other = replace(now, transfer=now.transfer.model_copy(update={"missing": 2}))
+    assert "missing" not in before.transfer.agreed()
+    assert "missing" in other.transfer.agreed()
+    assert len({digest, before.digest, other.digest}) == 3
+
+
+def test_the_version_of_the_protocol_counts():
+    one = agree("transfer", "ab")
+    facts = replace(one.facts, protocol=one.facts.protocol + 1)
+    assert replace(one, facts=facts).digest != one.digest

@@ -210,6 +210,7 @@ class DistillationAgreement(AgreedSections):
         spec = self.spec
         return MachineSettings(
             collaboration=self.digest,
+            protocol=self.facts.protocol,
             forced_every=self.fairness.forced_every,
             always_share=self.always_share,
             disclosure=DisclosurePolicy(

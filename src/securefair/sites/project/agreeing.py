@@ -39,7 +39,7 @@ def agreement_of(project: Project) -> Any:
         PlanError: no parameters do what was asked.
     """
     terms, settings = project.terms, project.terms.project
-    check_version(terms)
+    check_version(terms.project.protocol)
     features, classes = shape_of(terms)
     facts = PublicFacts(
         participants=project.names,
@@ -48,6 +48,7 @@ def agreement_of(project: Project) -> Any:
         samples=settings.max_samples,
         round_seconds=settings.round_seconds,
         setup_seconds=settings.setup_seconds,
+        protocol=settings.protocol,
     )
     return kind_in(terms).agree(terms.config, facts, seed=settings.seed)
 

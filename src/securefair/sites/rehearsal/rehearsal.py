@@ -32,6 +32,7 @@ from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import project_sections
+from securefair.sites.rehearsal.elsewhere import check_installation
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.simulation.starting import simulated
@@ -110,6 +111,7 @@ def rehearse(
     kills: int,
     faults: float,
     backend: str = defaults.BACKEND,
+    beside: Path | None = None,
     limit: float = 3600.0,
 ) -> RehearsalResult:
     """Rehearse a collaboration of sites on this machine.
@@ -125,6 +127,7 @@ def rehearse(
         kills: how many processes are killed, spread over all.
         faults: rate of each kind of fault of the couriers, in [0, 0.2].
         backend: encryption engine.
+        beside: interpreter with another version of securefair, see `Troupe`.
         limit: most seconds.
 
     Raises:
@@ -146,6 +149,8 @@ def rehearse(
     ):
         if not low <= found <= high:
             raise ConfigError("out of range", where=where, found=found, expected=f"{low} to {high}")
+    if beside is not None:
+        check_installation(beside)
     data = hospitals(sites)
     until, results = time.monotonic() + limit, list[RehearsalResult]()
     left = rounds
@@ -162,7 +167,7 @@ def rehearse(
         make_places(place, data, project, identities, courier, shared=shared)
         places = {own.name: place / own.name for own in data}
         expected = in_one_process(project, data, length, number)
-        troupe = Troupe(place, project.names, number, faults, length, Witness())
+        troupe = Troupe(place, project.names, number, faults, length, Witness(), beside=beside)
         with relay_of(courier, place, places):
             results.append(_play(troupe, data, expected, share, until))
         left -= length

@@ -175,6 +175,10 @@ class Year:
             self.stop(other)
             block(self.place / other, name, self.clock.began + self.clock.now)
 
+    def opened(self, name: str) -> OpenSite:
+        """A site that runs."""
+        return self._running[name][0]
+
     def records(self, name: str) -> dict[int, SiteRecord]:
         """Of a site's rounds, by number; empty where it cannot be opened."""
         if name not in self._running:
@@ -194,14 +198,16 @@ class Year:
 
     def spent_twice(self) -> int:
         """Answers that were charged, and that no question is for."""
-        numbers = next(iter(self._running.values()))[0].agreement.numbers_a_round
+        one = next(iter(self._running.values()))[0]
+        numbers, sums = one.agreement.numbers_a_round, one.site.machine.settings.sums
+        summed = sums is not None and not sums.averages  # those of models are counted apart
         twice = 0
         for student in self.names:
             records = self.records(student).values()
             for teacher in self.names:
                 if teacher == student:
                     continue
-                asked = sum(teacher in (*one.opened, *one.missed, *one.failed) for one in records)
+                asked = sum(teacher in _answers_due(one, summed=summed) for one in records)
                 with self._running[teacher][0].store.view() as tx:
                     told = told_in(tx)[student]
                 twice += max(0, -(-told // numbers) - asked)
@@ -224,6 +230,13 @@ class Year:
                         break
             if opened.post.fault is not None:
                 raise SecureFairError(str(opened.post.fault), where=name)
+
+
+def _answers_due(record: SiteRecord, *, summed: bool) -> tuple[str, ...]:
+    """Teachers that may have answered in a round, and were asked once."""
+    if summed:
+        return (*record.combined, *record.lost)
+    return (*record.opened, *record.missed, *record.failed)
 
 
 def rehearse_year(
