@@ -117,10 +117,7 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
         StorageError: it does not open.
         ConfigError: none of the project's cards belongs to it.
     """
-    check_keys(path)
-    keys = Keystore.open(path, passphrase)
-    secrets = keys.get(IDENTITY).reveal()
-    keys.close()
+    secrets = _secrets(path, passphrase)
     for card in project.cards:
         try:
             return Identity.restore(card, secrets)
@@ -132,6 +129,24 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
         expected=", ".join(project.names),
         hint="Give your card to whoever keeps the project file",
     )
+
+
+def identity_of_card(path: Path, card: Card, passphrase: Secret) -> Identity:
+    """The identity of a keystore that belongs to a card.
+
+    Raises:
+        StorageError: it does not open.
+        DataError: it belongs to another card.
+    """
+    return Identity.restore(card, _secrets(path, passphrase))
+
+
+def _secrets(path: Path, passphrase: Secret) -> bytes:
+    check_keys(path)
+    keys = Keystore.open(path, passphrase)
+    secrets = keys.get(IDENTITY).reveal()
+    keys.close()
+    return bytes(secrets)
 
 
 def shared_files(folder: Path) -> tuple[list[Path], list[Path]]:

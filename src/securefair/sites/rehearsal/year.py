@@ -8,6 +8,7 @@ simulated, and encryption is left out (`backend`): neither decides when anything
     day 30          a clock is a day ahead, for a day
     day 45          one hospital leaves
     day 50          all are down for three days
+    day 70          an upgrade: one site after the other, a day each; again from day 200 on
     day 120         the project is over; one hospital joins: a new project
     day 150         one hospital loses its keys: the others block it
     day 240         a new project, with a new identity of that one
@@ -25,8 +26,8 @@ import msgspec
 
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
-from securefair.sites.operator.lifecycle import say_farewell
-from securefair.sites.project.agreeing import fewest_peers
+from securefair.sites.operator.lifecycle import say_farewell, upgrade
+from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.rehearsal.rehearsal import (
@@ -44,6 +45,8 @@ from securefair.storage import Secret, unlock
 DAY = 86_400.0
 SITES, DAYS = 8, 365
 WRONG_CLOCK, LEAVES, ALL_DOWN, KEY_LOST = 30, 45, range(50, 53), 150
+UPGRADES = (70, 200)
+"""Days on which the first site is upgraded; the others follow, one a day."""
 PROJECTS = (range(120), range(120, 240), range(240, DAYS))
 ROUND_DAYS = 3.0
 """Deadline of a round: an answer that is a night late is in time, three days of silence are not."""
@@ -179,6 +182,13 @@ class Year:
         """A site that runs."""
         return self._running[name][0]
 
+    def upgrade(self, name: str) -> None:
+        """`site stop`, another version is installed, `site upgrade`; the night starts it again."""
+        self.note(f"{name}: site stop, install, site upgrade, site start")
+        if name in self._running:
+            self.stop(name)
+        upgrade(self.place / name)
+
     def records(self, name: str) -> dict[int, SiteRecord]:
         """Of a site's rounds, by number; empty where it cannot be opened."""
         if name not in self._running:
@@ -252,7 +262,7 @@ def rehearse_year(
     Args:
         folder: empty; it holds the sites afterwards.
         algorithm: the kind of collaboration; None for one with reputations.
-        rounds: of each of the three projects.
+        rounds: of each of the three projects, where its kind takes so many.
         backend: encryption engine.
         say: hears of every day.
 
@@ -298,12 +308,15 @@ def rehearse_year(
                     year.leave(leaves)
                 if day == KEY_LOST:
                     year.lose_keys(loses)
+                for begun in UPGRADES:
+                    if day - begun in range(len(year.names)):
+                        year.upgrade(year.names[day - begun])
                 down = year.names if day in ALL_DOWN else ()
                 if day % 7 == 3 and not down:
                     down = (year.names[day // 7 % len(year.names)],)
                 year.night(down)
                 say(f"day {day}: {max(len(year.records(name)) for name in year.names)} rounds")
-            possible += rounds
+            possible += rounds_of(project.terms)
             finished += year.finished()
             twice += year.spent_twice()
             outages += year.outages
