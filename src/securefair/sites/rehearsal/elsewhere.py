@@ -24,6 +24,7 @@ class ElsewhereProcess:
 
     def __init__(self, python: Path, folder: Path, secret: Path, seed: int, faults: float) -> None:
         """See `play_site` for the arguments after the interpreter."""
+        python = python.absolute()
         self._command = [str(one) for one in (python, "-c", _PROGRAM, folder, secret, seed, faults)]
         self._started: subprocess.Popen[bytes] | None = None
 
@@ -54,7 +55,7 @@ def protocol_of(python: Path) -> int:
         ConfigError: it cannot be started, or has none.
     """
     try:
-        command = [str(python), "-c", _VERSION]
+        command = [str(python.absolute()), "-c", _VERSION]
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
         return int(done.stdout)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:

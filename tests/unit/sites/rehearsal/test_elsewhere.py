@@ -14,6 +14,12 @@ def test_an_interpreter_says_which_protocol_it_speaks():
     assert protocol_of(Path(sys.executable)) == PROTOCOL_VERSION
 
 
+def test_an_interpreter_may_be_named_from_the_folder_one_is_in(monkeypatch):
+    python = Path(sys.executable)
+    monkeypatch.chdir(python.parent)
+    assert protocol_of(Path(python.name)) == PROTOCOL_VERSION
+
+
 @pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
 def test_one_without_securefair_is_refused_in_a_line(python):
     with pytest.raises(ConfigError, match="has no securefair") as refused:
