@@ -68,6 +68,12 @@ def new(
 
     card_file, keys_file = out / f"{name}.card", out / f"{name}.keys"
     identity = Identity.generate(name, now=time.time(), seconds=days * 86_400)
+    if share is not None and not share.is_dir():
+        raise StorageError(
+            "the shared folder is not there",
+            where=str(share),
+            hint="Mount the share, or make the folder once",
+        )
     shared = None if share is None else share / card_file.name
     for file in filter(None, (card_file, shared)):
         if file.exists():

@@ -145,7 +145,12 @@ def new(
         text = "" if settings is None else settings.read_text(encoding="utf-8")
         table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError("the settings cannot be read", found=str(error)) from error
+        raise ConfigError(
+            "the settings cannot be read",
+            where=str(settings),
+            found=str(error),
+            expected="sections of a configuration, such as [transfer]",
+        ) from error
     if proposals and "table" not in table:
         read = read_proposals(proposals)
         table["table"], lines = _rules(read)
@@ -272,7 +277,15 @@ def check(
     if proposals:
         if out is not None:
             check_new_file(out, force=force, endings=(".toml",))
-        read = read_proposals([project, *proposals])
+        files = [project, *proposals]
+        if len({one.resolve() for one in files}) < len(files):
+            raise ConfigError(
+                "a proposal is compared with itself",
+                where="proposals",
+                found=", ".join(map(str, files)),
+                expected="one file of each site",
+            )
+        read = read_proposals(files)
         found = differences(read, joined=join_spellings)
         lines = [str(one) for one in found]
         many = "1 difference" if len(found) == 1 else f"{len(found)} differences"

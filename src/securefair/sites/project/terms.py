@@ -188,7 +188,9 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
         raise ConfigError(
             "a project needs the rules of a table, or the numbers of features and classes",
             where=f"{source}: project.features",
-            found="both" if config.table is not None else "neither",
+            found="both"
+            if config.table is not None
+            else f"features {project.features}, classes {project.classes}",
             expected="a [table] section, or features and classes",
         )
     return Terms(project, config)

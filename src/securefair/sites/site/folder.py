@@ -142,7 +142,9 @@ def check_new_folder(folder: Path) -> None:
         raise StorageError(
             "this folder is not empty" if folder.is_dir() else "this is no folder",
             where=str(folder),
-            hint="Name a new folder",
+            hint=f"There is a site in it, which goes on with: securefair site start {folder}"
+            if (folder / SITE).is_file()
+            else "Name a new folder",
         )
 
 
