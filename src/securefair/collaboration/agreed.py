@@ -87,6 +87,10 @@ class AgreedSections:
         """Names, in the order of every record."""
         return self.facts.participants
 
+    def met_by(self, name: str) -> tuple[str, ...]:
+        """Peers whom a participant greets, waits for and exchanges with; they meet it, too."""
+        return tuple(one for one in self.participants if one != name)
+
     @property
     def features(self) -> int:
         """Of a sample that is a vector."""

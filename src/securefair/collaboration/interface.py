@@ -90,6 +90,10 @@ class Agreement(Protocol):
         """Names, in the order of every record."""
         ...
 
+    def met_by(self, name: str) -> tuple[str, ...]:
+        """Peers whom a participant greets, waits for and exchanges with; they meet it, too."""
+        ...
+
     @property
     def digest(self) -> bytes:
         """32 bytes over every constant, compared in the first message."""

@@ -8,6 +8,7 @@ import pytest
 from securefair.collaboration.interface import PublicFacts
 from securefair.config.base import Section
 from securefair.errors import ConfigError
+from securefair.protocol.messages import GROUPS_SINCE
 from support.agreements import agree
 
 
@@ -72,3 +73,22 @@ def test_the_version_of_the_protocol_counts():
     one = agree("transfer", "ab")
     facts = replace(one.facts, protocol=one.facts.protocol + 1)
     assert replace(one, facts=facts).digest != one.digest
+
+
+MANY = [f"h{number:02d}" for number in range(40)]
+
+
+def test_participants_of_a_transfer_meet_their_group_and_are_met_by_it():
+    """So messages grow with hospitals, and not with their pairs."""
+    agreement = agree("transfer", MANY)
+    met = {name: set(agreement.met_by(name)) for name in MANY}
+    assert all(met[name] == set(agreement.teachers_of(name)) for name in MANY)
+    assert all(name in met[peer] for name in MANY for peer in met[name])
+    assert max(map(len, met.values())) < 20
+
+
+@pytest.mark.parametrize("algorithm", ["transfer", "cycle", "cycle-gossip"])
+def test_before_groups_met_everybody_met_everybody(algorithm):
+    agreement = agree(algorithm, MANY[:12], samples=100)
+    before = replace(agreement, facts=replace(agreement.facts, protocol=GROUPS_SINCE - 1))
+    assert before.met_by(MANY[3]) == (*MANY[:3], *MANY[4:12])

@@ -38,6 +38,7 @@ def new_project(
     min_peers: int | None = None,
     now: float,
     days: int,
+    protocol: int = PROTOCOL_VERSION,
 ) -> Project:
     """A project that nobody has signed yet.
 
@@ -53,6 +54,7 @@ def new_project(
         min_peers: that a site needs in a round; None: half of them.
         now: seconds since 1970.
         days: how long the project may run.
+        protocol: version that all sites speak.
 
     Raises:
         ConfigError, PlanError: something cannot be agreed on.
@@ -66,7 +68,7 @@ def new_project(
         "setup_seconds": float(setup_seconds),
         "valid_from": int(now) - 3600,
         "valid_until": int(now) + days * 86_400,
-        "protocol": PROTOCOL_VERSION,
+        "protocol": protocol,
     }
     project |= {
         key: value for key, value in (("features", features), ("classes", classes)) if value

@@ -57,8 +57,8 @@ class ProjectSection(Section):
     min_peers: int | None = Field(
         default=None,
         ge=0,
-        description="Peers that a site needs in a round: with fewer it waits, to the end of the "
-        "project. Default: half of them",
+        description="Peers that a site needs in a round, of all or of its group: with fewer it "
+        "waits, to the end of the project. Default: half of them",
     )
     valid_from: int = Field(ge=0, description="Seconds since 1970")
     valid_until: int = Field(ge=1, description="Seconds since 1970")

@@ -16,7 +16,7 @@ _PROGRAM = (
     "folder, file, seed, faults = sys.argv[1:]; "
     "play_site(pathlib.Path(folder), pathlib.Path(file), int(seed), float(faults))"
 )
-_VERSION = "import securefair; print(securefair.__version__, securefair.__file__)"
+_VERSION = "from securefair.protocol.messages import PROTOCOL_VERSION; print(PROTOCOL_VERSION)"
 
 
 class ElsewhereProcess:
@@ -24,6 +24,7 @@ class ElsewhereProcess:
 
     def __init__(self, python: Path, folder: Path, secret: Path, seed: int, faults: float) -> None:
         """See `play_site` for the arguments after the interpreter."""
+        python = python.absolute()
         self._command = [str(one) for one in (python, "-c", _PROGRAM, folder, secret, seed, faults)]
         self._started: subprocess.Popen[bytes] | None = None
 
@@ -47,20 +48,20 @@ class ElsewhereProcess:
             self._started.wait()
 
 
-def check_installation(python: Path) -> str:
-    """See that an interpreter has securefair; returns its version and place.
+def protocol_of(python: Path) -> int:
+    """The newest version of the protocol that an interpreter's securefair speaks.
 
     Raises:
         ConfigError: it cannot be started, or has none.
     """
     try:
-        command = [str(python), "-c", _VERSION]
+        command = [str(python.absolute()), "-c", _VERSION]
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        return int(done.stdout)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
         raise ConfigError(
             "this interpreter has no securefair",
             where="beside",
             found=str(python),
             expected="the python of an environment with another version",
         ) from error
-    return done.stdout.strip()

@@ -198,7 +198,8 @@ class Year:
 
     def finished(self) -> int:
         """Rounds that enough sites ended, each with enough peers that answered or declined."""
-        fewest, peers = fewest_peers(self.project), len(self.project.names) - 1
+        peers = len(self.project.names) - 1
+        fewest = fewest_peers(self.project, peers)
         ended: dict[int, int] = {}
         for name in self.names:
             for number, record in self.records(name).items():

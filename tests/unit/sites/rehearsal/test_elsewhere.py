@@ -6,17 +6,24 @@ from pathlib import Path
 import pytest
 
 from securefair.errors import ConfigError
-from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, check_installation
+from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, protocol_of
 
 
-def test_an_interpreter_says_which_version_it_has():
-    assert check_installation(Path(sys.executable)).endswith("__init__.py")
+def test_an_interpreter_says_which_protocol_it_speaks():
+    assert protocol_of(Path(sys.executable)) == PROTOCOL_VERSION
+
+
+def test_an_interpreter_may_be_named_from_the_folder_one_is_in(monkeypatch):
+    python = Path(sys.executable)
+    monkeypatch.chdir(python.parent)
+    assert protocol_of(Path(python.name)) == PROTOCOL_VERSION
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
 def test_one_without_securefair_is_refused_in_a_line(python):
     with pytest.raises(ConfigError, match="has no securefair") as refused:
-        check_installation(Path(python))
+        protocol_of(Path(python))
     assert "\n" not in refused.value.problem
 
 

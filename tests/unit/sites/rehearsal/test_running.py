@@ -4,6 +4,7 @@
 their protocol is spoken (`OLDEST_PROTOCOL`).
 """
 
+import re
 import tarfile
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def test_another_installation_finds_the_same_plan_in_every_project_that_is_spoke
 
 def test_what_a_newer_version_founded_is_refused_by_that_name_and_not_by_its_keys(place):
     text = any_project(place).read_text("utf-8")
-    newer = text.replace(f"protocol = {PROTOCOL_VERSION}", f"protocol = {PROTOCOL_VERSION + 1}")
+    newer = re.sub(r"\nprotocol = \d+\n", f"\nprotocol = {PROTOCOL_VERSION + 1}\n", text)
     with pytest.raises(ConfigError, match="newer version of the protocol") as refused:
         parse_project(newer.replace("[encryption]", "[encryption]\nunheard_of = 1"), source="p")
     assert "\n" not in refused.value.problem
