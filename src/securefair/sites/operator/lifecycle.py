@@ -19,7 +19,7 @@ from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import load_project
 from securefair.sites.project.terms import spoken
-from securefair.sites.site.folder import KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
+from securefair.sites.site.folder import ERASED, KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.health import BEAT
 from securefair.sites.site.notices import Notice, notice_frame
@@ -28,7 +28,6 @@ from securefair.sites.site.site import LEFT
 from securefair.sites.site.starting import OpenSite, carried, open_site
 from securefair.storage import Secret, Store
 
-ERASED = "erased.json"
 _BLOCK = 1 << 20
 
 
