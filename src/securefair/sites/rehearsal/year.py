@@ -9,6 +9,7 @@ simulated, and encryption is left out (`backend`): neither decides when anything
     day 45          one hospital leaves
     day 50          all are down for three days
     day 70          an upgrade: one site after the other, a day each; again from day 200 on
+    day 100         a machine is replaced
     day 120         the project is over; one hospital joins: a new project
     day 150         one hospital loses its keys: the others block it
     day 240         a new project, with a new identity of that one
@@ -17,6 +18,7 @@ simulated, and encryption is left out (`backend`): neither decides when anything
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +46,7 @@ from securefair.storage import Secret, unlock
 
 DAY = 86_400.0
 SITES, DAYS = 8, 365
-WRONG_CLOCK, LEAVES, ALL_DOWN, KEY_LOST = 30, 45, range(50, 53), 150
+WRONG_CLOCK, LEAVES, ALL_DOWN, REPLACED, KEY_LOST = 30, 45, range(50, 53), 100, 150
 UPGRADES = (70, 200)
 """Days on which the first site is upgraded; the others follow, one a day."""
 PROJECTS = (range(120), range(120, 240), range(240, DAYS))
@@ -189,6 +191,16 @@ class Year:
             self.stop(name)
         upgrade(self.place / name)
 
+    def replace_machine(self, name: str) -> None:
+        """A site's whole folder goes to another machine, and is deleted on the old one."""
+        self.note(f"{name}: site stop, move its folder and data, site start")
+        if name in self._running:
+            self.stop(name)
+        here, there = self.place / name, self.place / f"{name} moved"
+        shutil.copytree(here, there)
+        shutil.rmtree(here)
+        there.rename(here)
+
     def records(self, name: str) -> dict[int, SiteRecord]:
         """Of a site's rounds, by number; empty where it cannot be opened."""
         if name not in self._running:
@@ -307,6 +319,8 @@ def rehearse_year(
                     year.stop(wrong)  # it is started again, by another clock
                 if day == LEAVES:
                     year.leave(leaves)
+                if day == REPLACED:
+                    year.replace_machine(wrong)
                 if day == KEY_LOST:
                     year.lose_keys(loses)
                 for begun in UPGRADES:
