@@ -11,11 +11,12 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 OPENFHE_PYTHON ?= $(shell scripts/openfhe_python.sh)
 OPENFHE_VENV   := .venv-openfhe
 OPENFHE_STAMP  := $(OPENFHE_VENV)/.ready
+PREVIOUS_VENV  := .venv-previous
 
 # Each takes one core and up to 2 GB.
 TEST_PROCESSES ?= 2
 
-.PHONY: setup test test-core sanitize lint demo soak docs bench bench-quick fhe-benchmark gpu-report openfhe constraints wheel release clean
+.PHONY: setup test test-core sanitize lint demo soak docs bench bench-quick fhe-benchmark gpu-report openfhe previous constraints wheel release clean
 
 setup: $(STAMP)
 
@@ -50,7 +51,7 @@ endif
 PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile \
 	--no-loadscope-reorder
 
-test: setup openfhe-if-possible
+test: setup openfhe-if-possible previous-if-possible
 	$(PYTEST)
 
 # Unit, contract and security tests, without papers, whole runs, and openfhe's second opinion.
@@ -135,6 +136,15 @@ $(OPENFHE_STAMP): constraints/openfhe.txt
 .PHONY: openfhe-if-possible
 openfhe-if-possible:
 	@$(MAKE) --no-print-directory openfhe || echo "THE TESTS OF THE OPENFHE BACKEND WILL BE SKIPPED"
+
+# The release before this one, beside it: tests of upgrades run sites of both in one project.
+previous: setup
+	scripts/previous_release.sh $(BIN)/python $(PREVIOUS_VENV)
+
+.PHONY: previous-if-possible
+previous-if-possible:
+	@test -x $(PREVIOUS_VENV)/bin/python || $(MAKE) --no-print-directory previous || \
+	echo "THE TEST OF UPGRADES WILL BE SKIPPED"
 
 # The newest versions that fit together, and their hashes.
 constraints: setup

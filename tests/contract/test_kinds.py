@@ -10,12 +10,12 @@ from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished, 
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
-from securefair.collaboration.wording import HOSPITALS
 from securefair.config import kinds_keys, override
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import logits_of, to_bytes
 from securefair.sites.simulation.starting import simulated
 from securefair.storage import Store
+from securefair.words import words_of
 from securefair.worth import sharing
 from securefair.worth.tuned import Tuned
 from support.concluded import concluded
@@ -88,7 +88,7 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     for _ in run.rounds(2):
         pass
     kind.host(config, agreement, data[0], seed=SEED)
-    kind.tell(config, told_of(name), HOSPITALS)
+    kind.tell(config, told_of(name), words_of().about("hospitals"))
     governed = seen & kinds_keys()
     assert governed - PASSED_ON <= kind.reads
     assert kind.reads - governed <= ELSEWHERE
@@ -96,7 +96,7 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
 
 def test_it_says_what_it_does_counts_and_does_not_protect(name):
     kind, config, result = kind_of(name), configured(name), told_of(name)
-    told = kind.tell(config, result, HOSPITALS)
+    told = kind.tell(config, result, words_of().about("hospitals"))
     steps, limits, counted = told.steps, told.limits, told.counted
     assert len(steps) >= 3
     assert len({title for title, _ in limits}) == len(limits) >= 5

@@ -11,6 +11,7 @@ from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.releases import REGISTERED, exchanged_releases, release_of, training_releases
+from securefair.words import words_of
 
 SAMPLES, CLASSES, Q = 24, 3, 4
 
@@ -28,7 +29,7 @@ def spec(request):
 
 
 def test_it_says_what_it_tells(release):
-    assert release.told(Q, "public", samples="patients", sample="patient")
+    assert release.told(Q, "public", words_of().about("hospitals"))
     assert 1 <= release.numbers(SAMPLES, CLASSES, Q) <= SAMPLES * CLASSES
     assert release.fewest <= release.least(Q)
     assert not (release.rows and release.whole)

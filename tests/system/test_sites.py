@@ -275,7 +275,7 @@ def test_an_unsigned_project_and_another_version_make_no_site(ward, tmp_path):
     text = project.read_text(encoding="utf-8")
     other = tmp_path / "other.toml"
     other.write_text(text.replace("protocol = ", "protocol = 9"), encoding="utf-8")
-    refuses("another version of the protocol", "project", "sign", other, *keys)
+    refuses("a newer version of the protocol", "project", "sign", other, *keys)
     digest = text.split('agreement = "')[1][:64]
     other.write_text(text.replace(digest, "0" * 64), encoding="utf-8")
     refuses("plans the exchange differently", "project", "sign", other, *keys)

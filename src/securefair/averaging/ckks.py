@@ -63,9 +63,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
     name: ClassVar[str] = "ckks"
     hides_weights: ClassVar[bool] = True
     hides_parameters: ClassVar[bool] = True
-    means: ClassVar[str] = (
-        "computed on weights that are encrypted under the receiver's key, and masked"
-    )
+    means: ClassVar[str] = "averagings.ckks.means"
 
     def __init__(self, backend: str = defaults.BACKEND) -> None:
         self._backend = get_backend(backend)

@@ -55,8 +55,8 @@ class ClearSums(UnkeyedSums[ClearPlan]):
     """Sums in the open."""
 
     name: ClassVar[str] = "clear"
-    means: ClassVar[str] = "in the open"
-    exposed: ClassVar[str] = "Models were sent in the open. Use it for tests only."
+    means: ClassVar[str] = "averagings.clear.means"
+    exposed: ClassVar[str] = "averagings.clear.exposed"
 
     def plan(self, spec: SumSpec) -> ClearPlan:
         """float32 unless the precision asks for more."""

@@ -62,11 +62,8 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
     """Sums by CrypTen; processes are started for the first sum and kept for the next."""
 
     name: ClassVar[str] = "crypten"
-    means: ClassVar[str] = "shared out among processes of the computer that ran this"
-    exposed: ClassVar[str] = (
-        "CrypTen's processes ran on one computer, and each was handed a model in the open: a "
-        "way to compare with, not a protection."
-    )
+    means: ClassVar[str] = "averagings.crypten.means"
+    exposed: ClassVar[str] = "averagings.crypten.exposed"
 
     def __init__(self) -> None:
         if find_spec("crypten") is None:

@@ -62,8 +62,9 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
         name: the word for it in a configuration.
         hides_weights: senders do not learn the weights that the receiver gives them.
         hides_parameters: a receiver alone learns no sender's vector from the shares.
-        means: how parts of a sum are kept private, for reports, after "whose parts were".
-        exposed: how a receiver could learn models, for reports, a sentence or two; empty where
+        means: how parts of a sum are kept private, for reports, after "whose parts were": a key
+            of `securefair.words`, or the text.
+        exposed: how a receiver could learn models, a sentence or two, as `means`; empty where
             parameters are hidden.
     """
 

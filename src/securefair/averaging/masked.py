@@ -74,7 +74,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
     name: ClassVar[str] = "masked"
     hides_weights: ClassVar[bool] = False
     hides_parameters: ClassVar[bool] = True
-    means: ClassVar[str] = "hidden under masks that cancel in the sum"
+    means: ClassVar[str] = "averagings.masked.means"
 
     def plan(self, spec: SumSpec) -> MaskedPlan:
         """Words of 32 bits unless the precision asks for 64; the largest scale that fits them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from numbers import Integral
 
 import msgspec
 
@@ -219,6 +220,13 @@ def check_spec(spec: ExchangeSpec) -> None:
     fewest = spec.leaves.fewest
     sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1, "answers": 1}
     for field, least in sizes.items():
+        if not isinstance(getattr(spec, field), Integral):
+            raise PlanError(
+                "this is not a whole number",
+                where=field,
+                found=repr(getattr(spec, field)),
+                expected=f"{least} to {MAX_SIZE}",
+            )
         _within(field, getattr(spec, field), least, MAX_SIZE)
     _within("flooding_bits", spec.flooding_bits, 0, 60)
     _within("weight_bits", spec.weight_bits, 2, MAX_WEIGHT_BITS)

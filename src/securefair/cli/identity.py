@@ -68,6 +68,12 @@ def new(
 
     card_file, keys_file = out / f"{name}.card", out / f"{name}.keys"
     identity = Identity.generate(name, now=time.time(), seconds=days * 86_400)
+    if share is not None and not share.is_dir():
+        raise StorageError(
+            "the shared folder is not there",
+            where=str(share),
+            hint="Mount the share, or make the folder once",
+        )
     shared = None if share is None else share / card_file.name
     for file in filter(None, (card_file, shared)):
         if file.exists():
@@ -128,6 +134,36 @@ def verify(
     tell(json, text, _facts(found) | {"same": same})
     if not same:
         raise typer.Exit(EXIT_FAILED)
+
+
+@app.command()
+def vouch(
+    cards: Annotated[list[Path], typer.Argument(help="Cards whose fingerprints were compared.")],
+    identity: Annotated[
+        Path, typer.Option("--identity", help="NAME.keys of who vouches; NAME.card lies beside.")
+    ],
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Vouch for cards, as somebody whom all hospitals know. The vouchers lie beside the cards.
+
+    Example: securefair identity vouch north.card south.card --identity association.keys
+    """
+    import time
+
+    from securefair.sites.operator.making import check_keys, identity_of_card
+    from securefair.sites.project.voucher import write_voucher
+
+    found = {path: card_file(path) for path in cards}
+    check_keys(identity)
+    own = card_file(identity.with_suffix(".card"))
+    who = identity_of_card(identity, own, passphrase(passphrase_file))
+    now = time.time()
+    files = {
+        card.name: str(write_voucher(path.parent, card, who, now)) for path, card in found.items()
+    }
+    text = "\n".join(f"{own.name} vouches for {name}: {file}" for name, file in files.items())
+    tell(json, text, {"by": own.name, "vouchers": files})
 
 
 @app.command("passphrase")

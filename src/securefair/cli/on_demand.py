@@ -5,6 +5,7 @@ A start needs one command; typer would make all of them each time, and import wh
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -81,4 +82,14 @@ def _made(command: Callable[..., None] | typer.Typer, panel: str | None) -> Any:
     else:
         alone.command(rich_help_panel=panel)(command)
     (made,) = get_group(alone).commands.values()
+    _join_lines(made)
     return made
+
+
+def _join_lines(command: Any) -> None:
+    """A paragraph of a help is one line, which a terminal wraps: source breaks lines elsewhere."""
+    if command.help:
+        paragraphs = inspect.cleandoc(command.help).split("\n\n")
+        command.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+    for one in getattr(command, "commands", {}).values():
+        _join_lines(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -144,7 +145,12 @@ def new(
         text = "" if settings is None else settings.read_text(encoding="utf-8")
         table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError("the settings cannot be read", found=str(error)) from error
+        raise ConfigError(
+            "the settings cannot be read",
+            where=str(settings),
+            found=str(error),
+            expected="sections of a configuration, such as [transfer]",
+        ) from error
     if proposals and "table" not in table:
         read = read_proposals(proposals)
         table["table"], lines = _rules(read)
@@ -239,10 +245,19 @@ def check(
         bool,
         typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
     ] = False,
+    vouched: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CARD",
+            help="Card of who vouches for the others, by vouchers that lie beside the project.",
+        ),
+    ] = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Check a project: cards, signatures, plan. With proposals: list every difference.
+
+    With --vouched it says whom you need not telephone; exit code 1 where you must telephone some.
 
     Example: securefair project check heart.toml
 
@@ -257,11 +272,20 @@ def check(
     from securefair.sites.project.agreeing import check_agreement
     from securefair.sites.project.project import load_project
     from securefair.sites.project.schema import differences
+    from securefair.sites.project.voucher import unvouched
 
     if proposals:
         if out is not None:
             check_new_file(out, force=force, endings=(".toml",))
-        read = read_proposals([project, *proposals])
+        files = [project, *proposals]
+        if len({one.resolve() for one in files}) < len(files):
+            raise ConfigError(
+                "a proposal is compared with itself",
+                where="proposals",
+                found=", ".join(map(str, files)),
+                expected="one file of each site",
+            )
+        read = read_proposals(files)
         found = differences(read, joined=join_spellings)
         lines = [str(one) for one in found]
         many = "1 difference" if len(found) == 1 else f"{len(found)} differences"
@@ -277,7 +301,15 @@ def check(
     loaded = load_project(project)
     loaded.check_time(time.time())
     check_agreement(loaded)
-    _show(loaded, json)
+    by = None if vouched is None else card_file(vouched)
+    strangers = () if by is None else unvouched(project.parent, loaded.cards, by, time.time())
+    _show(loaded, json, {} if by is None else {"not_vouched": strangers})
+    if by is not None and not json:
+        known = len(loaded.cards) - len(strangers)
+        say(f"{by.name} vouches for {known} of {len(loaded.cards)} cards")
+    if strangers:
+        say(f"Compare fingerprints by telephone: {', '.join(strangers)}", err=json)
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) -> list[str]:
@@ -327,7 +359,7 @@ def agreed_lines(project: Project) -> list[str]:
     return lines + [f"Before you sign: {one}" for one in cautions_of(project)]
 
 
-def _show(project: Project, json: bool) -> None:
+def _show(project: Project, json: bool, more: Mapping[str, object] = MappingProxyType({})) -> None:
     from securefair.sites.project.agreeing import (
         agreement_of,
         cautions_of,
@@ -349,4 +381,4 @@ def _show(project: Project, json: bool) -> None:
         "student_total": totals.student_total,
         "teacher_total": totals.teacher_total,
     }
-    tell(json, "\n".join(agreed_lines(project)), facts)
+    tell(json, "\n".join(agreed_lines(project)), facts | dict(more))

@@ -18,7 +18,7 @@ def report(
         Path | None, typer.Option("--out", help="Folder for report.html (default: the run's).")
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", help="Of the first page, such as de or fr.")
+        str, typer.Option("--language", help="Of the page, such as de or fr.")
     ] = "en",
     force: ForceOption = False,
     json: JsonOption = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,9 +33,17 @@ def rehearse(
     year: Annotated[
         bool,
         typer.Option(
-            "--year", help="365 days of eight sites on a simulated clock; nothing else is read."
+            "--year", help="365 days of eight sites on a simulated clock; only --algorithm is read."
         ),
     ] = False,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PYTHON",
+            help="Interpreter of another version: all sites but one begin with that, and a killed "
+            "one is upgraded to this one.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Rehearse: sites with identities and stores of their own, killed and disturbed.
@@ -50,8 +59,11 @@ def rehearse(
 
     With --year eight hospitals live through a year in some minutes, over a share that is brought up
     to date every night: each week one is down for a day, once all are for three; a clock is a day
-    ahead for a day, one hospital leaves, one joins, one loses its keys. Exit code 0 only if
-    every round that enough hospitals could take part in is finished, and nothing is spent twice.
+    ahead for a day, one hospital leaves, one joins, one loses its keys, one gets another machine,
+    and twice all are upgraded, one after the other. Exit code 0 only if every round that enough
+    hospitals could take part in is finished, and nothing is spent twice.
+
+    With --beside PYTHON an upgrade is rehearsed: sites of two versions in one project.
 
     Example: securefair rehearse --sites 4 --rounds 6 --kills 5 --faults 0.03
 
@@ -60,22 +72,23 @@ def rehearse(
     Example: securefair rehearse --hostile --sites 4
     """
     import tempfile
-    from pathlib import Path
 
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
-    usual = ("local", None, 4, 6, 5, 0.03)
-    read = (courier, algorithm, sites, rounds, kills, faults)
-    unread = read[:2] + read[4:] != usual[:2] + usual[4:]
-    if (year and (hostile or read != usual)) or (hostile and unread):
+    usual, read = ("local", 5, 0.03, None), (courier, kills, faults, beside)
+    if year and (hostile or (*read, sites, rounds) != (*usual, 4, 6)):
         raise ConfigError(
-            "this rehearsal takes no other option" if year else "this rehearsal kills nobody",
-            where="--year" if year else "--hostile",
-            expected="no other option" if year else "no option but --sites and --rounds",
+            "a year takes no such option", where="--year", expected="no option but --algorithm"
+        )
+    if hostile and (*read, algorithm) != (*usual, None):
+        raise ConfigError(
+            "this rehearsal kills nobody",
+            where="--hostile",
+            expected="no option but --sites and --rounds",
         )
     if year:
-        _rehearse_year(json=json)
+        _rehearse_year(algorithm, json=json)
         return
     if hostile:
         _rehearse_hostile(sites, rounds, json=json)
@@ -89,6 +102,7 @@ def rehearse(
             rounds=rounds,
             kills=kills,
             faults=faults,
+            beside=beside,
         )
     if json:
         say_json(result)
@@ -125,7 +139,7 @@ def _rehearse_hostile(sites: int, rounds: int, *, json: bool) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
-def _rehearse_year(*, json: bool) -> None:
+def _rehearse_year(algorithm: str | None, *, json: bool) -> None:
     import tempfile
     from pathlib import Path
 
@@ -133,7 +147,7 @@ def _rehearse_year(*, json: bool) -> None:
     from securefair.sites.rehearsal.year import rehearse_year
 
     with tempfile.TemporaryDirectory(prefix="sf-") as folder:
-        result = rehearse_year(Path(folder))
+        result = rehearse_year(Path(folder), algorithm=algorithm)
     if json:
         say_json(result)
     else:

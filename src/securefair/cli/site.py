@@ -270,7 +270,9 @@ def erase(
     import time
 
     from securefair.sites.operator.lifecycle import erase as erased
+    from securefair.sites.site.folder import read_settings
 
+    read_settings(folder)
     if not yes:
         typer.confirm("Keys, numbers and models are lost for good. Go on?", abort=True)
     note = erased(folder, time.time())

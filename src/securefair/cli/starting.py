@@ -55,14 +55,20 @@ def new(
         typer.Option("--image", help="Column of your tables with paths of images."),
     ] = None,
     extractor: Annotated[
-        str,
-        typer.Option(help="Network that looks at the images; others as torchvision names them."),
-    ] = "efficientnet_lite0",
+        str | None,
+        typer.Option(
+            help="Network that looks at the images (default: efficientnet_lite0); others as "
+            "torchvision names them."
+        ),
+    ] = None,
     weights: Annotated[
         Path | None,
         typer.Option(help="Weights of another network, the same .safetensors file everywhere."),
     ] = None,
-    features: Annotated[int, typer.Option(min=1, help="Features of an image that it keeps.")] = 64,
+    features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Features of an image that it keeps (default: 64)."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Make a folder with a commented configuration that runs as it is.
@@ -79,11 +85,18 @@ def new(
 
     from securefair.cli.findings import line_of
     from securefair.collaboration.kinds import default_algorithm, unread_by
+    from securefair.errors import ConfigError
     from securefair.user.given_tables import check_column
     from securefair.user.template import image_column, new_project
 
     if image is not None:
         check_column(data or (), image)
+    elif extractor is not None or weights is not None or features is not None:
+        raise ConfigError(
+            "only a column of images has these options",
+            where="--extractor, --weights, --features",
+            expected="--image beside them",
+        )
     project = new_project(
         name,
         tables=data or (),

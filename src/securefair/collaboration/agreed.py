@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -20,7 +20,6 @@ from securefair.config import RunConfig
 from securefair.config.base import Section
 from securefair.errors import ConfigError
 from securefair.model.outcomes import agreed_outcome
-from securefair.protocol.messages import PROTOCOL_VERSION
 
 LOCAL = MappingProxyType({"local": True})
 """Metadata of a field that no digest covers."""
@@ -40,6 +39,9 @@ class AgreedSections:
 
     facts: PublicFacts
     seed: int = 0
+
+    later: ClassVar[frozenset[str]] = frozenset()
+    """See `Section.later`, of whole sections."""
 
     def __post_init__(self) -> None:
         names = self.participants
@@ -85,6 +87,10 @@ class AgreedSections:
         """Names, in the order of every record."""
         return self.facts.participants
 
+    def met_by(self, name: str) -> tuple[str, ...]:
+        """Peers whom a participant greets, waits for and exchanges with; they meet it, too."""
+        return tuple(one for one in self.participants if one != name)
+
     @property
     def features(self) -> int:
         """Of a sample that is a vector."""
@@ -97,13 +103,12 @@ class AgreedSections:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes over every constant and the version of the protocol."""
-        constants = {
-            one.name: _plain(getattr(self, one.name))
-            for one in fields(self)
-            if one.metadata != LOCAL
-        }
-        encoded = msgspec.json.encode((PROTOCOL_VERSION, constants, *self._planned))
+        """32 bytes over every constant and the version of the protocol.
+
+        What came later than the oldest version that is spoken counts where it is not its default:
+        whoever founded a project did not know it.
+        """
+        encoded = msgspec.json.encode((self.facts.protocol, _constants(self), *self._planned))
         return hashlib.sha256(f"securefair {type(self).__name__}\0".encode() + encoded).digest()
 
     @property
@@ -126,5 +131,18 @@ class AgreedSections:
             )
 
 
+def _constants(known: AgreedSections | PublicFacts) -> dict[str, object]:
+    """By name, in the order of their definition; a version of the protocol stands before them."""
+    return {
+        one.name: _plain(getattr(known, one.name))
+        for one in fields(known)
+        if one.name != "protocol"
+        and one.metadata != LOCAL
+        and not (one.name in known.later and getattr(known, one.name) == one.default)
+    }
+
+
 def _plain(value: object) -> object:
+    if isinstance(value, PublicFacts):
+        return _constants(value)
     return value.agreed() if isinstance(value, Section) else value

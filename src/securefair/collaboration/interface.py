@@ -20,18 +20,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import CONTROL_WORDINGS, Nouns, Wording
+from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
+from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.records import RunResult
+from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -52,6 +54,7 @@ class PublicFacts:
         samples: most training samples that anyone brings.
         round_seconds: deadline of a round.
         setup_seconds: for keys and features, on top of the first round's.
+        protocol: version of the protocol that they speak.
     """
 
     participants: tuple[str, ...]
@@ -61,6 +64,10 @@ class PublicFacts:
     outcome: str = ""
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
+    protocol: int = PROTOCOL_VERSION
+
+    later: ClassVar[frozenset[str]] = frozenset()
+    """See `Section.later`."""
 
     @classmethod
     def of(cls, data: Sequence[ParticipantData]) -> Self:
@@ -81,6 +88,10 @@ class Agreement(Protocol):
     @property
     def participants(self) -> tuple[str, ...]:
         """Names, in the order of every record."""
+        ...
+
+    def met_by(self, name: str) -> tuple[str, ...]:
+        """Peers whom a participant greets, waits for and exchanges with; they meet it, too."""
         ...
 
     @property
@@ -164,9 +175,13 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """What a run of it did, what it counted, and what it did not protect: nothing that only
         another kind does.
+
+        Args:
+            config, result: of the run.
+            words: of the report's language, about its participants.
         """
 
     def cautions(self, agreement: A) -> list[str]:

@@ -11,25 +11,17 @@ from securefair.config import RunConfig
 from securefair.privacy.guarantees import meaning_of
 from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
+from securefair.words import words_of
 
 if TYPE_CHECKING:
     from securefair.collaboration.private import PrivateTeacher
 
 SYSTEM, SEED = "operating system", "seed"
-SIMULATED = "A simulation: the noise came from the run's seed, and whoever knows it takes it off"
-DECISIONS = (
-    "Whether this hospital answers depends on its reputation of the asker, which it formed on its "
-    "own patients: a few bits a round that no epsilon covers"
+SIMULATED, DECISIONS, FOLLOWED, ROWS, ONE_SEED, RANGES = (
+    words_of()(f"caveats.{name}")
+    for name in ("simulated", "decisions", "followed", "rows", "one_seed", "ranges")
 )
-FOLLOWED = (
-    "What alignments cost holds against teachers that follow the protocol: an answer that was not "
-    "computed as agreed may depend on a patient in every number"
-)
-ROWS = "Nobody said whose rows are whose: every row was counted as a patient of its own"
-ONE_SEED = "The figures are of one seed: the fits of every other seed cost as much again"
-RANGES = (
-    "Value ranges were inferred from the participants' tables: write them from general knowledge"
-)
+"""What promises do not cover: records hold it in English."""
 
 
 def gaps_of(config: RunConfig, decides: bool) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from securefair.collaboration.wording import Nouns
+from securefair.privacy.guarantees import meaning_of
 from securefair.records import PrivacyResult
+from securefair.words import Words
 
 Limit = tuple[str, str]
 """What a method does not protect: title and explanation (docs/threat-model.md)."""
@@ -27,59 +28,35 @@ class Told:
     limits: Sequence[Limit]
 
 
-def caveats(privacy: Mapping[str, PrivacyResult]) -> list[str]:
+def caveats(privacy: Mapping[str, PrivacyResult], words: Words) -> list[str]:
     """What the promises to patients do not cover, each once."""
-    return list(dict.fromkeys(f"{note}." for one in privacy.values() for note in one.caveats))
+    found = dict.fromkeys(note for one in privacy.values() for note in one.caveats)
+    return [f"{words.translation(note)}." for note in found]
 
 
-def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, nouns: Nouns) -> Limit:
+def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, words: Words) -> Limit:
     """What is promised to those whom a teacher learned from."""
-    title = f"The {nouns.samples} a teacher learned from"
+    title = words("limits.learned")
     if not privacy:
-        return title, (
-            "Nothing is promised to them: there is no [privacy] section. The noise that hides the "
-            "computation is not differential privacy."
-        )
+        return title, words("limits.unpromised")
     weakest = max(privacy.values(), key=lambda one: one.spent_epsilon + (one.asked_epsilon or 0.0))
-    notes = " ".join(caveats(privacy))
-    return title, (
-        f"Answers come from private models. {weakest.meaning} Everybody's own model is not "
-        f"private, and stays at home. {notes}"
+    text = words(
+        "limits.promised",
+        meaning=meaning_of(
+            weakest.spent_epsilon + (weakest.asked_epsilon or 0.0),
+            weakest.spent_delta + (weakest.asked_delta or 0.0),
+            words,
+        ),
+        notes=" ".join(caveats(privacy, words)),
     )
+    return title, text.strip()
 
 
-def chosen_questions(*more: str) -> Limit:
+def chosen_questions(words: Words, *more: str) -> Limit:
     """What a student may ask, with what this kind adds."""
-    always = (
-        "A malicious student can encrypt anything and so choose what the numbers tell, even "
-        "several weights in one number."
-    )
-    return "Chosen questions", " ".join([always, *more])
+    return words("limits.questions"), " ".join([words("limits.questions_text"), *more])
 
 
-def sizes_and_times(nouns: Nouns, *more: str) -> Limit:
+def sizes_and_times(words: Words, *more: str) -> Limit:
     """What everybody sees of an exchange, with what this kind adds."""
-    always = (
-        f"Partners are told exactly how many {nouns.samples} there are, see how long a computation "
-        "takes, and learn the reason if they get no answer. Whoever watches the network sees who "
-        "talks to whom, when and how much, and more if the channels are not encrypted, which is "
-        "not done here."
-    )
-    return "Sizes and times", " ".join([always, *more])
-
-
-def ledger_note(model: str, nouns: Nouns, *, tells: str, lasts: str) -> str:
-    """How to read the ledger where numbers about single models are counted.
-
-    Args:
-        model: what answers, such as "model".
-        nouns: for samples.
-        tells: what an answer tells, a sentence.
-        lasts: how answers of one teacher add up, a sentence.
-    """
-    return (
-        f"{tells} The ledger counts how many numbers that was. Two bounds help to judge the count: "
-        f"how many parameters the teacher's {model} has, and how many numbers its full predictions "
-        f"for the student's {nouns.samples} would have been. {lasts} The count is not a formal "
-        "guarantee."
-    )
+    return words("limits.sizes"), " ".join([words("limits.sizes_text"), *more])

@@ -18,10 +18,10 @@ class Wording:
 
     Attributes:
         title: such as "CYCle".
-        rule: who learns from whom, in a few words.
+        rule: who learns from whom, in a few words: a key of `securefair.words`, or the text.
         reputations: whether participants form reputations of each other.
         averages: whether models are averaged: reputations are then weights.
-        messages: what its messages are, by type, where the usual names would mislead.
+        messages: what its messages are, by type, where the usual names would mislead; as `rule`.
     """
 
     title: str
@@ -32,34 +32,20 @@ class Wording:
 
 
 CONTROL_WORDINGS: Mapping[str, Wording] = {
-    name: Wording(words_of()(f"controls.{name}"), rule)
-    for name, rule in {
-        "standalone": "no collaboration, tuned by cross-validation on own samples",
-        "early_stopping": "no collaboration, trained until validation says",
-        "averaged_alone": "own fits averaged as in transfer, without peers",
-        "alone-forest": "a random forest of own samples",
-        "alone-ensemble": "equal average of averaged fits, a forest and a Gaussian process",
-        "most_common": "the class frequencies, for everyone alike",
-    }.items()
+    name: Wording(words_of()(f"controls.{name}"), f"rules.{name}")
+    for name in (
+        "standalone",
+        "early_stopping",
+        "averaged_alone",
+        "alone-forest",
+        "alone-ensemble",
+        "most_common",
+    )
 }
 """Of `collaboration.controls`, by name."""
 
-CEILING_WORDING = Wording("Pooled data", "one fit on everybody's samples, as if these could move")
+CEILING_WORDING = Wording(words_of()("controls.pooled"), "rules.pooled")
 """What no collaboration that keeps data apart can be expected to pass by much."""
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """What participants and samples are called in one run."""
-
-    participant: str
-    participants: str
-    sample: str
-    samples: str
-
-
-HOSPITALS = Nouns("hospital", "hospitals", "patient", "patients")
-PARTICIPANTS = Nouns("participant", "participants", "sample", "samples")
 
 
 def count(number: int) -> str:

@@ -65,10 +65,22 @@ class Section(BaseModel):
     own_matter: ClassVar[frozenset[str]] = frozenset()
     """Keys that everyone decides alone, so that no agreement is about them."""
 
+    later: ClassVar[frozenset[str]] = frozenset()
+    """Keys that came after the oldest protocol that is spoken. The default of such a key means what
+    was done before it came, so a project that does not name it goes on."""
+
     def agreed(self) -> dict[str, Any]:
-        """What an agreement is about, as plain values: every key, given or not, in one order."""
-        plain = self.model_dump(mode="json", exclude=set(self.own_matter))
+        """What an agreement is about, as plain values: every key, given or not, in one order.
+
+        A later key is left out where it has its default: older versions do not know it.
+        """
+        plain = self.model_dump(mode="json", exclude={*self.own_matter, *self.unsaid})
         return {key: plain[key] for key in sorted(plain)}
+
+    @property
+    def unsaid(self) -> frozenset[str]:
+        """Later keys at their default."""
+        return frozenset(key for key in self.later if has_default(self, key))
 
 
 def _refusal(section: str, name: object, error: ValidationError) -> ConfigError:

@@ -76,6 +76,12 @@ def parse_config(text: str, *, source: str) -> RunConfig:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError("this is not valid TOML", where=source, found=str(error)) from error
+    if "project" in table:
+        raise ConfigError(
+            "this is a project of sites, no configuration of a run",
+            where=source,
+            hint=f"securefair project check {source}",
+        )
     return check_settings(table, source=source)
 
 

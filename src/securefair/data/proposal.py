@@ -197,6 +197,7 @@ def _check_label(
 ) -> None:
     """Refuse a label of too many values, and classes of too few patients to be named."""
     counts = _levels(column, shape_of(column, missing))
+    _check_groups(groups, label)
     of_code = {code(one): codes for codes in groups for one in codes}
     classes = Counter[tuple[str, ...]]()
     for level, count in counts.items():
@@ -218,6 +219,21 @@ def _check_label(
             found=min(classes.values()),
             expected=f"at least {at_least} of each class",
             hint="Agree on classes that join codes, and give them with --class",
+        )
+
+
+def _check_groups(groups: Sequence[Sequence[str]], label: str) -> None:
+    """Refuse classes that are given, but are one, or share a code."""
+    if groups:
+        check_classes(groups, label)
+    codes = [one for group in groups for one in group]
+    twice = [one for one, times in Counter(codes).items() if times > 1]
+    if twice:
+        raise DataError(
+            "a code of the label is in two classes",
+            where=f"column {label}",
+            found=", ".join(twice),
+            hint="Name each code once with --class",
         )
 
 

@@ -6,6 +6,7 @@ that before it asks for an answer.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,16 +19,28 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksSpec
 from securefair.config import defaults
-from securefair.errors import PlanError
+from securefair.errors import ModelError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.upload import ReceivedUpload, receive_upload
 from securefair.model.foldable import Calibrated, Foldable, foldable
+from securefair.model.folded import FoldedNetwork
 
 if TYPE_CHECKING:
     from torch import nn
 
 FEWEST = 4
 """A student may bring down to the agreed number of samples over this, by default."""
+
+
+def _check_widths(network: FoldedNetwork, agreed: ExchangeSpec) -> None:
+    found = math.prod(network.shapes[0]), network.classes
+    if found != (agreed.features, agreed.classes):
+        raise ModelError(
+            "the model does not fit what was agreed",
+            where="features, classes",
+            found=found,
+            expected=(agreed.features, agreed.classes),
+        )
 
 
 class Answerer:
@@ -66,6 +79,8 @@ class Answerer:
                 where="agreed",
                 hint="Give Teacher the ExchangeSpec that both sides agreed on",
             )
+        if agreed is not None and not isinstance(self.model, Calibrated):
+            _check_widths(self.model.folded(), agreed)
         self._agreed = agreed
         self._seed = seed
         self._backend = get_backend(backend)

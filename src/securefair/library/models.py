@@ -13,6 +13,8 @@ from securefair.data import ParticipantData
 from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
 from securefair.model.modules import head_of, module_of
+from securefair.model.networks import NetworkHead
+from securefair.model.networks.builder import EncryptableNetwork
 from securefair.model.seeds import derive_seed
 
 Model = HeadKind | nn.Module
@@ -47,6 +49,15 @@ class Models:
                 expected=", ".join(names),
             )
         for one in given.values():
+            if isinstance(one, EncryptableNetwork | NetworkHead):
+                raise ModelError(
+                    "a network of one's own is not trained here",
+                    where="model",
+                    found=type(one).__name__,
+                    expected="quadratic, linear, or a module of their shape",
+                    hint="Train it, and let Teacher answer with it; or give what comes before its "
+                    "last layer as extractor",
+                )
             if not isinstance(one, nn.Module) and one not in KINDS:
                 raise ModelError(
                     "this is no model",

@@ -76,12 +76,14 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.calibrate = calibrate
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to one's own patients.
 
         Args:
             X: (n, d).
             y: (n,) classes.
+            sample_weight: (n,) from 0; a patient of weight 2 counts as two in fits and in the
+                losses that settings are weighed by. None: 1 for everybody.
 
         Raises:
             ConfigError: answers of peers are not of these patients and classes; a degree or a
@@ -91,13 +93,18 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_settings(self.degree, self.folds)
         features, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
+        weights = checked_weights(sample_weight, len(features))
+        counted = weights > 0
+        features, labels = features[counted], labels[counted]
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("the patients are of one class only: 1 class is nothing to tell apart")
-        samples = Samples(features, numbers.astype(np.int64), len(self.classes_))
+        samples = Samples(
+            features, numbers.astype(np.int64), len(self.classes_), weights=weights[counted]
+        )
         rng = np.random.default_rng(self.random_state)
         own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
-        found = transferred_of(own, self.peers, self.degree)
+        found = transferred_of(own, self.peers, self.degree, counted)
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self.temperature_ = found.temperature if self.calibrate else 1.0
@@ -221,20 +228,48 @@ def check_settings(degree: int, folds: int) -> None:
             raise ConfigError("out of range", where=name, found=given, expected=expected)
 
 
+def checked_weights(given: ArrayLike | None, samples: int) -> Array:
+    """How much each sample counts, (n,).
+
+    Raises:
+        ValueError: as scikit-learn's estimators.
+    """
+    if given is None:
+        return np.ones(samples)
+    weights = np.asarray(given, dtype=np.float64)
+    weights = np.full(samples, float(weights)) if weights.ndim == 0 else weights
+    if weights.shape != (samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({samples},)")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite, and not below 0")
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero, so nobody counts")
+    return weights
+
+
 def transferred_of(
-    own: OwnFit, peers: Mapping[str, ArrayLike] | ArrayLike | None, degree: Literal[1, 2]
+    own: OwnFit,
+    peers: Mapping[str, ArrayLike] | ArrayLike | None,
+    degree: Literal[1, 2],
+    counted: NDArray[np.bool_],
 ) -> Transferred:
     """Own fits with peers' answers as estimators take them.
+
+    Args:
+        own: fits of those that count.
+        peers: what they said of all.
+        degree: of the peers.
+        counted: (n,), who counts.
 
     Raises:
         ConfigError: answers are not of these patients.
     """
-    shape = (len(own.samples), own.design.outputs)
+    shape = (len(counted), own.design.outputs)
     if peers is None:
         return transfer(own, None)
     if not isinstance(peers, Mapping):
-        return transfer(own, _answer(peers, shape, "peers"), degree)
-    answers = {name: _answer(z, shape, name) for name, z in peers.items()}
+        return transfer(own, _answer(peers, shape, "peers")[counted], degree)
+    answers = {name: _answer(z, shape, name)[counted] for name, z in peers.items()}
     return transfer_each(own, answers, degree) if answers else transfer(own, None)
 
 

@@ -148,10 +148,14 @@ def _digest_of_record(plain: Mapping[str, Any]) -> str:
 
 def _instead(folder: Path) -> str:
     """What a wrong folder is, for the hint of an error."""
-    models = folder / "models"
-    if models.is_dir():
-        names = sorted(path.name for path in models.iterdir())
-        return f"a run with models of {', '.join(names)}"
+    for models, text in (
+        (folder / "models", "a run with models of {}"),
+        (folder / "results" / "models", "a site; in results/models: {}"),
+        (folder, "models of {}"),
+        (folder.parent, "nothing; beside it: {}"),
+    ):
+        if models.name == "models" and models.is_dir():
+            return text.format(", ".join(sorted(path.name for path in models.iterdir())))
     if folder.name in (RECORD, WEIGHTS) and folder.is_file():
         return f"a file of the model; its folder is {folder.parent}"
     if (folder / "metrics.json").exists():

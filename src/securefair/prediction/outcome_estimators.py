@@ -24,6 +24,7 @@ from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
 from securefair.prediction.estimator import (
     FeatureEstimates,
     check_settings,
+    checked_weights,
     estimates_of_fit,
     linear_model,
     transferred_of,
@@ -113,13 +114,28 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         return 1.0
 
     def _learn(
-        self, features: Array, outcome: str, strata: NDArray[np.bool_], values: Array
+        self,
+        features: Array,
+        outcome: str,
+        strata: NDArray[np.bool_],
+        values: Array,
+        sample_weight: ArrayLike | None,
     ) -> None:
         check_settings(self.degree, self.folds)
-        samples = Samples(features, strata.astype(np.int64), 2, outcome=outcome, values=values)
+        weights = checked_weights(sample_weight, len(features))
+        counted = weights > 0
+        features = features[counted]
+        samples = Samples(
+            features,
+            strata[counted].astype(np.int64),
+            2,
+            weights=weights[counted],
+            outcome=outcome,
+            values=values[counted],
+        )
         rng = np.random.default_rng(self.random_state)
         own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
-        found = transferred_of(own, self.peers, self.degree)
+        found = transferred_of(own, self.peers, self.degree, counted)
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self._samples, self._families = samples, found.families
@@ -151,12 +167,13 @@ class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
         self.low = low
         self.high = high
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to one's own patients.
 
         Args:
             X: (n, d).
             y: (n,) numbers.
+            sample_weight: see `TransferClassifier.fit`.
 
         Raises:
             ConfigError: the range is none, or see `TransferClassifier.fit`.
@@ -168,7 +185,9 @@ class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
             )
         features, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         scaled = (np.asarray(values, dtype=np.float64) - self._middle) / self._half
-        self._learn(features, numbers.OUTCOME.name, scaled > np.median(scaled), scaled[:, None])
+        counted = checked_weights(sample_weight, len(features)) > 0
+        strata = scaled > np.median(scaled[counted])
+        self._learn(features, numbers.OUTCOME.name, strata, scaled[:, None], sample_weight)
         return self
 
     def predict(self, X: ArrayLike) -> Array:
@@ -201,13 +220,20 @@ class TransferRate(_Transfer):
         degree, folds, random_state: as of `TransferClassifier`.
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        exposure: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit to one's own patients.
 
         Args:
             X: (n, d).
             y: (n,) whole numbers from 0.
             exposure: (n,) above 0; None: 1 for everybody.
+            sample_weight: see `TransferClassifier.fit`.
 
         Raises:
             ConfigError: see `TransferClassifier.fit`.
@@ -219,7 +245,8 @@ class TransferRate(_Transfer):
         _refuse(seen, (seen < 0) | (seen != np.rint(seen)), "a count is a whole number from 0")
         _check_length(over, seen, "exposure")
         _refuse(over, ~(np.isfinite(over) & (over > 0)), "an exposure is above 0")
-        self._learn(features, counts.OUTCOME.name, seen > 0, np.column_stack([seen, over]))
+        values = np.column_stack([seen, over])
+        self._learn(features, counts.OUTCOME.name, seen > 0, values, sample_weight)
         return self
 
     def predict(self, X: ArrayLike) -> Array:
@@ -235,13 +262,20 @@ class TransferSurvival(_Transfer):
         degree, folds, random_state: as of `TransferClassifier`.
     """
 
-    def fit(self, X: ArrayLike, time: ArrayLike, event: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        time: ArrayLike,
+        event: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit to one's own patients.
 
         Args:
             X: (n, d).
             time: (n,) above 0, until the event or until nobody knows more.
             event: (n,), 1 or True where the event came, 0 or False where it was not seen.
+            sample_weight: see `TransferClassifier.fit`; whole numbers, as ties are counted.
 
         Raises:
             ConfigError: see `TransferClassifier.fit`.
@@ -258,7 +292,10 @@ class TransferSurvival(_Transfer):
             raise DataError(
                 "nobody had the event: there is no time to predict", expected="one event or more"
             )
-        self._learn(features, times.OUTCOME.name, came > 0, np.column_stack([seen, came]))
+        weights = checked_weights(sample_weight, len(features))
+        _refuse(weights, weights != np.rint(weights), "a weight of a time is how many have it")
+        values = np.column_stack([seen, came])
+        self._learn(features, times.OUTCOME.name, came > 0, values, sample_weight)
         return self
 
     def predict(self, X: ArrayLike) -> Array:

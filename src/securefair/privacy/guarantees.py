@@ -16,6 +16,7 @@ from typing import Literal
 
 from securefair.config import defaults
 from securefair.errors import ConfigError
+from securefair.words import Words, words_of
 
 Unit = Literal["patient"]
 Mechanism = Literal["objective perturbation", "DP-SGD", "Gaussian"]
@@ -127,20 +128,23 @@ class PatientGuarantee:
         return _largest_true_positive_rate(self.epsilon, self.delta, false_positive_rate)
 
 
-def meaning_of(epsilon: float, delta: float) -> str:
+def meaning_of(epsilon: float, delta: float, words: Words | None = None) -> str:
     """What all that a hospital's answers have cost its patients means, for people who decide.
 
     Args:
         epsilon: at least 0; of all mechanisms together, so that it may exceed LARGEST_EPSILON.
         delta: in [0, 1].
+        words: of a language; None: English.
     """
+    words = words or words_of()
     factor = math.exp(min(epsilon, _MOST_EXPONENT))
     found = 100 * _largest_true_positive_rate(epsilon, delta, 0.01)
-    return (
-        f"With or without any one patient, whatever is concluded from this hospital's answers so "
-        f"far is at most {factor:.3g} times as likely (epsilon {epsilon:.3g}), up to a probability "
-        f"of {delta:.1e} (delta); an attack that is wrong about 1 in 100 patients who are not "
-        f"behind the answers finds at most {found:.0f} in 100 who are."
+    return words(
+        "promised.meaning",
+        factor=words.figure(f"{factor:.3g}"),
+        epsilon=words.figure(f"{epsilon:.3g}"),
+        delta=words.figure(f"{delta:.1e}"),
+        found=f"{found:.0f}",
     )
 
 

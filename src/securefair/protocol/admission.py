@@ -24,7 +24,6 @@ from securefair.protocol import linking, student, teacher
 from securefair.protocol.effects import Blame
 from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
-    PROTOCOL_VERSION,
     Features,
     Hello,
     Keys,
@@ -263,13 +262,13 @@ def _import_complete(turn: Turn, name: str) -> None:
 
 def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | None:
     """Why the peer cannot take part, as an error that names it; None if it can."""
-    if hello.protocol_version != PROTOCOL_VERSION:
+    if hello.protocol_version != turn.settings.protocol:
         return RemoteProtocolError(
             "speaks another protocol version",
             culprit=name,
             found=hello.protocol_version,
-            expected=PROTOCOL_VERSION,
-            hint="Install the same version of securefair everywhere",
+            expected=turn.settings.protocol,
+            hint="Install a version of securefair that speaks this one",
         )
     if hello.collaboration != turn.settings.collaboration:
         return RemoteProtocolError(

@@ -32,8 +32,14 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 12
+PROTOCOL_VERSION = 13
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
+
+GROUPS_SINCE = 13
+"""Before it participants greeted everybody, since then those alone whom they exchange with."""
+
+OLDEST_PROTOCOL = 12
+"""The oldest that is spoken: a project goes on in the version that it was founded with."""
 
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""

@@ -13,7 +13,11 @@ from securefair.errors import ConfigError
 from securefair.protocol.flows import OFFER_BITS, QUERY_BITS, REPLY_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
-from securefair.protocol.messages import COLLABORATION_BYTES
+from securefair.protocol.messages import (
+    COLLABORATION_BYTES,
+    OLDEST_PROTOCOL,
+    PROTOCOL_VERSION,
+)
 
 EVER = 1 << 31
 """Rounds, more than any collaboration has."""
@@ -99,6 +103,7 @@ class MachineSettings:
 
     Args:
         collaboration: 32-byte hash of every public constant; peers with another are refused.
+        protocol: version that this collaboration speaks; peers that speak another are refused.
         forced_every: R. In rounds t with t mod R = 0 every peer is asked, every query is
             answered (the ledger permitting) and reputations are updated.
         always_share: VPDL. Every reputation is 1 for ever, nothing is scored, every query is
@@ -139,6 +144,7 @@ class MachineSettings:
     needs_keys: bool = True
     key_bits: float | None = None
     key_openings: int | None = None
+    protocol: int = PROTOCOL_VERSION
 
     def __post_init__(self) -> None:
         checks: tuple[tuple[str, object, bool, str], ...] = (
@@ -147,6 +153,12 @@ class MachineSettings:
                 f"{len(self.collaboration)} bytes",
                 len(self.collaboration) == COLLABORATION_BYTES,
                 f"{COLLABORATION_BYTES} bytes",
+            ),
+            (
+                "protocol",
+                self.protocol,
+                OLDEST_PROTOCOL <= self.protocol <= PROTOCOL_VERSION,
+                f"{OLDEST_PROTOCOL} to {PROTOCOL_VERSION}",
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, ">= 1 round"),
             (

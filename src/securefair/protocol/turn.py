@@ -16,7 +16,6 @@ from securefair.protocol.effects import Effect, Run, Send
 from securefair.protocol.jobs import RESULT_OF, Job, JobResult, Prepared, key_of
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
-    PROTOCOL_VERSION,
     Answer,
     Ask,
     Decline,
@@ -223,7 +222,7 @@ class Turn:
         """Say Hello to a peer, or again, to remind it that its upload is not there."""
         settings, introduction = self.settings, self.peer(name).introduction
         self.set_introduction(name, replace(introduction, greeted=True))
-        self.send(name, Hello(PROTOCOL_VERSION, settings.collaboration, settings.guarantee))
+        self.send(name, Hello(settings.protocol, settings.collaboration, settings.guarantee))
 
     def run(self, job: Job) -> None:
         """Run a job; at most one of a kind, peer and round may be under way."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from securefair.releases.interface import Release
 
 
@@ -11,9 +13,9 @@ class Alignment(Release):
     predictions = True
     exchanged = False
 
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """Part of a sentence."""
-        return "one number, which says how alike two directions are"
+        return words("releases.alignment")
 
     def numbers(self, samples: int, classes: int, rows: int) -> int:
         """One."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from securefair.releases.interface import Release
@@ -12,9 +13,9 @@ class ClassSums(Release):
 
     predictions = True
 
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """Part of a sentence."""
-        return "one number per class, which measures agreement but cannot train a model"
+        return words("releases.class_sums")
 
     def numbers(self, samples: int, classes: int, rows: int) -> int:
         """One a class."""

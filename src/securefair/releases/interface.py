@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -49,12 +50,12 @@ class Release(ABC):
         return self.rows or self.whole
 
     @abstractmethod
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """What a teacher lets out, as part of a sentence.
 
         Args:
             q, basis: of the settings.
-            samples, sample: nouns of the report: "patients", "patient".
+            words: of the report's language, about its participants (`securefair.words.Words`).
         """
 
     def least(self, q: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from securefair.releases.interface import Asked, Release
 
 
@@ -11,9 +13,9 @@ class Logits(Release):
     fewest = 1
     whole = True
 
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """Part of a sentence."""
-        return f"the prediction scores for every single {sample} of the student"
+        return words("releases.logits")
 
     def numbers(self, samples: int, classes: int, rows: int) -> int:
         """One a sample and class."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from securefair.releases.interface import Asked, Release
@@ -12,9 +13,9 @@ class Loss(Release):
 
     predictions = True
 
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """Part of a sentence."""
-        return "one number, which measures agreement but cannot train a model"
+        return words("releases.loss")
 
     def numbers(self, samples: int, classes: int, rows: int) -> int:
         """One."""

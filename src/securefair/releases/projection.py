@@ -6,6 +6,7 @@ With the `public` basis they are coefficients of the message polynomial, which n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from securefair.errors import PlanError
@@ -19,14 +20,10 @@ class Projection(Release):
 
     rows = True
 
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """Part of a sentence."""
-        public = basis == BASES[0]
-        chooser = "weights that a public seed fixes" if public else "weights that the student chose"
-        return (
-            f"{q} weighted sums per class over all of the student's {samples}, with {chooser}; "
-            "from them the student estimates the single predictions"
-        )
+        chosen = "public" if basis == BASES[0] else "own"
+        return words(f"releases.projection_{chosen}", q=q)
 
     def least(self, q: int) -> int:
         """More than sums."""

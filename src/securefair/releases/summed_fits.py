@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from securefair.releases.interface import Release
 
 
@@ -10,9 +12,9 @@ class SummedFits(Release):
 
     exchanged = False
 
-    def told(self, q: int, basis: str, *, samples: str, sample: str) -> str:
+    def told(self, q: int, basis: str, words: Callable[..., str]) -> str:
         """Part of a sentence."""
-        return f"{q} numbers of the fit on its own {samples}, in a sum with those of others"
+        return words("releases.summed_fits", q=q)
 
     def numbers(self, samples: int, classes: int, rows: int) -> int:
         """As many as a fit has, whoever asks."""

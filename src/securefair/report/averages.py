@@ -12,86 +12,84 @@ from securefair.averaging import averaging_kind
 from securefair.collaboration.wording import encrypts
 from securefair.records import AveragingResult, EncryptionResult, RoundRecord
 from securefair.report.facts import SenderDisclosure
-from securefair.report.wording import (
-    count,
-    data_size,
-    duration,
-    plural,
-)
+from securefair.report.wording import data_size, duration
+from securefair.words import Words
 
 
-def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
+def protection(result: EncryptionResult, averaging: AveragingResult, words: Words) -> str:
     """Whether gradients and models were protected, in a few sentences."""
     if not averaging.hides_parameters:
         how = averaging_kind(averaging.averaging).exposed
-        return f"The models in this run were not protected from the receivers of sums. {how}"
+        return words("encryption.exposed", how=words.phrase(how))
     if not encrypts(result):
-        return (
-            "Gradients were compared without encryption in this run: the clear backend follows "
-            "every step on readable numbers. Use it for tests only."
-        )
+        return words("encryption.compared_clear")
     weights = (
-        "the weights stayed hidden from senders"
-        if averaging.hides_weights
-        else "a sender knew the weight that the receiver gave it"
-        if averaging.max_share is None
-        else "all senders of a sum knew its weights"
+        "hidden" if averaging.hides_weights else "own" if averaging.max_share is None else "all"
     )
-    return (
-        f"Gradients were compared under CKKS encryption with parameters for "
-        f"{result.security_bits}-bit security. In each round a receiver saw one sum of "
-        f"{averaging.min_senders} models or more and none by itself, as long as it followed the "
-        f"protocol and sided with none of the senders; {weights}. Uneven sums, and those of many "
-        "rounds together, tell more: see what is not protected."
+    return words(
+        "encryption.compared",
+        bits=result.security_bits,
+        least=averaging.min_senders,
+        weights=words(f"encryption.weights_{weights}"),
     )
 
 
-def cost(result: EncryptionResult, averaging: AveragingResult, repetitions: int) -> str:
+def cost(
+    result: EncryptionResult, averaging: AveragingResult, repetitions: int, words: Words
+) -> str:
     """Bytes, time and precision over all repetitions."""
-    times = "" if repetitions == 1 else f" over all {repetitions} repetitions"
-    skipped = ""
+    values: dict[str, object] = {
+        "seconds": words.figure(duration(result.seconds)),
+        "up": words.figure(data_size(result.bytes_up)),
+        "down": words.figure(data_size(result.bytes_down)),
+    }
+    said = [
+        words("cost.averaged", **values)
+        if repetitions == 1
+        else words("cost.averaged_all", repetitions=repetitions, **values)
+    ]
     if averaging.kept_own:
-        skipped = (
-            f" {_times(averaging.kept_own)} a participant kept its own model, because fewer than "
-            f"{averaging.min_senders} shared theirs."
-        )
-    lost = ""
+        times = words.either("counts.times", averaging.kept_own)
+        said.append(words("cost.kept", times=times, fewest=averaging.min_senders))
     if averaging.lost:
-        lost = f" {_times(averaging.lost)} a sender was lost, and left out of the sum."
-    return (
-        f"It took {duration(result.seconds)}{times}, on the computer that ran this: "
-        f"{data_size(result.bytes_up)} of requests and encrypted gradients, "
-        f"{data_size(result.bytes_down)} of answers and parts of sums.{skipped}{lost} "
-        f"Coordinates of averages were off by up to {result.max_abs_error:.1e}; the plan allows "
-        f"{averaging.average_error_bound:.1e}, and {averaging.cosine_error_bound:.1e} in a cosine."
+        said.append(words("cost.lost", times=words.either("counts.times", averaging.lost)))
+    error, average, cosine = (
+        words.figure(f"{bound:.1e}")
+        for bound in (
+            result.max_abs_error,
+            averaging.average_error_bound,
+            averaging.cosine_error_bound,
+        )
     )
+    return " ".join([*said, words("cost.off", error=error, average=average, cosine=cosine)])
 
 
-def weights(last: RoundRecord, names: Sequence[str]) -> list[str]:
+def weights(last: RoundRecord, names: Sequence[str], words: Words) -> list[str]:
     """Whose model each participant gives most weight, in one round."""
     rows = zip(names, last.reputation, strict=True)
-    return [weights_of(name, row, names) for name, row in rows]
+    return [weights_of(name, row, names, words) for name, row in rows]
 
 
-def weights_of(name: str, row: Sequence[float | None], peers: Sequence[str]) -> str:
+def weights_of(name: str, row: Sequence[float | None], peers: Sequence[str], words: Words) -> str:
     """Whose model one participant gives most weight, by its row of weights."""
     known = [(value, peer) for value, peer in zip(row, peers, strict=True) if value is not None]
     if not known:
-        return f"{name} has no neighbours."
+        return words("weights.unknown", name=name)
     (high, best), own = max(known), 1 - sum(value for value, _ in known)
-    return f"{name} gives {best} most weight ({high:.2f}), and itself {own:.2f}."
-
-
-def disclosure(one: SenderDisclosure) -> str:
-    """What one participant let out, in words."""
-    if not one.sums and not one.cosines:
-        return f"{one.sender} let out nothing."
-    return (
-        f"{one.sender} told {plural(one.cosines, 'cosine')} of its gradients with a neighbour's. "
-        f"Its model of {count(one.parameters)} parameters was a part of "
-        f"{plural(one.sums, 'sum')} for {plural(one.receivers, 'receiver')}."
+    return words(
+        "weights.most", name=name, best=best, high=words.decimal(high, 2), own=words.decimal(own, 2)
     )
 
 
-def _times(number: int) -> str:
-    return "Once" if number == 1 else f"{count(number)} times"
+def disclosure(one: SenderDisclosure, words: Words) -> str:
+    """What one participant let out, in words."""
+    if not one.sums and not one.cosines:
+        return words("ledger.nothing", name=one.sender)
+    return words(
+        "ledger.cosines",
+        name=one.sender,
+        cosines=words.either("counts.cosines", one.cosines),
+        parameters=words.count(one.parameters),
+        sums=words.either("counts.sums", one.sums),
+        receivers=words.either("counts.receivers", one.receivers),
+    )

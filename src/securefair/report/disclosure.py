@@ -6,78 +6,95 @@ import math
 from collections.abc import Sequence
 
 from securefair.records import WEIGHTED_SUM, EncryptionResult, LedgerRow
-from securefair.report.wording import count, listing, percent, plural
+from securefair.words import Words
 
 _NAMED = 4  # students that a sentence names; the table has them all
 
 
-def let_out(rows: Sequence[LedgerRow]) -> str:
+def let_out(rows: Sequence[LedgerRow], words: Words) -> str:
     """What one teacher let out, in words.
 
     Args:
         rows: that teacher's ledger in one run, so that parameters and release agree in all rows.
+        words: of a language.
     """
     teacher, parameters = rows[0].teacher, rows[0].teacher_parameters
     told = sorted((row for row in rows if row.answers), key=lambda row: -row.numbers_total)
     if not told:
-        return f"{teacher} let out nothing."
+        return words("ledger.nothing", name=teacher)
     each = sorted({row.numbers_per_answer for row in told})
-    share = percent(each[-1] / parameters, 0)
+    share = words.percent(each[-1] / parameters)
     size = (
-        f"{plural(each[0], 'number')} per answer ({share} of that count)"
+        words("ledger.size", numbers=words.either("counts.numbers", each[0]), share=share)
         if len(each) == 1
-        else f"{count(each[0])} to {count(each[-1])} numbers per answer (at most {share})"
+        else words(
+            "ledger.sizes", least=words.count(each[0]), most=words.count(each[-1]), share=share
+        )
     )
     parts = [
-        f"{count(row.numbers_total)} to {row.student} in {plural(row.answers, 'answer')}"
+        words(
+            "ledger.part",
+            number=words.count(row.numbers_total),
+            student=row.student,
+            answers=words.either("counts.answers", row.answers),
+        )
         for row in told[:_NAMED]
     ]
     if len(told) > _NAMED:
         rest = told[_NAMED:]
         total = sum(row.numbers_total for row in rest)
-        parts.append(f"{count(total)} to {plural(len(rest), 'other')}")
-    # The share of one answer is small; what counts in the end is the sum.
-    enough = [row.student for row in told if row.determines or row.numbers_total >= parameters]
-    known = ""
-    who = listing(enough) if len(enough) <= _NAMED else plural(len(enough), "student")
-    if any(row.determines for row in told):
-        known = " One answer tells as much as the whole model" + (
-            ", but it is opened in a mean with other teachers' answers only: students know that "
-            "mean, no single model."
-            if all(row.in_mean for row in told)
-            else f": treat the model as known to {who}."
-        )
-    elif enough:
-        known = (
-            f" In all, {who} got at least as many numbers as the model has parameters: treat the "
-            "model as known to them."
-        )
-    return (
-        f"{teacher} has a model of {count(parameters)} parameters and let out {size}: "
-        f"{listing(parts)}.{known}"
+        others = words.either("counts.others", len(rest))
+        parts.append(words("ledger.rest", number=words.count(total), others=others))
+    text = words(
+        "ledger.let_out",
+        name=teacher,
+        parameters=words.count(parameters),
+        size=size,
+        parts=words.listing(parts),
     )
+    return " ".join([text, *_known(told, parameters, words)])
 
 
-def told(result: EncryptionResult | None, rows: Sequence[LedgerRow], key_bits: float | None) -> str:
+def _known(told: Sequence[LedgerRow], parameters: int, words: Words) -> list[str]:
+    """Who knows a teacher's model by now: the share of one answer is small, the sum counts."""
+    enough = [row.student for row in told if row.determines or row.numbers_total >= parameters]
+    who = (
+        words.listing(enough)
+        if len(enough) <= _NAMED
+        else words.either("counts.students", len(enough))
+    )
+    if any(row.determines for row in told):
+        if all(row.in_mean for row in told):
+            return [words("ledger.in_mean")]
+        return [words("ledger.whole", who=who)]
+    return [words("ledger.enough", who=who)] if enough else []
+
+
+def told(
+    result: EncryptionResult | None,
+    rows: Sequence[LedgerRow],
+    key_bits: float | None,
+    words: Words,
+) -> str:
     """What was told in one repetition, in numbers and in bits.
 
     Args:
         result: of the encryption, for the bits of a released number; None: nothing was encrypted.
         rows: the ledger of one algorithm.
         key_bits: the limit of them for one peer and key; None where keys have no such limit.
+        words: of a language.
     """
-    numbers = sum(row.numbers_total for row in rows if row.release != WEIGHTED_SUM)
-    text = f"In all, {plural(numbers, 'number')} were released"
+    total = sum(row.numbers_total for row in rows if row.release != WEIGHTED_SUM)
+    numbers = words.either("counts.numbers", total)
     if result is not None and result.bits_disclosed is not None and result.numbers_disclosed:
         each = result.bits_disclosed / result.numbers_disclosed
-        text += f", of {count(round(each))} bits each at most"
+        text = words("ledger.released_bits", numbers=numbers, bits=words.count(round(each)))
+    else:
+        text = words("ledger.released", numbers=numbers)
     most = max((row.control_bits for row in rows), default=0.0)
     if most == 0:
-        return text + ". No query, decline or weight depended on anything that was opened."
-    text += (
-        ". Queries, declines and weights depend on what was opened: they told one peer at most "
-        f"{count(math.ceil(most))} bits of it."
-    )
+        return f"{text} {words('ledger.no_control')}"
+    text = f"{text} {words('ledger.told', bits=words.count(math.ceil(most)))}"
     if key_bits is None:
         return text
-    return f"{text} A key is renewed before it has told more than {key_bits:g}."
+    return f"{text} {words('ledger.renewed', bits=words.figure(f'{key_bits:g}'))}"

@@ -103,11 +103,11 @@ def collaborative(result: RunResult) -> list[str]:
     return [name for name in result.algorithms if name not in (*result.controls, CEILING)]
 
 
-def problems_of(result: RunResult) -> list[str]:
-    """What failed or was left out, with its seed where there are several."""
+def problems_of(result: RunResult) -> list[tuple[str, str]]:
+    """What failed or was left out, after its seed; that is empty where there is only one."""
     several = len(result.seeds) > 1
     return [
-        f"Seed {seed}: {problem}" if several else problem
+        (seed if several else "", problem)
         for seed, problems in result.problems.items()
         for problem in problems
     ]

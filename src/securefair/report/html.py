@@ -34,7 +34,7 @@ from securefair.report import (
 )
 from securefair.report.figures import Contender
 from securefair.report.pages import rendered
-from securefair.words import ENGLISH, words_of
+from securefair.words import ENGLISH, Words, words_of
 from securefair.worth import no_gain_bound
 
 FILE_NAME = "report.html"
@@ -68,25 +68,26 @@ def render_report(
         config: what was asked for; printed in full so that the run can be repeated.
         versions: name and version of everything that took part, as it should be printed.
         models: of one repetition, for what they look at; may be empty.
-        language: of the first page; what stands behind it is in English.
+        language: of the page. What a check found in tables and what failed stands in it as it was
+            recorded, in English.
     """
-    nouns = wording.nouns(config.data.source)
-    english, words = (
-        words_of(one).about(wording.whom(config.data.source)) for one in (ENGLISH, language)
-    )
+    words = words_of(language).about(wording.whom(config.data.source))
     names = [one.name for one in result.participants]
     subject = result.algorithm
     own_rounds = facts.rounds_of(rounds, subject) if facts.collaborative(result) else []
     # Reputations change in forced rounds only; without any (VPDL) they are constants.
     forms_reputations = any(record.forced for record in own_rounds)
-    contenders = _contenders(result)
+    contenders = _contenders(result, words)
+    score_rows, hospital_scores = (
+        scores.score_rows(result, words),
+        scores.hospital_rows(result, words),
+    )
     ledger_rows = facts.ledger_of(ledger, subject)
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
     return rendered(
         "report.html.j2",
         title=config.report.title or result.name,
-        nouns=nouns,
         result=result,
         config=config,
         names=names,
@@ -103,22 +104,23 @@ def render_report(
         ),
         words=words,
         verdict=headline(result, words),
-        control_note=sentences.control_note(result),
+        control_note=sentences.control_note(result, words),
         problems=facts.problems_of(result),
-        best_control=wording.algorithm_name(facts.best_control(result)),
+        best_control=wording.algorithm_name(facts.best_control(result), words),
         over_best=_over_best(result),
-        worth=scores.worth(result, english)[1:],
-        scores=scores.titles_of(result),
-        score_rows=scores.score_rows(result),
-        certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),
+        worth=scores.worth(result, words)[1:],
+        scores=scores.titles_of(result, words),
+        score_rows=score_rows,
+        certain=scores.certain_note([*score_rows, *hospital_scores], words),
         first=clinician.first_page(
             result, words, None if config.table is None else config.table.label, models
         ),
-        hospital_scores=scores.hospital_rows(result),
-        trust_rows=scores.trust_rows(result),
-        smaller=None if smaller is None else scores.smaller_part(smaller, nouns, english),
-        cautions=sentences.cautions(result, nouns),
-        account=sentences.tell(config, result, nouns),
+        hospital_scores=hospital_scores,
+        trust_rows=scores.trust_rows(result, words),
+        smaller=None if smaller is None else scores.smaller_part(smaller, words),
+        found=sentences.found_in(result),
+        cautions=sentences.cautions(result, words),
+        account=sentences.tell(config, result, words),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={
@@ -129,7 +131,7 @@ def render_report(
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
         heat=figures.slider_steps(own_rounds) if forms_reputations else [],
-        reputations=_reputations(own_rounds[-1], names, averaged=averaging is not None)
+        reputations=_reputations(own_rounds[-1], names, words, averaged=averaging is not None)
         if forms_reputations
         else [],
         taught=facts.taught(own_rounds) if forms_reputations else None,
@@ -143,11 +145,12 @@ def render_report(
             result.encryption,
             ledger_rows,
             None if "encryption.key_bits" in unread_keys(config) else config.encryption.key_bits,
+            words,
         ),
         reputations_decide=wording_of(subject).reputations,
-        ledger_sentences=[averages.disclosure(one) for one in senders]
+        ledger_sentences=[averages.disclosure(one, words) for one in senders]
         or [
-            disclosure.let_out(rows)
+            disclosure.let_out(rows, words)
             for name in names
             if (rows := [row for row in ledger_rows if row.teacher == name])
         ],
@@ -159,18 +162,21 @@ def render_report(
         encryption=result.encryption,
         rounding_cost=facts.rounding_cost(result.participants),
         encrypted=encrypts(result.encryption),
-        encryption_sentence=sentences.encryption(result.encryption),
-        cost=sentences.cost(result),
+        encryption_sentence=sentences.encryption(result.encryption, words),
+        cost=sentences.cost(result, words),
         configuration=toml_of(config),
         versions=versions,
     )
 
 
-def _reputations(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> list[str]:
-    return averages.weights(last, names) if averaged else sentences.reputations(last, names)
+def _reputations(
+    last: RoundRecord, names: Sequence[str], words: Words, *, averaged: bool
+) -> list[str]:
+    told = averages.weights if averaged else sentences.reputations
+    return told(last, names, words)
 
 
-def _contenders(result: RunResult) -> list[Contender]:
+def _contenders(result: RunResult, words: Words) -> list[Contender]:
     """Standalone first, whether or not it was recorded, then the rest in the run's order."""
     learners = facts.collaborative(result)
     early = [key for key in result.controls if key != STANDALONE]
@@ -182,8 +188,8 @@ def _contenders(result: RunResult) -> list[Contender]:
     return [
         Contender(
             key=key,
-            name=wording.algorithm_name(key),
-            rule=wording.algorithm_rule(key),
+            name=wording.algorithm_name(key, words),
+            rule=wording.algorithm_rule(key, words),
             style=styles[key],
         )
         for key in (STANDALONE, *early, *learners)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from securefair.records import RunResult
 from securefair.report.scores import certain_note, score_rows, titles_of
 from securefair.report.wording import algorithm_name
+from securefair.words import words_of
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -19,17 +20,19 @@ _ESCAPES = {
 
 def scores_table(result: RunResult) -> str:
     """Every algorithm by score: means over participants, standard errors over test patients."""
-    rows = score_rows(result)
+    words = words_of()
+    rows = score_rows(result, words)
     caption = (
         f"Means over {len(result.participants)} participants and {len(result.seeds)} seeds; "
-        f"standard errors over test patients. {certain_note(rows)}"
+        f"standard errors over test patients. {certain_note(rows, words)}"
     )
     cells = [[row.name, *row.cells] for row in rows]
-    return table(["Algorithm", *titles_of(result).values()], cells, caption=caption)
+    return table(["Algorithm", *titles_of(result, words).values()], cells, caption=caption)
 
 
 def gains_table(result: RunResult) -> str:
     """What the run's algorithm gains over the best control, by participant; positive is better."""
+    titles = titles_of(result, words_of())
     gains = result.algorithms[result.algorithm].gain_over_best_control
     control = result.algorithms[result.algorithm].best_control
     rows = [
@@ -37,7 +40,7 @@ def gains_table(result: RunResult) -> str:
             one.name,
             *(
                 _number(gains[score].by_hospital[one.name], gains[score].se_by_hospital[one.name])
-                for score in titles_of(result)
+                for score in titles
             ),
         ]
         for one in result.participants
@@ -45,12 +48,12 @@ def gains_table(result: RunResult) -> str:
     ]
     caption = (
         f"Gain of {algorithm_name(result.algorithm)} over {algorithm_name(control or '')}, the "
-        f"control that is best by {titles_of(result)[result.metric].lower()}; positive is better; "
+        f"control that is best by {titles[result.metric].lower()}; positive is better; "
         "standard errors over test patients."
         if gains
         else "Nobody collaborated: there is no gain."
     )
-    return table(["Participant", *titles_of(result).values()], rows, caption=caption)
+    return table(["Participant", *titles.values()], rows, caption=caption)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+from collections.abc import Callable
 from importlib import resources
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -30,7 +32,7 @@ def rendered(template: str, *, words: Words | None = None, **content: object) ->
         .get_template(template)
         .render(
             **content,
-            words=words or words_of(),
+            words=words or words_of().about("hospitals"),
             style=style,
             style_hash=_hash(style),
             script=script,
@@ -54,20 +56,54 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     pages.filters |= {
-        "percent": wording.percent,
-        "points": wording.points,
-        "count": wording.count,
-        "size": wording.data_size,
-        "duration": wording.duration,
-        "message_name": wording.message_name,
+        "percent": _percent,
+        "figure": _figure,
+        "points": _in_words(wording.points),
+        "count": _in_words(wording.count),
+        "size": _in_words(wording.data_size),
+        "duration": _in_words(wording.duration),
+        "spread": _spread,
+        "decimal": _in_words("{:.1f}".format),
+        "message_name": _message_name,
         "shade": charts.shade,
-        "spread": wording.with_spread,
-        "decimal": "{:.1f}".format,
-    }
-    pages.globals |= {
-        "plural": wording.plural,
     }
     return pages
+
+
+@jinja2.pass_context
+def _percent(context: jinja2.runtime.Context, fraction: float, digits: int = 1) -> str:
+    words: Words = context["words"]
+    return words.percent(fraction, digits)
+
+
+@jinja2.pass_context
+def _figure(context: jinja2.runtime.Context, value: float, form: str) -> str:
+    """A number in a format of ours, such as ".2f"."""
+    words: Words = context["words"]
+    return words.figure(format(value, form))
+
+
+@jinja2.pass_context
+def _spread(context: jinja2.runtime.Context, shown: str, spread: float) -> str:
+    """What another filter has written, with its spread."""
+    words: Words = context["words"]
+    return shown if not spread else f"{shown}{words.figure(wording.with_spread('', spread))}"
+
+
+@jinja2.pass_context
+def _message_name(context: jinja2.runtime.Context, message: str, algorithm: str) -> str:
+    return wording.message_name(message, algorithm, context["words"])
+
+
+def _in_words(english: Callable[..., str]) -> Callable[..., str]:
+    """A filter that writes a number as English does, in the language of the page."""
+
+    @jinja2.pass_context
+    def written(context: jinja2.runtime.Context, *given: Any) -> str:
+        words: Words = context["words"]
+        return words.figure(english(*given))
+
+    return written
 
 
 def _source(name: str) -> Markup:

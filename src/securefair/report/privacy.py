@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from securefair.records import PrivacyResult, RoundRecord
 from securefair.report.fitting import FittingTable, TableColumn
-
-OPEN = "not bounded"
+from securefair.words import Words, words_of
 
 
 @dataclass(frozen=True)
@@ -19,13 +18,17 @@ class Spending:
     epsilons: list[float]
 
 
-def asked_pair(one: PrivacyResult) -> str:
+def asked_pair(one: PrivacyResult, words: Words) -> str:
     """The second pair of figures: for the patients that a hospital asked about."""
     if one.asked_epsilon is None:
-        return OPEN
+        return words("promised.open")
     if one.asked_epsilon == 0:
         return "0"
-    return f"{one.asked_epsilon:.3g}, delta {one.asked_delta or 0.0:.1e}"
+    return words(
+        "promised.pair",
+        epsilon=words.figure(f"{one.asked_epsilon:.3g}"),
+        delta=words.figure(f"{one.asked_delta or 0.0:.1e}"),
+    )
 
 
 def promised(privacy: Mapping[str, PrivacyResult]) -> FittingTable:
@@ -39,7 +42,11 @@ def promised(privacy: Mapping[str, PrivacyResult]) -> FittingTable:
             TableColumn("Epsilon\nspent", [f"{one.spent_epsilon:.3g}" for one in each]),
             TableColumn("of", [f"{one.epsilon:.3g}" for one in each]),
             TableColumn("Delta", [f"{one.delta:.1e}" for one in each]),
-            TableColumn("Epsilon,\nasked about", [asked_pair(one) for one in each], numbers=False),
+            TableColumn(
+                "Epsilon,\nasked about",
+                [asked_pair(one, words_of()) for one in each],
+                numbers=False,
+            ),
         ],
     )
 

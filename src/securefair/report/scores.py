@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.collaboration.verdict import verdict_sentence
 from securefair.model.outcomes import outcome_named
 from securefair.model.transfer import ALL
 from securefair.records import AlgorithmResult, MetricResult, RunResult
-from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
-from securefair.words import Words
-
-_PLUS_MINUS = "\u00b1"
-
-CERTAIN = (
-    "In brackets: 95 % interval (Wilson), where every test prediction is right, or every one wrong."
-)
+from securefair.report.wording import algorithm_name
+from securefair.words import PLUS_MINUS, Words
 
 
 @dataclass(frozen=True)
@@ -26,22 +21,28 @@ class ScoreRow:
     cells: tuple[str, ...]
 
 
-def titles_of(result: RunResult) -> Mapping[str, str]:
+def titles_of(result: RunResult, words: Words) -> Mapping[str, str]:
     """Titles of the scores of a run's outcome by name, in the order of tables."""
-    return outcome_named(result.outcome).scores
+    return {
+        name: words.templates.get(f"titles.{name}", title)
+        for name, title in outcome_named(result.outcome).scores.items()
+    }
 
 
-def score_rows(result: RunResult) -> list[ScoreRow]:
+def score_rows(result: RunResult, words: Words) -> list[ScoreRow]:
     """The scores of every algorithm, means over participants with standard errors."""
-    titles = titles_of(result)
+    titles = titles_of(result, words)
     return [
-        ScoreRow(algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in titles))
+        ScoreRow(
+            algorithm_name(name, words),
+            tuple(cell(one.metrics.get(score), words) for score in titles),
+        )
         for name, one in result.algorithms.items()
         if one.metrics
     ]
 
 
-def hospital_rows(result: RunResult) -> list[ScoreRow]:
+def hospital_rows(result: RunResult, words: Words) -> list[ScoreRow]:
     """The scores of the run's algorithm at every participant."""
     metrics = result.algorithms[result.algorithm].metrics
     if not metrics:
@@ -54,22 +55,24 @@ def hospital_rows(result: RunResult) -> list[ScoreRow]:
                     metrics[score].by_hospital[one.name],
                     metrics[score].se_by_hospital[one.name],
                     metrics[score].interval_by_hospital.get(one.name),
+                    words,
                 )
-                for score in titles_of(result)
+                for score in titles_of(result, words)
             ),
         )
         for one in result.participants
     ]
 
 
-def cell(metric: MetricResult | None) -> str:
-    """A score with its standard error, or `CERTAIN`'s interval; empty where it is undefined."""
-    return "" if metric is None else _cell(metric.mean, metric.se, metric.interval)
+def cell(metric: MetricResult | None, words: Words) -> str:
+    """A score with its standard error, or Wilson's interval; empty where it is undefined."""
+    return "" if metric is None else _cell(metric.mean, metric.se, metric.interval, words)
 
 
-def certain_note(rows: Sequence[ScoreRow]) -> str:
+def certain_note(rows: Sequence[ScoreRow], words: Words) -> str:
     """What brackets among the cells mean; empty where there are none."""
-    return CERTAIN if any("[" in one for row in rows for one in row.cells) else ""
+    bracketed = any("[" in one for row in rows for one in row.cells)
+    return words("predictions.certain") if bracketed else ""
 
 
 def worth(result: RunResult, words: Words) -> list[str]:
@@ -79,17 +82,17 @@ def worth(result: RunResult, words: Words) -> list[str]:
 
     Args:
         result: of the run.
-        words: about its participants, in English.
+        words: of a language, about its participants.
     """
     figure = result.algorithms[result.algorithm]
     if figure.verdict is None:
         return []
     others = [
-        one.verdict.sentence
+        verdict_sentence(one.verdict, words)
         for name, one in result.algorithms.items()
         if name != result.algorithm and one.verdict is not None
     ]
-    return [figure.verdict.sentence, *others, *constant(result, words)]
+    return [verdict_sentence(figure.verdict, words), *others, *constant(result, words)]
 
 
 def constant(result: RunResult, words: Words) -> list[str]:
@@ -100,16 +103,19 @@ def constant(result: RunResult, words: Words) -> list[str]:
     return [words("caution.constant", names=words.listing(named))]
 
 
-def trust_rows(result: RunResult) -> list[ScoreRow]:
+def trust_rows(result: RunResult, words: Words) -> list[ScoreRow]:
     """What everyone's own samples say of its peers: weight, and weights of teachers."""
     figure = result.algorithms[result.algorithm]
-    out = left_out(figure)
+    out = left_out(figure, words)
     return [
         ScoreRow(
             name,
             (
-                f"{one.in_peers:.2f}",
-                ", ".join(f"{peer} {_signed(weight)}" for peer, weight in one.weights.items()),
+                words.decimal(one.in_peers, 2),
+                ", ".join(
+                    f"{peer} {words.decimal(weight, sign=True)}"
+                    for peer, weight in one.weights.items()
+                ),
                 out.get(name, ""),
             ),
         )
@@ -117,7 +123,7 @@ def trust_rows(result: RunResult) -> list[ScoreRow]:
     ]
 
 
-def left_out(figure: AlgorithmResult) -> dict[str, str]:
+def left_out(figure: AlgorithmResult, words: Words) -> dict[str, str]:
     """By student, whose answers it left out and in which seeds; weights are of the first."""
     seeds: dict[str, dict[str, list[str]]] = {}
     for seed, students in figure.left_out.items():
@@ -126,8 +132,11 @@ def left_out(figure: AlgorithmResult) -> dict[str, str]:
                 seeds.setdefault(student, {}).setdefault(teacher, []).append(seed)
     return {
         student: "; ".join(
-            f"{'their mean' if teacher == ALL else teacher} (seed{'s' * (len(which) > 1)} "
-            f"{listing(which)})"
+            words(
+                f"peers.seeds.{'one' if len(which) == 1 else 'many'}",
+                teacher=words("peers.mean") if teacher == ALL else teacher,
+                seeds=words.listing(which),
+            )
             for teacher, which in teachers.items()
         )
         for student, teachers in seeds.items()
@@ -149,32 +158,26 @@ class SmallerPart:
     rows: tuple[ScoreRow, ...]
 
 
-def smaller_part(result: RunResult, nouns: Nouns, words: Words) -> SmallerPart:
+def smaller_part(result: RunResult, words: Words) -> SmallerPart:
     """The same run with fewer training samples, for the report of the whole one."""
     most = max(one.train_samples for one in result.participants)
     return SmallerPart(
-        f"Small {nouns.participants}: at most {most} training {nouns.samples} each",
-        (
-            *worth(result, words),
-            f"The same {nouns.participants}, test {nouns.samples} and repetitions, with fewer "
-            f"training {nouns.samples}.",
-        ),
-        tuple(score_rows(result)),
+        words("smaller.title", number=words.count(most)),
+        (*worth(result, words), words("smaller.note")),
+        tuple(score_rows(result, words)),
     )
 
 
 def _cell(
-    mean: float | None, error: float | None, interval: tuple[float, float] | None = None
+    mean: float | None, error: float | None, interval: tuple[float, float] | None, words: Words
 ) -> str:
     if mean is None:
         return ""
+    shown = words.decimal(mean)
     if error:
-        return f"{mean:.3f} {_PLUS_MINUS} {error:.3f}"
+        return f"{shown} {PLUS_MINUS} {words.decimal(error)}"
     # No standard error at all, or 0: every patient is right, and draws of them cannot differ.
-    return (
-        f"{mean:.3f}" if interval is None else f"{mean:.3f} [{interval[0]:.2f}, {interval[1]:.2f}]"
-    )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", MINUS)
+    if interval is None:
+        return shown
+    low, high = (words.decimal(end, 2) for end in interval)
+    return f"{shown} {words('numbers.interval', low=low, high=high)}"

@@ -160,13 +160,14 @@ def site_page(site: SiteFacts) -> str:
     seen = list(site.seen)
     names = [peer.name for peer in site.peers]
     told_of = averages.weights_of if site.averages else sentences.reputations_of
+    words = words_of().about("hospitals")
     return rendered(
         "site.html.j2",
         site=site,
         over=_over(site),
         verdict=_verdict(site.card),
         alerts=_alerts(site),
-        nouns=wording.HOSPITALS,
+        words=words,
         contenders=contenders,
         learners=[one for one in contenders if one.key == OWN],
         hospitals=[{"facts": _tested(site.card), "rows": rows}],
@@ -180,8 +181,9 @@ def site_page(site: SiteFacts) -> str:
         rounds=seen,
         heat=figures.slider_steps(seen) if site.weighs else [],
         changed=facts.milestones(seen) if site.weighs else [],
-        reputations=told_of(site.name, seen[-1].reputation[0], names),
+        reputations=told_of(site.name, seen[-1].reputation[0], names, words),
         averaging=site.averages,
+        plural=wording.plural,
     )
 
 

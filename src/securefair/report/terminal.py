@@ -17,17 +17,15 @@ from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
 from securefair.report.fitting import FittingTable, TableColumn
 from securefair.report.wording import (
-    Nouns,
     algorithm_name,
     count,
     data_size,
     message_name,
-    nouns,
     points,
     whom,
     with_spread,
 )
-from securefair.words import words_of
+from securefair.words import Words, words_of
 
 _BITS = "Control\nbits"  # of opened values, to one peer
 _PAIRS = 12  # pairs that the disclosure table lists; beyond that, one line a teacher
@@ -49,23 +47,23 @@ def summary(
         config: what was asked for.
         smaller: the same with fewer training samples; None where that was not asked for.
     """
-    words = nouns(config.data.source)
-    english = words_of().about(whom(config.data.source))
+    words = words_of().about(whom(config.data.source))
     parts: list[RenderableType] = [
-        Text(headline(result, english), style="bold"),
-        *(Text(note) for note in scores.worth(result, english)[1:]),
-        *(Text(note) for note in sentences.control_note(result)),
+        Text(headline(result, words), style="bold"),
+        *(Text(note) for note in scores.worth(result, words)[1:]),
+        *(Text(note) for note in sentences.control_note(result, words)),
+        *(Text(note, style="dim") for note in sentences.found_in(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
         Text(),
         _participants(result, words),
     ]
     if facts.collaborative(result):
         parts.append(_algorithms(result))
-        parts += _scores(result)
+        parts += _scores(result, words)
     if smaller is not None:
-        part = scores.smaller_part(smaller, words, english)
+        part = scores.smaller_part(smaller, words)
         parts += [Text(part.title, style="bold"), *(Text(note) for note in part.notes), Text()]
-        parts += _score_table(part.rows, scores.titles_of(result))
+        parts += _score_table(part.rows, scores.titles_of(result, words))
     messages = facts.message_totals(traffic, result.algorithm)
     if messages:
         parts.append(_traffic(messages))
@@ -74,22 +72,22 @@ def summary(
         parts.append(disclosed(ledger, result.algorithm))
     if result.privacy:
         parts.append(privacy.promised(result.privacy))
-        parts += [Text(note, style="dim") for note in caveats(result.privacy)]
+        parts += [Text(note, style="dim") for note in caveats(result.privacy, words)]
     if facts.collaborative(result):
         secret = encrypts(result.encryption)
-        parts.append(Text(sentences.encryption(result.encryption), style="" if secret else "bold"))
+        parts.append(
+            Text(sentences.encryption(result.encryption, words), style="" if secret else "bold")
+        )
         if secret:
-            parts.append(Text(sentences.cost(result)))
+            parts.append(Text(sentences.cost(result, words)))
     return Group(*parts)
 
 
-def _participants(result: RunResult, words: Nouns) -> FittingTable:
+def _participants(result: RunResult, words: Words) -> FittingTable:
     people = result.participants
     columns = [
-        TableColumn(words.participant.capitalize(), [one.name for one in people], numbers=False),
-        TableColumn(
-            words.samples.capitalize(), [count(one.samples) for one in people], dispensable=1
-        ),
+        TableColumn(words("table.participant"), [one.name for one in people], numbers=False),
+        TableColumn(words("gained.samples"), [count(one.samples) for one in people], dispensable=1),
         TableColumn(
             "of them\nfor test", [count(one.test_samples) for one in people], dispensable=3
         ),
@@ -98,7 +96,7 @@ def _participants(result: RunResult, words: Nouns) -> FittingTable:
         ),
         TableColumn("Alone", [_percent(one.standalone_accuracy) for one in people]),
     ]
-    title = f"{words.participants.capitalize()} (accuracy in %"
+    title = f"{words.nouns['participants'].capitalize()} (accuracy in %"
     control = facts.best_control(result)
     if facts.collaborative(result):
         if control != STANDALONE:
@@ -146,10 +144,10 @@ def _algorithms(result: RunResult) -> FittingTable:
     return FittingTable("Algorithms (accuracy in %, gains in points)", columns)
 
 
-def _scores(result: RunResult) -> list[RenderableType]:
+def _scores(result: RunResult, words: Words) -> list[RenderableType]:
     """What predictions are worth, and what everyone makes of its peers."""
-    parts = _score_table(scores.score_rows(result), scores.titles_of(result))
-    trust = scores.trust_rows(result)
+    parts = _score_table(scores.score_rows(result, words), scores.titles_of(result, words))
+    trust = scores.trust_rows(result, words)
     if trust:
         columns = [TableColumn("", [row.name for row in trust], numbers=False)]
         for at, heading in enumerate(("Weight of\npeers", "Weights", "Left out")):
@@ -170,7 +168,7 @@ def _score_table(
         cells = [row.cells[at] for row in rows]
         columns.append(TableColumn(heading.replace(" ", "\n"), cells, dispensable=at))
     title = "Predictions (\u00b1 standard errors over patients)"
-    return [FittingTable(title, columns, note=scores.CERTAIN, mark="[")]
+    return [FittingTable(title, columns, note=words_of()("predictions.certain"), mark="[")]
 
 
 def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.verdict import control_title
 from securefair.collaboration.wording import (
-    HOSPITALS,
-    PARTICIPANTS,
     THIN,
-    Nouns,
     count,
     data_size,
     listing,
     plural,
 )
+from securefair.words import Words, words_of
 
 __all__ = [
-    "HOSPITALS",
     "MINUS",
-    "PARTICIPANTS",
     "THIN",
-    "Nouns",
     "algorithm_name",
     "algorithm_rule",
     "count",
@@ -29,7 +25,6 @@ __all__ = [
     "duration",
     "listing",
     "message_name",
-    "nouns",
     "percent",
     "plural",
     "points",
@@ -40,42 +35,27 @@ __all__ = [
 
 MINUS = "\u2212"
 
-_MESSAGES = {
-    "hello": "Agreement on parameters",
-    "keys": "Public keys",
-    "features": "Encrypted samples",
-    "offer": "Whether a model is shared",
-    "ask": "Questions",
-    "answer": "Answers",
-    "decline": "Refusals to answer",
-    "reveal": "Requests for keys of closed answers",
-    "key": "Keys of closed answers",
-}
-
 
 def whom(source: str) -> str:
     """Of whom a data set is, as `Words.about` takes it: not all packaged ones have hospitals."""
     return "participants" if source in ("digits", "breast-cancer") else "hospitals"
 
 
-def nouns(source: str) -> Nouns:
-    """Hospitals and patients, but for packaged data sets that have neither."""
-    return PARTICIPANTS if whom(source) == "participants" else HOSPITALS
+def algorithm_name(algorithm: str, words: Words | None = None) -> str:
+    """`cycle` as "CYCle", a control in the language; a name that is not known stays as it is."""
+    return control_title(algorithm, words or words_of())
 
 
-def algorithm_name(algorithm: str) -> str:
-    """`cycle` as "CYCle"; a name that is not known stays as it is."""
-    return wording_of(algorithm).title
-
-
-def algorithm_rule(algorithm: str) -> str:
+def algorithm_rule(algorithm: str, words: Words | None = None) -> str:
     """Who answers whom, in a few words; empty for an algorithm that is not known."""
-    return wording_of(algorithm).rule
+    return (words or words_of()).phrase(wording_of(algorithm).rule)
 
 
-def message_name(message: str, algorithm: str) -> str:
+def message_name(message: str, algorithm: str, words: Words | None = None) -> str:
     """A message type of an algorithm in plain words."""
-    return {**_MESSAGES, **wording_of(algorithm).messages}.get(message, message)
+    words = words or words_of()
+    own = wording_of(algorithm).messages.get(message)
+    return words.templates.get(f"messages.{message}", message) if own is None else words.phrase(own)
 
 
 def sensitivity_of(classes: Sequence[str], *, table: bool) -> str:

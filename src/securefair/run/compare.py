@@ -26,6 +26,7 @@ from securefair.report.wording import (
     with_spread,
 )
 from securefair.run.folder import StoredRun, read_run
+from securefair.words import words_of
 
 
 class ComparedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,8 +134,8 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
                     with_spread(percent(one.mva), one.mva_spread),
                     with_spread(points(one.mcg), one.mcg_spread) if gains else "",
                     f"{one.cgs * 100:.1f}" if gains else "",
-                    f"{titles[run.metric]} {cell(one.score)}" if one.score else "",
-                    f"{cell(one.gain_over_best)} ({algorithm_name(one.best_control)})"
+                    f"{titles[run.metric]} {cell(one.score, words_of())}" if one.score else "",
+                    f"{cell(one.gain_over_best, words_of())} ({algorithm_name(one.best_control)})"
                     if one.best_control
                     else "",
                     data_size(run.bytes or 0) if cost else "",
@@ -175,6 +176,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
             names=comparison.runs[0].participants,
             alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
             algorithm_name=algorithm_name,
+            words=words_of(),
         )
     )
     return write_text(path, page)

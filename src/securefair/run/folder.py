@@ -153,6 +153,9 @@ def _where_instead(folder: Path) -> str:
     run = Path("runs") / place.name
     if (run / "metrics.json").exists():
         return f"Did you mean {run}?"
+    for place in (folder, folder / "results"):
+        if (place / "report.html").exists():  # a site knows its own part alone
+            return f"A site wrote its report: {place / 'report.html'}"
     if is_unfinished(folder):
         return f"Finish the interrupted run: securefair resume {folder}"
     return "A run writes runs/NAME, or the folder that --out names"

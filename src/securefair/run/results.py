@@ -86,7 +86,10 @@ class Outcome:
     @property
     def problems(self) -> list[str]:
         """What failed or was left out, with its seed where there are several."""
-        return problems_of(self.result)
+        return [
+            f"Seed {seed}: {problem}" if seed else problem
+            for seed, problem in problems_of(self.result)
+        ]
 
 
 def conclude(

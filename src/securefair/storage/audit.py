@@ -117,9 +117,16 @@ def verify_chain(rows: Iterable[AuditRow], known: Sequence[AuditHead] = ()) -> A
         encoded = msgspec.json.encode(row.facts, order="sorted")
         digest = _link(head.digest, row.at, row.kind, encoded)
         head = AuditHead(head.length + 1, digest)
-        wrong_head = heads.get(head.length, digest) != digest
-        if row.position != head.length - 1 or row.digest != digest or wrong_head:
+        if row.position != head.length - 1 or row.digest != digest:
             raise StorageError("the audit log was changed", where=f"row {head.length - 1}")
+        if heads.get(head.length, digest) != digest:
+            raise StorageError(
+                "the audit log is not the one that this head was seen of",
+                where=f"head of {head.length} rows",
+                found=heads[head.length].hex(),
+                expected=digest.hex(),
+                hint="It was rewritten, or the head was copied wrongly: have it read again",
+            )
     missing = max(heads, default=0)
     if missing > head.length:
         raise StorageError(

@@ -162,8 +162,12 @@ def new_project(
     )
 
 
+KEPT = 64
+"""Features of an image, unless somebody says else."""
+
+
 def image_column(
-    name: str, architecture: str, weights: Path | None, features: int
+    name: str, architecture: str | None, weights: Path | None, features: int | None
 ) -> dict[str, object]:
     """The settings of a column of images, with the hash of its extractor's weights.
 
@@ -175,6 +179,7 @@ def image_column(
     from securefair.model.extractor import lite0_weights  # torch, which tables do not need
     from securefair.model.image_columns import LITE0, weights_digest
 
+    architecture, features = architecture or LITE0, features or KEPT
     if weights is None and architecture != LITE0:
         raise ConfigError(
             "this network needs its weights", where="--weights", expected="a .safetensors file"

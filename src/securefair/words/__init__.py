@@ -68,6 +68,16 @@ class Words:
             if key.startswith(f"{prefix}.")
         }
 
+    def phrase(self, text: str) -> str:
+        """The text of a key that a register holds; a text that is no key, as of a kind of somebody
+        else's, stays as it is."""
+        return self.templates.get(text, text)
+
+    def translation(self, recorded: str) -> str:
+        """A sentence that a record holds in English, in this language; one that is not of these
+        files stays as it is."""
+        return self.templates.get(_keys_of_english().get(recorded, ""), recorded)
+
     def either(self, key: str, number: int, **values: object) -> str:
         """The text of `key.one` or `key.many`, with the number as "{number}"."""
         chosen = "one" if number == 1 else "many"
@@ -78,14 +88,20 @@ class Words:
         last = f" {self('numbers.and')} "
         return last.join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
+    def figure(self, text: str) -> str:
+        """A number as English writes it, as this language does: "1.31 MB" as "1,31 MB"."""
+        return text.translate(
+            {ord("."): self("numbers.decimal"), ord(","): self("numbers.thousands")}
+        )
+
     def count(self, number: int) -> str:
         """5120 as "5,120"."""
-        return f"{number:,}".replace(",", self("numbers.thousands"))
+        return self.figure(f"{number:,}")
 
     def decimal(self, value: float, digits: int = 3, *, sign: bool = False) -> str:
         """A number with so many digits after the comma, with a typographic minus."""
         text = f"{value:{'+' if sign else ''}.{digits}f}"
-        return text.replace(".", self("numbers.decimal")).replace("-", MINUS)
+        return self.figure(text).replace("-", MINUS)
 
     def percent(self, fraction: float, digits: int = 0) -> str:
         """0.732 as "73 %"."""
@@ -122,6 +138,11 @@ def words_of(language: str = ENGLISH) -> Words:
         )
     text = resources.files("securefair.words").joinpath(f"{language}.toml").read_text("utf-8")
     return Words(language, dict(_flat(tomllib.loads(text))))
+
+
+@functools.cache
+def _keys_of_english() -> dict[str, str]:
+    return {text: key for key, text in words_of().templates.items()}
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

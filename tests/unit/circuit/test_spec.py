@@ -124,3 +124,9 @@ def test_several_hidden_layers_are_refused_with_the_reason():
 
 def test_the_logits_of_one_sample_may_be_asked_for():
     check_spec(changed(release="logits", samples=1))
+
+
+@pytest.mark.parametrize("features", ["8", 8.0])
+def test_what_is_counted_is_whole(features):
+    with pytest.raises(PlanError, match="features: this is not a whole number"):
+        check_spec(ExchangeSpec(features=features, classes=2, samples=100))

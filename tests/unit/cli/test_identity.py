@@ -176,3 +176,10 @@ def test_a_fingerprint_has_all_its_digits(invoke, tmp_path):
     assert "expected '60 digits" in invoke("identity", "verify", "a.card", "12345").stderr
     wrong = invoke("identity", "verify", "a.card", *["12345"] * 12)
     assert "DIFFERENT" in wrong.stdout
+
+
+def test_a_share_that_is_not_there_gets_no_card(invoke, tmp_path):
+    done = invoke("identity", "new", "west", "--share", "unmounted")
+    assert "unmounted: the shared folder is not there" in done.stderr
+    assert not (tmp_path / "unmounted").exists()
+    assert not (tmp_path / "west.card").exists()

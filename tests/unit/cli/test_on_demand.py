@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -120,3 +121,23 @@ def test_no_help_loses_words_in_brackets():
         texts = [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
         for text in texts:
             assert Text.from_markup(text).plain == text.replace("\\[", "["), path
+
+
+def every(commands, before=()):
+    for name, command in commands.items():
+        yield (*before, name), command
+        yield from every(getattr(command, "commands", {}), (*before, name))
+
+
+def test_every_help_fits_a_terminal_and_keeps_what_it_says(invoke, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for names, command in every(typer.main.get_command(app).commands):
+        shown = invoke(*names, "--help").stdout
+        assert max(map(len, shown.splitlines())) <= 80, names
+        text = "".join(shown.split())
+        for paragraph in (command.help or "").split("\n\n"):
+            assert "\n" not in paragraph, names
+            assert "".join(paragraph.split()) in text, names
+        for option in command.params:
+            for word in re.findall(r"\[[^\]\s]+\]", getattr(option, "help", None) or ""):
+                assert word in text, (names, option.name)

@@ -1,5 +1,7 @@
 """`securefair project` on files that are there already."""
 
+import json
+
 import pytest
 
 from securefair.config.writing import plain_toml
@@ -81,3 +83,50 @@ def test_proposals_and_rules_replace_no_file_unasked(invoke, settings, tmp_path)
     check = ("project", "check", "n.toml", "n.toml", "--out", "n.toml")
     assert "exists already" in invoke(*check).stderr
     assert (tmp_path / "n.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [(["0,1"], "does not name a few classes"), (["0", "0,1"], "a code of the label is in two")],
+)
+def test_classes_that_are_none_are_refused(invoke, settings, classes, said):
+    words = ("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
+    done = invoke(*words, *(part for one in classes for part in ("--class", one)))
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_a_proposal_is_not_compared_with_itself(invoke, settings):
+    invoke("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
+    assert "compared with itself" in invoke("project", "check", "n.toml", "n.toml").stderr
+
+
+def test_settings_and_sizes_are_named(invoke, settings, tmp_path):
+    words = ("project", "new", "sepsis", *settings, "--out", "a.toml")
+    assert "found 'features 3, classes None'" in invoke(*words, "--features", 3).stderr
+    assert "north.csv: the settings" in invoke(*words, "--settings", "north.csv").stderr
+    assert invoke(*words, "--features", 3, "--classes", 2).exit_code == 0
+    for command in ("run", "check"):
+        assert "this is a project of sites" in invoke(command, "a.toml").stderr
+
+
+def test_an_association_vouches_for_cards_so_that_few_are_telephoned(invoke, settings, tmp_path):
+    (tmp_path / "pw").write_text("secret")
+    (tmp_path / "pw").chmod(0o600)
+    (tmp_path / "a").mkdir()
+    secret = ("--passphrase-file", "pw")
+    assert invoke("identity", "new", "association", "--out", "a", *secret).exit_code == 0
+    vouch = ("identity", "vouch", "--identity", "a/association.keys", *secret)
+    said = invoke(*vouch, "north.card", "--json")
+    assert json.loads(said.stdout)["by"] == "association"
+    words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
+    invoke(*words, "--out", "s.toml")
+    check = ("project", "check", "s.toml", "--vouched", "a/association.card")
+    done = invoke(*check)
+    assert (done.exit_code, "by telephone: south" in done.stdout) == (1, True)
+    assert "association vouches for 1 of 2 cards" in done.stdout
+    assert json.loads(invoke(*check, "--json").stdout)["not_vouched"] == ["south"]
+    invoke(*vouch, "south.card")
+    assert invoke(*check).exit_code == 0
+    said = invoke("identity", "vouch", "north.card", "--identity", "a/association.card", *secret)
+    assert (said.exit_code, "and a signature needs the keys" in said.stderr) == (2, True)

@@ -183,3 +183,10 @@ class TestFindings:
             "spelling",
             "refused",
         }
+
+
+@pytest.mark.parametrize("option", [("--extractor", "resnet50"), ("--features", 9)])
+def test_what_only_images_have_is_refused_without_them(invoke, tables, option):
+    done = invoke("new", "mine", *tables, *option)
+    assert done.exit_code == 2
+    assert "only a column of images" in done.stderr

@@ -5,8 +5,10 @@ from dataclasses import fields, replace
 
 import pytest
 
+from securefair.collaboration.interface import PublicFacts
 from securefair.config.base import Section
 from securefair.errors import ConfigError
+from securefair.protocol.messages import GROUPS_SINCE
 from support.agreements import agree
 
 
@@ -52,3 +54,41 @@ def test_what_tells_no_classes_apart_is_refused_by_name(outcome):
     one = agree("transfer", "ab")
     with pytest.raises(ConfigError, match=f"it does not predict .*{outcome}"):
         replace(one, facts=replace(one.facts, outcome=outcome))
+
+
+def test_what_came_later_is_agreed_on_only_where_it_is_not_its_default(monkeypatch):
+    """So a project goes on that was founded by who did not know it."""
+    now = agree("transfer", "ab")
+    digest = now.digest
+    monkeypatch.setattr(type(now.transfer), "later", frozenset({"missing"}))
+    monkeypatch.setattr(PublicFacts, "later", frozenset({"outcome"}))
+    before = replace(now)
+    other = replace(now, transfer=now.transfer.model_copy(update={"missing": 2}))
+    assert "missing" not in before.transfer.agreed()
+    assert "missing" in other.transfer.agreed()
+    assert len({digest, before.digest, other.digest}) == 3
+
+
+def test_the_version_of_the_protocol_counts():
+    one = agree("transfer", "ab")
+    facts = replace(one.facts, protocol=one.facts.protocol + 1)
+    assert replace(one, facts=facts).digest != one.digest
+
+
+MANY = [f"h{number:02d}" for number in range(40)]
+
+
+def test_participants_of_a_transfer_meet_their_group_and_are_met_by_it():
+    """So messages grow with hospitals, and not with their pairs."""
+    agreement = agree("transfer", MANY)
+    met = {name: set(agreement.met_by(name)) for name in MANY}
+    assert all(met[name] == set(agreement.teachers_of(name)) for name in MANY)
+    assert all(name in met[peer] for name in MANY for peer in met[name])
+    assert max(map(len, met.values())) < 20
+
+
+@pytest.mark.parametrize("algorithm", ["transfer", "cycle", "cycle-gossip"])
+def test_before_groups_met_everybody_met_everybody(algorithm):
+    agreement = agree(algorithm, MANY[:12], samples=100)
+    before = replace(agreement, facts=replace(agreement.facts, protocol=GROUPS_SINCE - 1))
+    assert before.met_by(MANY[3]) == (*MANY[:3], *MANY[4:12])

@@ -261,3 +261,12 @@ def test_units_and_classes_without_weights_are_answered_like_any_other():
         opened = done.student.open(teacher.answer(done.request))
         empty = Run(done.plan, done.student, teacher, done.samples, b"", b"", opened)
         assert np.abs(opened.released - empty.exact).max() <= done.plan.error_bound
+
+
+@pytest.mark.parametrize(
+    ("features", "classes"), [(FEATURES + 1, CLASSES), (FEATURES, CLASSES + 1)]
+)
+def test_a_model_of_other_widths_than_were_agreed_is_refused_at_once(features, classes):
+    head = build_head("linear", features, 0, classes, 0)
+    with pytest.raises(ModelError, match="does not fit what was agreed"):
+        Teacher(head, spec_of("public"))

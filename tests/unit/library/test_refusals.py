@@ -8,6 +8,7 @@ from torch.utils.data import Dataset
 
 import securefair as sf
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
+from securefair.model.networks import he_network
 from support.own_modules import QUICK, Classifier, own_modules
 
 
@@ -219,3 +220,10 @@ def test_a_checkpoint_is_a_folder(hospitals, tmp_path):
     (tmp_path / "c").write_text("mine")
     with pytest.raises(ConfigError, match="a checkpoint is a folder"):
         sf.collaborate(hospitals, checkpoint=tmp_path / "c")
+
+
+def test_a_network_of_ones_own_is_refused_with_what_takes_it(hospitals):
+    network = he_network(nn.Sequential(nn.Linear(4, 2)), (4,))
+    for model in (network, sf.NetworkHead(network, 2, np.zeros((3, 4)))):
+        with pytest.raises(ModelError, match=r"not trained here .* let Teacher answer"):
+            sf.collaborate(hospitals, model, algorithm="cycle")

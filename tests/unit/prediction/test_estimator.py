@@ -13,10 +13,34 @@ from securefair.data import Samples
 from securefair.errors import ConfigError
 from securefair.model.transfer import own_fit, transfer
 
+FOLDED = {
+    "check_sample_weight_equivalence_on_dense_data": "folds deal patients, whatever they weigh"
+}
 
-@parametrize_with_checks([TransferClassifier()])
+
+@parametrize_with_checks([TransferClassifier()], expected_failed_checks=lambda _: FOLDED)
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_a_weight_is_how_often_a_patient_counts(patients):
+    x, y = patients[0][:90], patients[1][:90]
+    weights = np.ones(90)
+    weights[60:] = 0
+    without = TransferClassifier().fit(x[:60], y[:60])
+    found = TransferClassifier().fit(x, y, sample_weight=weights)
+    assert np.allclose(found.predict_proba(x), without.predict_proba(x))
+    answers = {"south": np.arange(90.0)}  # of all, whether they count or not
+    TransferClassifier(answers).fit(x, y, sample_weight=weights)
+    heavy = np.where(y == "well", 5.0, 1.0)
+    more = TransferClassifier().fit(x, y, heavy).predict_proba(x)[:, 1]
+    assert more.mean() > TransferClassifier().fit(x, y).predict_proba(x)[:, 1].mean() + 0.05
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.0], -np.ones(20), np.zeros(20), np.full(20, np.nan)])
+def test_weights_that_are_none_are_refused(patients, weights):
+    with pytest.raises(ValueError, match="sample_weight"):
+        TransferClassifier().fit(patients[0][:20], patients[1][:20], weights)
 
 
 @pytest.fixture(scope="module")

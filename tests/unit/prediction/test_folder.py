@@ -256,3 +256,13 @@ def test_a_card_says_what_the_model_is_not(card):
     assert "# Model of North \\| 1" in text
     assert "| S | 1 | 8 | 9 |" in text
     assert "weights" not in repr(card)
+
+
+@pytest.mark.parametrize("named", ["", "models", "models/Nort"])
+def test_models_beside_a_wrong_folder_are_named(tmp_path, named):
+    model = tmp_path / "site" / "results" / "models" / "north"
+    model.mkdir(parents=True)
+    (model / "model.json").write_text("{}")
+    for folder in (tmp_path / "site" / "results" / named, tmp_path / "site"):
+        with pytest.raises(DataError, match=r"found '.*north'"):
+            load_model(folder)

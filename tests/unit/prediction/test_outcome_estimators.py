@@ -125,3 +125,27 @@ def test_only_linear_fits_have_coefficients(patients):
         quadratic.coef_.shape  # noqa: B018
     with pytest.raises(AttributeError, match="degree=1"):
         quadratic.estimates()
+
+
+def test_a_weight_is_how_often_a_patient_counts(patients):
+    x, f, rng = patients
+    y, heavy = f + rng.normal(0, 0.1, 300), np.where(x[:, 0] > 0, 9.0, 1.0)
+    some = (x[:, 0] > 0).astype(float)
+    for estimator, known in (
+        (TransferRegressor(), (y,)),
+        (TransferRate(), (rng.poisson(np.exp(f)),)),
+        (TransferSurvival(), (rng.exponential(np.exp(-f)), np.ones(300))),
+    ):
+        plain, weighed = (
+            clone(estimator).fit(x, *known, sample_weight=w).predictor(x) for w in (None, heavy)
+        )
+        assert not np.allclose(plain, weighed)
+        only = clone(estimator).fit(x[some > 0], *(one[some > 0] for one in known))
+        none = clone(estimator).fit(x, *known, sample_weight=some)
+        assert np.allclose(only.predictor(x), none.predictor(x))
+
+
+def test_a_time_counts_whole_times():
+    x, time, event = X[:40], TIME[:40], EVENT[:40]
+    with pytest.raises(DataError, match="row 0"):
+        TransferSurvival().fit(x, time, event, sample_weight=np.full(40, 0.5))

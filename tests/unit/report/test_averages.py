@@ -6,7 +6,7 @@ from securefair.config import parse_config
 from securefair.records import AveragingResult, EncryptionResult, LedgerRow, RoundRecord
 from securefair.report import averages, sentences
 from securefair.report.facts import SenderDisclosure, sender_disclosures
-from securefair.report.wording import HOSPITALS
+from securefair.words import words_of
 from support.concluded import concluded
 
 AVERAGING = AveragingResult(
@@ -36,6 +36,7 @@ RESULT = EncryptionResult(
     seconds=12.0,
     averaging=AVERAGING,
 )
+WORDS = words_of().about("hospitals")
 CONFIG = """
 [run]
 name = "x"
@@ -56,7 +57,7 @@ def changed(**changes):
 def told(averaging, asked=None):
     encryption = msgspec.structs.replace(RESULT, averaging=averaging)
     result = concluded("cycle-gossip", ["Cleveland", "Hungary"], encryption)
-    return telling.tell(asked or config(), result, HOSPITALS)
+    return telling.tell(asked or config(), result, WORDS)
 
 
 def test_steps_say_what_was_sent_of_a_gradient():
@@ -103,20 +104,20 @@ def test_steps_say_what_was_sent_of_a_gradient():
     ids=["masked", "ckks", "clear alignment", "clear", "crypten"],
 )
 def test_protection_bounds_what_is_so(result, averaging, said, unsaid):
-    text = averages.protection(result, averaging)
+    text = averages.protection(result, averaging, WORDS)
     for words in said:
         assert words in text
     for words in unsaid:
         assert words not in text
-    assert sentences.encryption(msgspec.structs.replace(result, averaging=averaging)) == text
+    assert sentences.encryption(msgspec.structs.replace(result, averaging=averaging), WORDS) == text
 
 
 def test_costs_name_what_was_skipped_and_both_errors():
-    text = averages.cost(RESULT, AVERAGING, 1)
+    text = averages.cost(RESULT, AVERAGING, 1, WORDS)
     assert "1.5e-08" in text
     assert "2.0e-08" in text
     assert "kept its own" not in text
-    text = averages.cost(RESULT, changed(kept_own=1, lost=4), 3)
+    text = averages.cost(RESULT, changed(kept_own=1, lost=4), 3, WORDS)
     assert "Once a participant kept its own model" in text
     assert "4 times a sender was lost" in text
     assert "over all 3 repetitions" in text
@@ -143,9 +144,11 @@ def test_how_many_must_side_with_a_receiver_follows_the_configuration():
 
 def test_a_largest_share_is_told_with_what_it_costs_and_who_checks_it():
     result = msgspec.structs.replace(RESULT, averaging=changed(max_share=0.6))
-    assert "all senders of a sum knew its weights" in averages.protection(result, result.averaging)
+    assert "all senders of a sum knew its weights" in averages.protection(
+        result, result.averaging, WORDS
+    )
     limits = dict(told(changed(max_share=0.6)).limits)
-    assert "No sender had more than 60% of the weight" in limits["What sums imply"]
+    assert "No sender had more than 60\u00a0% of the weight" in limits["What sums imply"]
     assert "up to the largest share" in limits["Dishonest receivers"]
     for share, helpers in ((0.6, "1 sender"), (1 / 3, "2 senders"), (0.3, "3 senders")):
         limits = dict(told(changed(max_share=share)).limits)
@@ -167,7 +170,7 @@ def test_weights_name_the_preferred_neighbour():
         asked=[[False] * 3] * 3,
         answered=[[False] * 3] * 3,
     )
-    assert averages.weights(record, ["a", "b", "c"]) == [
+    assert averages.weights(record, ["a", "b", "c"], WORDS) == [
         "a gives c most weight (0.50), and itself 0.25.",
         "b gives a most weight (0.10), and itself 0.90.",
         "c has no neighbours.",
@@ -200,7 +203,7 @@ def test_sums_and_cosines_are_counted_apart():
         sender="a", receivers=1, cosines=8, sums=7, parameters=66, bits=0
     )
     assert (second.sender, second.sums, second.receivers) == ("b", 0, 0)
-    assert "8 cosines" in averages.disclosure(first)
-    assert "7 sums for 1 receiver." in averages.disclosure(first)
+    assert "8 cosines" in averages.disclosure(first, WORDS)
+    assert "7 sums for 1 receiver." in averages.disclosure(first, WORDS)
     nothing = SenderDisclosure("z", 0, 0, 0, 66, 0.0)
-    assert averages.disclosure(nothing) == "z let out nothing."
+    assert averages.disclosure(nothing, WORDS) == "z let out nothing."

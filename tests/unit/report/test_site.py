@@ -76,7 +76,7 @@ def test_a_kind_without_reputations_shows_no_map():
 def test_averages_speak_of_models_and_weights():
     text = text_of(averages=True)
     assert "Rounds with its model" in text
-    assert "north gives south most weight (0.90), and itself -1.40." in text
+    assert "north gives south most weight (0.90), and itself \u22121.40." in text
 
 
 @pytest.mark.parametrize(

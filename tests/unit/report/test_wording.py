@@ -63,8 +63,8 @@ def test_counts_and_nouns():
     assert wording.count(5120) == "5,120"
     assert wording.plural(1, "round") == "1 round"
     assert wording.plural(2000, "round") == "2,000 rounds"
-    assert wording.nouns("heart").samples == "patients"
-    assert wording.nouns("digits").samples == "samples"
+    assert wording.whom("heart") == "hospitals"
+    assert wording.whom("digits") == "participants"
 
 
 def test_messages_are_called_what_they_are_in_each_kind():

@@ -101,3 +101,11 @@ def test_another_folder_is_no_run(tmp_path):
     with pytest.raises(DataError, match="no folder of a finished run") as caught:
         read_run(tmp_path)
     assert "A run writes runs/NAME" in str(caught.value)
+
+
+def test_a_site_is_no_run_and_its_report_is_named(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "report.html").write_text("")
+    for folder in (tmp_path, tmp_path / "results"):
+        with pytest.raises(DataError, match=r"A site wrote its report: .*report\.html"):
+            read_run(folder)

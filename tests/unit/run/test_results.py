@@ -13,6 +13,7 @@ from securefair.report import show_progress
 from securefair.report.scores import left_out
 from securefair.run import execute as experiment
 from securefair.run.results import conclude
+from securefair.words import words_of
 from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
@@ -54,7 +55,7 @@ def test_what_was_left_out_stands_in_the_results_by_seed(monkeypatch):
     assert transfer.trust[student].left_out == []  # of the first seed: it does not hide the other
     (problem,) = outcome.problems
     assert problem.startswith(f"Seed 1: {student} leaves out the mean")
-    assert left_out(transfer) == {student: "their mean (seed 1)"}
+    assert left_out(transfer, words_of()) == {student: "their mean (seed 1)"}
 
 
 CONTROLS = ["standalone", "early_stopping", "averaged_alone", "alone-forest", "alone-ensemble",

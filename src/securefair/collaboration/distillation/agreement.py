@@ -24,11 +24,11 @@ from securefair.config import (
     TrainingSection,
 )
 from securefair.errors import ConfigError
-from securefair.model.aimed import REFUSED
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.settings import MachineSettings
+from securefair.words import words_of
 from securefair.worth import ReputationRule
 
 
@@ -166,7 +166,7 @@ class DistillationAgreement(AgreedSections):
             f"ring degree {plan.params.ring_degree}, {self.spec.release} of "
             f"{self.numbers_a_round} numbers an answer, upload {data_size(plan.feature_bytes)}, "
             f"for sites with at least {self.fewest_samples} training samples; on heart disease "
-            f"data, {REFUSED}"
+            f"data, {words_of()('distillation.refused')}"
         )
 
     @property
@@ -210,6 +210,7 @@ class DistillationAgreement(AgreedSections):
         spec = self.spec
         return MachineSettings(
             collaboration=self.digest,
+            protocol=self.facts.protocol,
             forced_every=self.fairness.forced_every,
             always_share=self.always_share,
             disclosure=DisclosurePolicy(

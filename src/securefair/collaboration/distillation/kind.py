@@ -13,12 +13,13 @@ from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import Nouns, Wording
+from securefair.collaboration.wording import Wording
 from securefair.config import FairnessSection, RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
 from securefair.releases import release_of, training_releases
+from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
@@ -55,9 +56,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
             return common | keys_of("privacy", without=("asked_epsilon",))
         return common | keys_of("fairness", "privacy")
 
-    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """See `Kind`."""
-        return telling.tell(config, result, nouns, reputations=not self.always_share)
+        return telling.tell(config, result, words, reputations=not self.always_share)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -261,11 +262,11 @@ def model_of(config: RunConfig) -> ModelConfig:
 
 VPDL = DistillationKind(
     name="vpdl",
-    wording=Wording("VPDL", "everyone always answers everyone"),
+    wording=Wording("VPDL", "rules.vpdl"),
     always_share=True,
 )
 CYCLE = DistillationKind(
     name="cycle",
-    wording=Wording("CYCle", "answers depend on reputation", reputations=True),
+    wording=Wording("CYCle", "rules.cycle", reputations=True),
     always_share=False,
 )

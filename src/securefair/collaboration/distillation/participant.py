@@ -162,7 +162,7 @@ class Participant(Remembering):
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )
-        peers = [name for name in collaboration.participants if name != self.name]
+        peers = collaboration.met_by(self.name)
         self.machine = ParticipantMachine(
             self.name, peers, settings, saved_state=left.saved_state, memory=left.memory
         )

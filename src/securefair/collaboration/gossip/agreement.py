@@ -224,6 +224,7 @@ class GossipAgreement(AgreedSections):
         """Settings of the machine of one participant."""
         return MachineSettings(
             collaboration=self.digest,
+            protocol=self.facts.protocol,
             forced_every=self.fairness.forced_every,
             always_share=False,
             disclosure=DisclosurePolicy(

@@ -13,11 +13,12 @@ from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import Nouns, Wording
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.records import RunResult
+from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -47,9 +48,9 @@ class GossipKind(Kind["GossipAgreement"]):
             "encryption.key_openings",
         }
 
-    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """See `Kind`."""
-        return telling.tell(config, result, nouns)
+        return telling.tell(config, result, words)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -204,7 +205,7 @@ CYCLE_GOSSIP = GossipKind(
     name="cycle-gossip",
     wording=Wording(
         "CYCle gossip",
-        "models are averaged, with weights by alignment",
+        "rules.cycle-gossip",
         reputations=True,
         averages=True,
     ),

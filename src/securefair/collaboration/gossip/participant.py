@@ -109,7 +109,7 @@ class GossipParticipant(Remembering):
         self.name, self.data, self.agreement = data.name, data, agreement
         self.machine = ParticipantMachine(
             self.name,
-            [name for name in agreement.participants if name != self.name],
+            agreement.met_by(self.name),
             agreement.machine_settings(self.name, disclosure or DisclosureSection()),
             saved_state=left.saved_state,
             memory=left.memory,

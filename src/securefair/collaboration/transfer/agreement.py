@@ -137,6 +137,7 @@ class TransferAgreement(TransferTerms):
         """
         return MachineSettings(
             collaboration=self.digest,
+            protocol=self.facts.protocol,
             forced_every=1,
             always_share=True,
             disclosure=self.disclosure_policy(disclosure),

@@ -12,10 +12,11 @@ from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosur
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
 from securefair.collaboration.transfer.telling import told_of_stand_in
-from securefair.collaboration.wording import HOSPITALS, data_size
+from securefair.collaboration.wording import data_size
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
+from securefair.words import words_of
 
 
 def forecast_of(
@@ -162,7 +163,7 @@ def _stand_ins(agreed: TransferAgreement, data: Sequence[ParticipantData]) -> li
         told_of_stand_in(
             own.name,
             stand_in_result(own.teacher.name, stand_in_of(agreed, own, agreed.seed).disagreement),
-            HOSPITALS,
+            words_of().about("hospitals"),
         )
         for own in data
         if own.teacher is not None and own.train.features.any()

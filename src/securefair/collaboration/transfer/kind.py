@@ -14,11 +14,12 @@ from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
-from securefair.collaboration.wording import Nouns, Wording
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.records import RunResult
+from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.forecast import Forecast
@@ -49,9 +50,9 @@ class TransferKind(Kind["TransferAgreement"]):
             }
         )
 
-    def tell(self, config: RunConfig, result: RunResult, nouns: Nouns) -> Told:
+    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """See `Kind`."""
-        return telling.tell(config, result, nouns)
+        return telling.tell(config, result, words)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -220,9 +221,9 @@ TRANSFER = TransferKind(
     name="transfer",
     wording=Wording(
         "Transfer",
-        "peers' mean logit, as far as own patients agree",
+        "rules.transfer",
         messages={
-            "ask": "Questions, with keys and encrypted samples",
+            "ask": "messages.ask_with_keys",
         },
     ),
 )

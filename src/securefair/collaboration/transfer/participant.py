@@ -141,7 +141,7 @@ class TransferParticipant(Remembering):
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
         limits = disclosure or DisclosureSection()
-        peers = [name for name in agreement.participants if name != self.name]
+        peers = agreement.met_by(self.name)
         self.machine = ParticipantMachine(
             self.name,
             peers,

@@ -20,6 +20,7 @@ from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logi
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.public_trees import LEAVES, public_trees
 from securefair.model.transfer.sums import ChosenSum, sum_of
+from securefair.protocol.messages import GROUPS_SINCE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,13 @@ class TransferTerms(AgreedSections):
             return patients
         mapped = public_trees(self.features).mapped(patients.features)
         return replace(patients, features=mapped)
+
+    def met_by(self, name: str) -> tuple[str, ...]:
+        """Its group, so that messages grow with hospitals and not with their pairs."""
+        if self.facts.protocol < GROUPS_SINCE:
+            return super().met_by(name)
+        group = self.teachers_of(name)
+        return tuple(one for one in self.participants if one in group)
 
     def teachers_of(self, student: str) -> tuple[str, ...]:
         """Whom a student asks, who ask it as well."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -104,13 +104,21 @@ def he_network(layers: nn.Sequential, input_shape: Shape) -> EncryptableNetwork:
         ModelError: a module, or an option of one, that encryption cannot evaluate (the hint names
             the alternative); shapes that do not fit; nothing linear at all.
     """
+    shape = tuple(input_shape) if isinstance(input_shape, Sequence) else ()
+    if not isinstance(layers, nn.Sequential) or not shape:
+        raise ModelError(
+            "a network is a sequence of modules and the shape of one sample",
+            where="layers" if shape else "input_shape",
+            found=input_shape if not shape else type(layers).__name__,
+            expected="nn.Sequential(...), (C, H, W) or (d,)",
+        )
     modules = [module for _, module in flat_modules(layers)]
     for name, module in flat_modules(layers):
         if not isinstance(module, VANISHING):
             check_supported(name, module)
     if not any(isinstance(module, nn.Conv2d | nn.Linear) for module in modules):
         raise ModelError("a network needs a Conv2d or a Linear", found=f"{len(modules)} modules")
-    network = EncryptableNetwork(layers, tuple(input_shape))
+    network = EncryptableNetwork(layers, shape)
     _check_shapes(network)
     return network
 

@@ -276,6 +276,11 @@ class StudyOutcome(ABC):
         """What was predicted of each sample and what was seen, as one number each, (B,)."""
 
 
+def counts_of(samples: Samples) -> Array:
+    """How much each sample counts, (n,)."""
+    return np.ones(len(samples)) if samples.weights is None else samples.weights
+
+
 def known_values(samples: Samples) -> Array:
     """What is known of samples that have no classes, (n, k).
 

@@ -17,6 +17,7 @@ from securefair.model.outcomes.interface import (
     OwnPart,
     SeparateLikelihood,
     StudyOutcome,
+    counts_of,
     known_values,
 )
 
@@ -68,7 +69,8 @@ class Number(StudyOutcome):
     def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
         """See `StudyOutcome`: the deviation of residuals."""
         squares = (predictors[:, 0] - _values(samples)) ** 2
-        scale = np.sqrt(squares.sum() / max(1, len(squares) - 1))
+        counts = counts_of(samples)
+        scale = np.sqrt(counts @ squares / max(1.0, counts.sum() - 1))
         return {"scale": [max(LEAST_SCALE, float(scale))]}
 
     def effect_of(self, growth: Array, half: float) -> Array:

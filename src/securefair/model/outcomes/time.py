@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.columns import Columns
-from securefair.model.outcomes.interface import Known, OwnPart, StudyOutcome, known_values
+from securefair.model.outcomes.interface import (
+    Known,
+    OwnPart,
+    StudyOutcome,
+    counts_of,
+    known_values,
+)
 
 Array = NDArray[np.float64]
 
@@ -128,19 +134,19 @@ class TimeToEvent(StudyOutcome):
     def held_out(self, unseen: Array, samples: Samples, folds: NDArray[np.int64]) -> Array:
         """See `StudyOutcome`: unseen (..., F, n, 1) -> (..., F)."""
         likelihood, number = self.likelihood(samples), unseen.shape[-3]
-        kept = (folds != np.arange(number)[:, None]).astype(np.float64)
+        every = np.tile(counts_of(samples), (number, 1))
+        kept = every * (folds != np.arange(number)[:, None])
         flat = unseen.reshape(-1, number, *unseen.shape[-2:])
-        costs = [
-            likelihood.total(one, np.ones_like(kept)) - likelihood.total(one, kept) for one in flat
-        ]
+        costs = [likelihood.total(one, every) - likelihood.total(one, kept) for one in flat]
         return np.stack(costs).reshape(unseen.shape[:-2])
 
     def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
         """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events."""
         times, events = _values(samples)
-        hazards = np.exp(predictors[:, 0])
+        counts = counts_of(samples)
+        hazards, came = counts * np.exp(predictors[:, 0]), counts * events
         at = np.unique(times[events > 0])
-        steps = [events[times == one].sum() / hazards[times >= one].sum() for one in at]
+        steps = [came[times == one].sum() / hazards[times >= one].sum() for one in at]
         return {"times": at.tolist(), "hazard": np.cumsum(steps).tolist()}
 
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:

@@ -27,13 +27,14 @@
       const n = Number(cell.dataset.student), k = Number(cell.dataset.teacher);
       const value = now.reputation[n][k];
       cell.className = value === null ? "none" : `s${Math.round(value * 10)}`;
-      cell.querySelector(".value").textContent = value === null ? "\u2013" : value.toFixed(2);
+      cell.querySelector(".value").textContent = value === null ? "\u2013" : value.toFixed(2).replace(".", words.decimal);
       const mark = now.marks[n][k];
       cell.querySelector(".mark").textContent =
         mark === "2" ? words.yes : mark === "1" ? words.no
           : value === null && words.absent ? words.absent : words.none;
     }
-    const text = `Round ${at + 1} of ${rounds.length}` + (now.forced ? words.forced : "");
+    const text = words.round.replace("{at}", at + 1).replace("{of}", rounds.length)
+      + (now.forced ? words.forced : "");
     label.textContent = text;
     slider.setAttribute("aria-valuetext", text);
   }
@@ -41,14 +42,14 @@
   function stop() {
     clearInterval(timer);
     timer = null;
-    play.textContent = "Play";
+    play.textContent = words.play;
   }
 
   slider.addEventListener("input", () => { stop(); show(slider.valueAsNumber); });
   play.addEventListener("click", () => {
     if (timer) return stop();
     if (slider.valueAsNumber >= rounds.length - 1) slider.value = 0;
-    play.textContent = "Pause";
+    play.textContent = words.pause;
     show(slider.valueAsNumber);
     timer = setInterval(() => {
       slider.value = slider.valueAsNumber + 1;

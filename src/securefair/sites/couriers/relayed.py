@@ -37,8 +37,8 @@ class RelayedCourier(Courier):
         """See `Courier`."""
         del name
         return (
-            f"{settings.kind}, at the door in {site}; `securefair flare harden KIT --site "
-            f"{site}` checks the certificate for the relay"
+            f"{settings.kind}, as no --shared-folder was given, at the door in {site}; "
+            f"`securefair flare harden KIT --site {site}` checks the certificate for the relay"
         )
 
     def at_door(self, port: Port, spoil: Spoil) -> Port:

@@ -8,6 +8,7 @@ from pathlib import Path
 from securefair.errors import ConfigError
 from securefair.sites.post.peers import read_peer
 from securefair.sites.site.folder import STORE, project_of, read_settings
+from securefair.sites.site.records import peers_of
 from securefair.storage import Access, AuditHead, Store
 
 
@@ -33,10 +34,9 @@ def seen_heads(folder: Path) -> dict[str, str]:
     settings, project = read_settings(folder), project_of(folder)
     found = {}
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
-        for name in project.names:
-            if name != settings.name:
-                seen = read_peer(tx, name).seen
-                found[name] = f"{seen.length}:{seen.digest.hex()}"
+        for name in peers_of(tx, project, settings.name):
+            seen = read_peer(tx, name).seen
+            found[name] = f"{seen.length}:{seen.digest.hex()}"
     return found
 
 

@@ -14,12 +14,12 @@ from securefair.errors import StorageError
 from securefair.prediction import save_model
 from securefair.prediction.folder import MODELS, folder_name
 from securefair.prediction.versions import versions
-from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.report import write_json
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import load_project
-from securefair.sites.site.folder import KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
+from securefair.sites.project.terms import spoken
+from securefair.sites.site.folder import ERASED, KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.health import BEAT
 from securefair.sites.site.notices import Notice, notice_frame
@@ -28,7 +28,6 @@ from securefair.sites.site.site import LEFT
 from securefair.sites.site.starting import OpenSite, carried, open_site
 from securefair.storage import Secret, Store
 
-ERASED = "erased.json"
 _BLOCK = 1 << 20
 
 
@@ -122,8 +121,8 @@ class Upgraded:
     Attributes:
         found, now: format before and after.
         copy: of the store as it was; None where nothing had to be done.
-        goes_on: whether its project is of this version's protocol; sites of another one keep their
-            models and records, and exchange nothing more.
+        goes_on: whether its project's protocol is spoken; sites of another one keep their models
+            and records, and exchange nothing more.
     """
 
     found: int
@@ -140,7 +139,7 @@ def upgrade(folder: Path) -> Upgraded:
         SecureFairError: there is no site, or it runs.
     """
     read_settings(folder)
-    goes_on = load_project(folder / PROJECT).terms.project.protocol == PROTOCOL_VERSION
+    goes_on = spoken(load_project(folder / PROJECT).terms.project.protocol)
     found = format_of(folder / STORE)
     if found == LATEST:
         return Upgraded(found, LATEST, None, goes_on)

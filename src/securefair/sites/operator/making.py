@@ -38,6 +38,7 @@ def new_project(
     min_peers: int | None = None,
     now: float,
     days: int,
+    protocol: int = PROTOCOL_VERSION,
 ) -> Project:
     """A project that nobody has signed yet.
 
@@ -53,6 +54,7 @@ def new_project(
         min_peers: that a site needs in a round; None: half of them.
         now: seconds since 1970.
         days: how long the project may run.
+        protocol: version that all sites speak.
 
     Raises:
         ConfigError, PlanError: something cannot be agreed on.
@@ -66,7 +68,7 @@ def new_project(
         "setup_seconds": float(setup_seconds),
         "valid_from": int(now) - 3600,
         "valid_until": int(now) + days * 86_400,
-        "protocol": PROTOCOL_VERSION,
+        "protocol": protocol,
     }
     project |= {
         key: value for key, value in (("features", features), ("classes", classes)) if value
@@ -117,10 +119,7 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
         StorageError: it does not open.
         ConfigError: none of the project's cards belongs to it.
     """
-    check_keys(path)
-    keys = Keystore.open(path, passphrase)
-    secrets = keys.get(IDENTITY).reveal()
-    keys.close()
+    secrets = _secrets(path, passphrase)
     for card in project.cards:
         try:
             return Identity.restore(card, secrets)
@@ -132,6 +131,24 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
         expected=", ".join(project.names),
         hint="Give your card to whoever keeps the project file",
     )
+
+
+def identity_of_card(path: Path, card: Card, passphrase: Secret) -> Identity:
+    """The identity of a keystore that belongs to a card.
+
+    Raises:
+        StorageError: it does not open.
+        DataError: it belongs to another card.
+    """
+    return Identity.restore(card, _secrets(path, passphrase))
+
+
+def _secrets(path: Path, passphrase: Secret) -> bytes:
+    check_keys(path)
+    keys = Keystore.open(path, passphrase)
+    secrets = keys.get(IDENTITY).reveal()
+    keys.close()
+    return bytes(secrets)
 
 
 def shared_files(folder: Path) -> tuple[list[Path], list[Path]]:

@@ -25,9 +25,9 @@ def rounds_of(terms: Terms) -> int:
     return kind_in(terms).rounds(terms.config)
 
 
-def fewest_peers(project: Project) -> int:
-    """Peers without which a site goes on with no round: what was agreed on, or half of them."""
-    peers, said = len(project.cards) - 1, project.terms.project.min_peers
+def fewest_peers(project: Project, peers: int) -> int:
+    """Of so many peers, how many a round needs: what was agreed on, or half of them."""
+    said = project.terms.project.min_peers
     return -(-peers // 2) if said is None else min(said, peers)
 
 
@@ -39,7 +39,7 @@ def agreement_of(project: Project) -> Any:
         PlanError: no parameters do what was asked.
     """
     terms, settings = project.terms, project.terms.project
-    check_version(terms)
+    check_version(terms.project.protocol)
     features, classes = shape_of(terms)
     facts = PublicFacts(
         participants=project.names,
@@ -48,6 +48,7 @@ def agreement_of(project: Project) -> Any:
         samples=settings.max_samples,
         round_seconds=settings.round_seconds,
         setup_seconds=settings.setup_seconds,
+        protocol=settings.protocol,
     )
     return kind_in(terms).agree(terms.config, facts, seed=settings.seed)
 

@@ -20,6 +20,7 @@ from cryptography.exceptions import InvalidSignature
 
 from securefair.config.writing import plain_toml
 from securefair.errors import ConfigError, DataError
+from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.sites.project.card import Card, bytes_of, card_of, text_of, utc
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.terms import Terms, check_version, checked_terms
@@ -255,12 +256,21 @@ def parse_project(text: str, *, source: str) -> Project:
             where=source,
             expected=f"format = {PROJECT_FORMAT}",
         )
+    _check_newer(table)
     tables = {key: _tables(table.pop(key, []), key, source) for key in ("cards", "signatures")}
     terms = replace(checked_terms(table, source=source), written=table)
     project = Project(terms=terms, cards=())
     for one in tables["cards"]:
         project = project.with_card(card_of(one, where=f"{source}: cards"))
     return _with_signatures(project, tables["signatures"], source)
+
+
+def _check_newer(table: Mapping[str, Any]) -> None:
+    """Refuse what a newer version founded by that name, not by the keys that are unknown here."""
+    section = table.get("project")
+    said = section.get("protocol") if isinstance(section, Mapping) else None
+    if isinstance(said, int) and said > PROTOCOL_VERSION:
+        check_version(said)
 
 
 def _tables(value: object, key: str, source: str) -> list[dict[str, Any]]:
@@ -277,7 +287,7 @@ def _with_signatures(project: Project, tables: list[dict[str, Any]], source: str
         try:
             card.signing_key.verify(bytes_of(one.get("signature")), _SIGN_DOMAIN + project.digest)
         except (InvalidSignature, ValueError):
-            check_version(project.terms)  # another one may sign other bytes
+            check_version(project.terms.project.protocol)  # another one may sign other bytes
             raise DataError(
                 f"{name} has not signed this content: the file was changed since",
                 where=f"{source}: signatures",

@@ -14,7 +14,7 @@ from securefair.config import RunConfig, check_settings, defaults
 from securefair.config.base import Ratio, Section
 from securefair.config.writing import plain_sections
 from securefair.errors import ConfigError
-from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.messages import OLDEST_PROTOCOL, PROTOCOL_VERSION
 
 _LOCAL = {"run", "data", "participants", "renewals", "report"}
 """Sections of a configuration that a project does not have, or says in other words."""
@@ -57,8 +57,8 @@ class ProjectSection(Section):
     min_peers: int | None = Field(
         default=None,
         ge=0,
-        description="Peers that a site needs in a round: with fewer it waits, to the end of the "
-        "project. Default: half of them",
+        description="Peers that a site needs in a round, of all or of its group: with fewer it "
+        "waits, to the end of the project. Default: half of them",
     )
     valid_from: int = Field(ge=0, description="Seconds since 1970")
     valid_until: int = Field(ge=1, description="Seconds since 1970")
@@ -112,19 +112,27 @@ class Terms:
         return checked_terms(table, source="project")
 
 
-def check_version(terms: Terms) -> None:
-    """See that terms are of this version of the protocol.
+def spoken(protocol: int) -> bool:
+    """Whether this version of securefair speaks a version of the protocol."""
+    return OLDEST_PROTOCOL <= protocol <= PROTOCOL_VERSION
+
+
+def check_version(protocol: int) -> None:
+    """See that the protocol of a project is spoken here.
 
     Raises:
-        ConfigError: they are not.
+        ConfigError: it is not.
     """
-    if terms.project.protocol != PROTOCOL_VERSION:
+    if not spoken(protocol):
+        newer = protocol > PROTOCOL_VERSION
         raise ConfigError(
-            "the project is of another version of the protocol",
+            f"the project speaks {'a newer' if newer else 'an older'} version of the protocol",
             where="project.protocol",
-            found=terms.project.protocol,
-            expected=PROTOCOL_VERSION,
-            hint="Install the same version of securefair everywhere",
+            found=protocol,
+            expected=f"{OLDEST_PROTOCOL} to {PROTOCOL_VERSION}",
+            hint="Install a newer version of securefair, as whoever founded the project has"
+            if newer
+            else "Found the project anew, or go on with the version that founded it",
         )
 
 
@@ -133,9 +141,15 @@ def project_sections(config: RunConfig) -> dict[str, Any]:
 
     Everything that its kind reads, defaults included: what all sign must not change with the
     defaults of a later version. What no kind of it reads is left out, unless
-    it has another value than its default.
+    it has another value than its default, and so is what older versions would not know.
     """
-    sections = plain_sections(config, unread=unread_keys(config))
+    later = {
+        f"{name}.{key}"
+        for name in _SETTINGS
+        if isinstance(section := getattr(config, name), Section)
+        for key in section.unsaid
+    }
+    sections = plain_sections(config, unread={*unread_keys(config), *later})
     return {name: keys for name, keys in sections.items() if name in _SETTINGS}
 
 
@@ -174,7 +188,9 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
         raise ConfigError(
             "a project needs the rules of a table, or the numbers of features and classes",
             where=f"{source}: project.features",
-            found="both" if config.table is not None else "neither",
+            found="both"
+            if config.table is not None
+            else f"features {project.features}, classes {project.classes}",
             expected="a [table] section, or features and classes",
         )
     return Terms(project, config)

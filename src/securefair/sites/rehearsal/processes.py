@@ -14,8 +14,10 @@ from pathlib import Path
 from securefair.collaboration.kinds import REGISTERED
 from securefair.errors import SecureFairError, StorageError
 from securefair.model.stored import Function, from_bytes
+from securefair.sites.operator.lifecycle import upgrade
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
+from securefair.sites.rehearsal.elsewhere import ElsewhereProcess
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
@@ -57,6 +59,8 @@ class Troupe:
         witness: of promises that must hold at every moment.
         kills: processes that were killed so far.
         lost: records that were there before a kill and not after it.
+        beside: interpreter with another version of securefair: all sites but the first begin with
+            that, and one that was killed is upgraded and goes on with this one.
     """
 
     folder: Path
@@ -67,7 +71,8 @@ class Troupe:
     witness: Witness
     kills: int = 0
     lost: int = 0
-    running: dict[str, BaseProcess] = field(default_factory=dict)
+    beside: Path | None = None
+    running: dict[str, BaseProcess | ElsewhereProcess] = field(default_factory=dict)
 
     def play(self, kills: int, envelopes: int, until: float) -> None:
         """Run all sites to their end, and kill some as the envelopes go by.
@@ -82,8 +87,8 @@ class Troupe:
         """
         draw = random.Random(secrets.randbits(32))
         try:
-            for name in self.names:
-                self._start(name)
+            for at, name in enumerate(self.names):
+                self._start(name, self.beside if at else None)
             while self.running:
                 if time.monotonic() > until:
                     raise SecureFairError(
@@ -131,9 +136,13 @@ class Troupe:
                 count += sum(n for what, n in found.items() if not what.startswith("repeated"))
         return count
 
-    def _start(self, name: str) -> None:
+    def _start(self, name: str, python: Path | None = None) -> None:
         arguments = (self.folder / name, self.folder / "passphrase", self.seed, self.faults)
-        process = PROCESSES.Process(target=play_site, name=name, args=arguments)
+        process: BaseProcess | ElsewhereProcess
+        if python is None:
+            process = PROCESSES.Process(target=play_site, name=name, args=arguments)
+        else:
+            process = ElsewhereProcess(python, *arguments)
         process.start()
         self.running[name] = process
 
@@ -145,6 +154,8 @@ class Troupe:
         self.kills += 1
         self.lost += max(0, before - self._finished(name))
         self._check_promises()
+        if self.beside is not None:
+            upgrade(self.folder / name)
         self._start(name)
 
     def _check(self) -> None:

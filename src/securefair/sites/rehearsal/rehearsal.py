@@ -25,6 +25,7 @@ from securefair.config import defaults, demo_config
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.stored import Function, logits_of
+from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.couriers.register import courier_of, rehearsed_couriers
 from securefair.sites.operator.making import new_project
@@ -32,6 +33,7 @@ from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import project_sections
+from securefair.sites.rehearsal.elsewhere import protocol_of
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.simulation.starting import simulated
@@ -110,6 +112,7 @@ def rehearse(
     kills: int,
     faults: float,
     backend: str = defaults.BACKEND,
+    beside: Path | None = None,
     limit: float = 3600.0,
 ) -> RehearsalResult:
     """Rehearse a collaboration of sites on this machine.
@@ -125,6 +128,7 @@ def rehearse(
         kills: how many processes are killed, spread over all.
         faults: rate of each kind of fault of the couriers, in [0, 0.2].
         backend: encryption engine.
+        beside: interpreter with another version of securefair, see `Troupe`.
         limit: most seconds.
 
     Raises:
@@ -146,12 +150,17 @@ def rehearse(
     ):
         if not low <= found <= high:
             raise ConfigError("out of range", where=where, found=found, expected=f"{low} to {high}")
+    spoken = PROTOCOL_VERSION
+    if beside is not None:
+        spoken = min(spoken, protocol_of(beside))
     data = hospitals(sites)
     until, results = time.monotonic() + limit, list[RehearsalResult]()
     left = rounds
     while left:
         done, number = rounds - left, len(results)
-        project, identities = project_between(data, algorithm or _kind(number), left, backend)
+        project, identities = project_between(
+            data, algorithm or _kind(number), left, backend, protocol=spoken
+        )
         length = min(left, kind_in(project.terms).rounds(project.terms.config))
         share = kills * (done + length) // rounds - kills * done // rounds
         place = folder / str(number)
@@ -162,7 +171,7 @@ def rehearse(
         make_places(place, data, project, identities, courier, shared=shared)
         places = {own.name: place / own.name for own in data}
         expected = in_one_process(project, data, length, number)
-        troupe = Troupe(place, project.names, number, faults, length, Witness())
+        troupe = Troupe(place, project.names, number, faults, length, Witness(), beside=beside)
         with relay_of(courier, place, places):
             results.append(_play(troupe, data, expected, share, until))
         left -= length
@@ -283,6 +292,7 @@ def project_between(
     now: float | None = None,
     days: int = 7,
     round_seconds: float = SECONDS_A_ROUND,
+    protocol: int = PROTOCOL_VERSION,
 ) -> tuple[Project, dict[str, Identity]]:
     """A project that all have signed, and their identities.
 
@@ -295,6 +305,7 @@ def project_between(
         now: seconds since 1970; None for this machine's.
         days: that the project may run.
         round_seconds: deadline of a round.
+        protocol: version that all sites speak.
     """
     settings = project_sections(narrowed(demo_config(), algorithm))
     now = time.time() if now is None else now
@@ -321,6 +332,7 @@ def project_between(
         round_seconds=round_seconds,
         now=now,
         days=days,
+        protocol=protocol,
     )
     for identity in identities.values():
         project = project.signed(identity)

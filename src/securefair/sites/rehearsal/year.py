@@ -8,6 +8,8 @@ simulated, and encryption is left out (`backend`): neither decides when anything
     day 30          a clock is a day ahead, for a day
     day 45          one hospital leaves
     day 50          all are down for three days
+    day 70          an upgrade: one site after the other, a day each; again from day 200 on
+    day 100         a machine is replaced
     day 120         the project is over; one hospital joins: a new project
     day 150         one hospital loses its keys: the others block it
     day 240         a new project, with a new identity of that one
@@ -16,6 +18,7 @@ simulated, and encryption is left out (`backend`): neither decides when anything
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +28,8 @@ import msgspec
 
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
-from securefair.sites.operator.lifecycle import say_farewell
-from securefair.sites.project.agreeing import fewest_peers
+from securefair.sites.operator.lifecycle import say_farewell, upgrade
+from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.rehearsal.rehearsal import (
@@ -43,7 +46,9 @@ from securefair.storage import Secret, unlock
 
 DAY = 86_400.0
 SITES, DAYS = 8, 365
-WRONG_CLOCK, LEAVES, ALL_DOWN, KEY_LOST = 30, 45, range(50, 53), 150
+WRONG_CLOCK, LEAVES, ALL_DOWN, REPLACED, KEY_LOST = 30, 45, range(50, 53), 100, 150
+UPGRADES = (70, 200)
+"""Days on which the first site is upgraded; the others follow, one a day."""
 PROJECTS = (range(120), range(120, 240), range(240, DAYS))
 ROUND_DAYS = 3.0
 """Deadline of a round: an answer that is a night late is in time, three days of silence are not."""
@@ -175,6 +180,27 @@ class Year:
             self.stop(other)
             block(self.place / other, name, self.clock.began + self.clock.now)
 
+    def opened(self, name: str) -> OpenSite:
+        """A site that runs."""
+        return self._running[name][0]
+
+    def upgrade(self, name: str) -> None:
+        """`site stop`, another version is installed, `site upgrade`; the night starts it again."""
+        self.note(f"{name}: site stop, install, site upgrade, site start")
+        if name in self._running:
+            self.stop(name)
+        upgrade(self.place / name)
+
+    def replace_machine(self, name: str) -> None:
+        """A site's whole folder goes to another machine, and is deleted on the old one."""
+        self.note(f"{name}: site stop, move its folder and data, site start")
+        if name in self._running:
+            self.stop(name)
+        here, there = self.place / name, self.place / f"{name} moved"
+        shutil.copytree(here, there)
+        shutil.rmtree(here)
+        there.rename(here)
+
     def records(self, name: str) -> dict[int, SiteRecord]:
         """Of a site's rounds, by number; empty where it cannot be opened."""
         if name not in self._running:
@@ -184,7 +210,8 @@ class Year:
 
     def finished(self) -> int:
         """Rounds that enough sites ended, each with enough peers that answered or declined."""
-        fewest, peers = fewest_peers(self.project), len(self.project.names) - 1
+        peers = len(self.project.names) - 1
+        fewest = fewest_peers(self.project, peers)
         ended: dict[int, int] = {}
         for name in self.names:
             for number, record in self.records(name).items():
@@ -194,14 +221,16 @@ class Year:
 
     def spent_twice(self) -> int:
         """Answers that were charged, and that no question is for."""
-        numbers = next(iter(self._running.values()))[0].agreement.numbers_a_round
+        one = next(iter(self._running.values()))[0]
+        numbers, sums = one.agreement.numbers_a_round, one.site.machine.settings.sums
+        summed = sums is not None and not sums.averages  # those of models are counted apart
         twice = 0
         for student in self.names:
             records = self.records(student).values()
             for teacher in self.names:
                 if teacher == student:
                     continue
-                asked = sum(teacher in (*one.opened, *one.missed, *one.failed) for one in records)
+                asked = sum(teacher in _answers_due(one, summed=summed) for one in records)
                 with self._running[teacher][0].store.view() as tx:
                     told = told_in(tx)[student]
                 twice += max(0, -(-told // numbers) - asked)
@@ -226,6 +255,13 @@ class Year:
                 raise SecureFairError(str(opened.post.fault), where=name)
 
 
+def _answers_due(record: SiteRecord, *, summed: bool) -> tuple[str, ...]:
+    """Teachers that may have answered in a round, and were asked once."""
+    if summed:
+        return (*record.combined, *record.lost)
+    return (*record.opened, *record.missed, *record.failed)
+
+
 def rehearse_year(
     folder: Path,
     *,
@@ -239,7 +275,7 @@ def rehearse_year(
     Args:
         folder: empty; it holds the sites afterwards.
         algorithm: the kind of collaboration; None for one with reputations.
-        rounds: of each of the three projects.
+        rounds: of each of the three projects, where its kind takes so many.
         backend: encryption engine.
         say: hears of every day.
 
@@ -283,14 +319,19 @@ def rehearse_year(
                     year.stop(wrong)  # it is started again, by another clock
                 if day == LEAVES:
                     year.leave(leaves)
+                if day == REPLACED:
+                    year.replace_machine(wrong)
                 if day == KEY_LOST:
                     year.lose_keys(loses)
+                for begun in UPGRADES:
+                    if day - begun in range(len(year.names)):
+                        year.upgrade(year.names[day - begun])
                 down = year.names if day in ALL_DOWN else ()
                 if day % 7 == 3 and not down:
                     down = (year.names[day // 7 % len(year.names)],)
                 year.night(down)
                 say(f"day {day}: {max(len(year.records(name)) for name in year.names)} rounds")
-            possible += rounds
+            possible += rounds_of(project.terms)
             finished += year.finished()
             twice += year.spent_twice()
             outages += year.outages

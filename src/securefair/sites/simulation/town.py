@@ -86,7 +86,7 @@ class Town:
         self._problems: dict[str, list[str]] = {}
         try:
             for at, name in enumerate(names):
-                self._open(name, None if folder is None else folder / f"{at:03d}", make)
+                self._open(name, None if folder is None else folder / f"{at:03d}", make, agreement)
             for name in names:
                 self._settle_in(name, agreement, seed)
         except BaseException:
@@ -139,7 +139,7 @@ class Town:
 
     # --- beginning ---
 
-    def _open(self, name: str, folder: Path | None, make: Make) -> None:
+    def _open(self, name: str, folder: Path | None, make: Make, agreement: Agreement) -> None:
         if folder is None:
             self._stores[name] = Store.in_memory()
             self.hosts[name] = make(name, None)
@@ -148,8 +148,7 @@ class Town:
         with store.view() as tx:
             data = tx.memory.get(_KEYS)
         keys = None if data is None else Secret(bytearray(data))
-        peers = tuple(peer for peer in self.names if peer != name)
-        left = stored_host(store, peers, keys, keep=partial(_keep, store))
+        left = stored_host(store, agreement.met_by(name), keys, keep=partial(_keep, store))
         host = self.hosts[name] = make(name, replace(left, budget=None))
         if keys is not None:
             return
@@ -158,15 +157,15 @@ class Town:
         except BackendUnavailableError:  # its engine keeps its keys to itself: nobody can go on
             store.close()
             shutil.rmtree(folder)
-            self._open(name, None, make)
+            self._open(name, None, make, agreement)
 
     def _settle_in(self, name: str, agreement: Agreement, seed: int) -> None:
         store = self._stores[name]
         with store.view() as tx:
             data = tx.memory.get(_PROBLEMS)
         self._problems[name] = [] if data is None else msgspec.json.decode(data, type=list[str])
-        peers = tuple(peer for peer in self.names if peer != name)
-        post = self.posts[name] = SimulatedPost(peers, store, partial(self._carry, name))
+        met = agreement.met_by(name)
+        post = self.posts[name] = SimulatedPost(met, store, partial(self._carry, name))
         self._sites[name] = Site(
             self.hosts[name],
             post,

@@ -108,7 +108,7 @@ def write_results(
         terms.project.algorithm,
         from_bytes(weights, where=own.name),
         controls=_alone(project, own, seed),
-        taught=_taught(project, own.name, records, status),
+        taught=_taught(records, status),
         calibration=_calibration(records[-1], own),
         privacy=promised,
         rules=rules,
@@ -262,9 +262,7 @@ def _calibration(last: SiteRecord, own: ParticipantData) -> Calibration:
     return Calibration(method="temperature", temperature=last.temperature, patients=len(own.train))
 
 
-def _taught(
-    project: Project, name: str, records: list[SiteRecord], status: SiteStatus
-) -> list[Taught]:
+def _taught(records: list[SiteRecord], status: SiteStatus) -> list[Taught]:
     disclosed = {peer.name: peer.numbers for peer in status.peers}
     return [
         Taught(
@@ -273,8 +271,7 @@ def _taught(
             numbers_received=sum(record.received.get(peer, 0) for record in records),
             numbers_disclosed=disclosed[peer],
         )
-        for peer in project.names
-        if peer != name
+        for peer in disclosed
     ]
 
 

@@ -35,6 +35,7 @@ IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
 """Entries of the keystore."""
 
 SITE, PROJECT, KEYS, STORE, DOOR = "site.toml", "project.toml", "keys", "store", "door"
+ERASED = "erased.json"
 RESULTS, OVER = "results", "over"
 
 
@@ -64,9 +65,15 @@ def read_settings(folder: Path) -> SiteSettings:
     """The settings of a site's folder.
 
     Raises:
-        ConfigError: there is no site, or the file cannot be used.
+        ConfigError: there is no site, it was erased, or the file cannot be used.
     """
     path = folder / SITE
+    if (folder / ERASED).exists():
+        raise ConfigError(
+            "this site was erased",
+            where=str(folder),
+            hint=f"{folder / ERASED} says when; `securefair site init` makes another",
+        )
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         settings = msgspec.convert(table, SiteSettings)
@@ -142,7 +149,9 @@ def check_new_folder(folder: Path) -> None:
         raise StorageError(
             "this folder is not empty" if folder.is_dir() else "this is no folder",
             where=str(folder),
-            hint="Name a new folder",
+            hint=f"There is a site in it, which goes on with: securefair site start {folder}"
+            if (folder / SITE).is_file()
+            else "Name a new folder",
         )
 
 

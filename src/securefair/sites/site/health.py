@@ -22,7 +22,7 @@ from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, SiteSettings
-from securefair.sites.site.records import SiteState, stored_records
+from securefair.sites.site.records import SiteState, peers_of, stored_records
 from securefair.sites.site.site import LEFT, STATE
 from securefair.storage import Transaction
 from securefair.storage.files import replace_file
@@ -184,8 +184,8 @@ def health_of(
     if beat is not None and now - beat.at > (STUCK_AT_WORK if beat.working else STUCK_AFTER):
         return Health(state=SiteLife.STUCK, since=seen, warnings=warnings)
     if known.since:
-        needed = fewest_peers(project)
-        said = f"a round needs {needed} of {len(project.names) - 1} peers"
+        peers = len(peers_of(tx, project, settings.name))
+        said = f"a round needs {fewest_peers(project, peers)} of {peers} peers"
         return Health(
             state=SiteLife.WAITING,
             since=utc(known.since),
@@ -224,7 +224,7 @@ def _warnings(
 def _silence(tx: Transaction, project: Project, name: str, now: float) -> Iterator[str]:
     """Nothing comes and nothing is taken: that is no peer's fault."""
     heard, waiting = 0, 0
-    peers = [card.name for card in project.cards if card.name != name]
+    peers = peers_of(tx, project, name)
     for peer in peers:
         known = read_peer(tx, peer)
         heard = max(heard, known.heard)

@@ -10,10 +10,12 @@ import msgspec
 
 from securefair.collaboration.host import Host
 from securefair.protocol.effects import RoundOver
+from securefair.sites.project.project import Project
 from securefair.sites.site.pace import Pace
 from securefair.storage import Transaction
 
 HOST, RECORD = "host ", "record "
+_PEERS = "site peers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,19 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         sum_error=summary.sum_error,
         sum_declined={peer: reason.value for peer, reason in summary.sum_declined.items()},
     )
+
+
+def note_peers(tx: Transaction, met: tuple[str, ...]) -> None:
+    """Keep whom this site exchanges with, for whoever reads its store without planning anew."""
+    tx.memory.put(_PEERS, msgspec.json.encode(met))
+
+
+def peers_of(tx: Transaction, project: Project, name: str) -> tuple[str, ...]:
+    """Whom a site exchanges with; all others where it was never opened."""
+    data = tx.memory.get(_PEERS)
+    if data is None:
+        return tuple(other for other in project.names if other != name)
+    return msgspec.json.decode(data, type=tuple[str, ...])
 
 
 def stored_pieces(tx: Transaction) -> dict[str, bytes]:

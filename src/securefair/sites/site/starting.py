@@ -47,7 +47,13 @@ from securefair.sites.site.folder import (
 from securefair.sites.site.format import check_format
 from securefair.sites.site.health import Heart, LineDue, health_of
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import learned_from, rounds_away, stored_pieces, stored_records
+from securefair.sites.site.records import (
+    learned_from,
+    note_peers,
+    rounds_away,
+    stored_pieces,
+    stored_records,
+)
 from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.samples import check_same_samples, own_samples
 from securefair.sites.site.schedule import Timetable
@@ -118,6 +124,8 @@ def open_site(
         with store.transaction() as tx:
             check_format(tx, str(folder))
             _check_stays(tx, folder)
+            met = agreement.met_by(settings.name)
+            note_peers(tx, met)
         keys = left.enter_context(contextlib.closing(Keystore.open(folder / KEYS, passphrase)))
         advance(store, keys, hint=RECOVER)
         identity = identity_of(keys, project, settings.name)
@@ -131,7 +139,7 @@ def open_site(
             Correspondence(
                 identity=identity,
                 project=project.digest,
-                cards={card.name: card for card in project.cards if card.name != settings.name},
+                cards={name: project.card(name) for name in met},
                 expires=project.terms.valid_until,
                 largest_frame=agreement.limits.largest_frame + 1,
             ),
@@ -145,7 +153,7 @@ def open_site(
             coins=_coins(settings.name, private, rehearsal),
             wall=wall,
             monotonic=monotonic,
-            fewest=fewest_peers(project),
+            fewest=fewest_peers(project, len(met)),
             ends=project.terms.valid_until,
             linger=project.terms.project.round_seconds,
             receipts=RECEIPTS + settings.tick_seconds,
@@ -305,10 +313,9 @@ def _host(
 ) -> Host:
     """The participant as it was, or for the first time."""
     known = STUDENT_KEYS in keys.names()
-    peers = tuple(name for name in project.names if name != data.name)
     stored = stored_host(
         store,
-        peers,
+        agreement.met_by(data.name),
         keys.get(STUDENT_KEYS) if known else None,
         keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
     )

@@ -19,7 +19,7 @@ from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
 from securefair.sites.site.health import Health, health_of
 from securefair.sites.site.notes import told_in
-from securefair.sites.site.records import SiteState, stored_records
+from securefair.sites.site.records import SiteState, peers_of, stored_records
 from securefair.sites.site.site import STATE
 from securefair.storage import Access, Store, Transaction, running_process
 
@@ -116,9 +116,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     data = tx.memory.get(STATE)
     state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
     peers, told = [], told_in(tx)
-    for card in project.cards:
-        if card.name == name:
-            continue
+    for card in map(project.card, peers_of(tx, project, name)):
         known = read_peer(tx, card.name)
         fault = known.fault
         if not fault and known.ahead > WRONG:

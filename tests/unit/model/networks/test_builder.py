@@ -111,3 +111,12 @@ def test_values_of_another_shape_than_a_module_means_are_refused(layers, shape, 
     """Torch takes a last axis for features and a missing first one for a single sample."""
     with pytest.raises(ModelError, match=hint):
         he_network(nn.Sequential(*layers), shape)
+
+
+@pytest.mark.parametrize(
+    ("layers", "shape", "where"),
+    [([nn.Flatten(), nn.Linear(4, 2)], (1, 2, 2), "layers"), (nn.Linear(4, 2), 4, "input_shape")],
+)
+def test_what_is_no_sequence_or_shape_is_refused(layers, shape, where):
+    with pytest.raises(ModelError, match=f"{where}: a network is a sequence"):
+        he_network(layers, shape)

@@ -105,7 +105,7 @@ def test_a_change_after_the_signature_is_found():
 
 def test_a_signature_of_another_version_is_called_that():
     text = project(NORTH, SOUTH).signed(NORTH).to_toml()
-    with pytest.raises(ConfigError, match="another version of the protocol"):
+    with pytest.raises(ConfigError, match="newer version of the protocol"):
         parse_project(text.replace(f"protocol = {PROTOCOL_VERSION}", "protocol = 99"), source="p")
 
 

@@ -1,5 +1,6 @@
 """Sites of one process: time, faults, what they keep, and what a bug or a failure looks like."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -9,6 +10,7 @@ from contract.kinds import SEED, begun, configured, everyone
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.errors import LocalProtocolError, SecureFairError
+from securefair.protocol.messages import GROUPS_SINCE
 from securefair.sites.couriers.memory import Faults, Link
 from securefair.sites.simulation.starting import simulated
 
@@ -118,3 +120,23 @@ def test_a_closed_town_can_be_opened_again(tmp_path):
     again = started(folder=tmp_path)  # the locks are free
     assert len(list(again.rounds(2))) == 2
     again.close()
+
+
+def test_messages_of_a_transfer_grow_with_hospitals_and_not_with_their_pairs():
+    """Hello and keys went to everybody: 48 hospitals sent 2,256 of each."""
+    each = {count: messages_of(count) / count for count in (27, 54)}
+    assert each[27] == each[54] == 6 * 8  # in groups of nine
+    assert messages_of(27, protocol=GROUPS_SINCE - 1) == 27 * (4 * 8 + 2 * 26)
+
+
+def messages_of(count, **facts):
+    config = configured("transfer", **{"encryption.backend": "clear", "transfer.sums": "gradient"})
+    [own, *_] = everyone()
+    data = [dataclasses.replace(own, name=f"h{number:02d}") for number in range(count)]
+    kind = kind_of("transfer")
+    known = dataclasses.replace(PublicFacts.of(data), **facts)
+    agreement = kind.agree(config, known, seed=SEED)
+    run = simulated(kind, config, agreement, data, seed=SEED)
+    list(run.rounds(1))
+    assert run.problems == []
+    return sum(row.count for row in run.traffic)

@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.errors import StorageError
+from securefair.errors import ConfigError, StorageError
 from securefair.prediction import load_model
-from securefair.sites.operator.lifecycle import ERASED, erase, upgrade
+from securefair.sites.operator.lifecycle import erase, upgrade
 from securefair.sites.site import format as site_format
+from securefair.sites.site.folder import ERASED, read_settings
 from securefair.sites.site.format import LATEST, NAME, STEPS, check_format, format_of
 from securefair.sites.site.status import status_of
 from securefair.storage import Store
@@ -85,6 +86,8 @@ def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
         assert tx.memory.get(NAME) == str(LATEST + 1).encode()
     erase(site, now=0.0)  # the copy holds numbers and models, too
     assert {path.name for path in site.iterdir()} <= {"site.toml", "project.toml", ERASED}
+    with pytest.raises(ConfigError, match="this site was erased"):
+        read_settings(site)
 
 
 def test_a_copy_that_is_there_stops_an_upgrade(site, monkeypatch):

@@ -1,10 +1,13 @@
 """What the rounds of a site tell of a peer that was gone."""
 
+import types
+
 import msgspec
 
 from securefair.sites.site.export import _peer
-from securefair.sites.site.records import SiteRecord, rounds_away
+from securefair.sites.site.records import SiteRecord, note_peers, peers_of, rounds_away
 from securefair.sites.site.status import PeerStatus
+from securefair.storage import Store
 
 RECORD = SiteRecord(
     round=0,
@@ -53,3 +56,11 @@ def test_a_report_counts_rounds_without_a_peer_whether_it_was_asked_or_away():
     peer = _peer(SOUTH, played(), "both")
     assert (peer.answered, peer.missed, peer.presence) == (1, 3, "away")
     assert _peer(SOUTH, played()[:1], "both").missed == 0
+
+
+def test_whom_a_site_exchanges_with_is_read_from_its_store(tmp_path):
+    project = types.SimpleNamespace(names=("north", "south", "west"))
+    with Store.open(tmp_path / "store") as store, store.transaction() as tx:
+        assert peers_of(tx, project, "north") == ("south", "west")  # not opened yet
+        note_peers(tx, ("west",))
+        assert peers_of(tx, project, "north") == ("west",)

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class Curvature(FitSum):
     """Every product of two features once."""
 
-    means: ClassVar[str] = "their fits, of the curvatures of their losses, and of slopes"
+    means: ClassVar[str] = "sums.curvature"
     rows: ClassVar[bool] = True
 
     def curvatures(self, features: int) -> int:

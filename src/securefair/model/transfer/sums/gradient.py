@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 class Gradient(FitSum):
     """As many curvatures as features."""
 
-    means: ClassVar[str] = "their fits, of how sure each coefficient is, and of slopes"
+    means: ClassVar[str] = "sums.gradient"
     rows: ClassVar[bool] = False
     fewest: ClassVar[int] = 2
 

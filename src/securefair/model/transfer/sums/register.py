@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from securefair.config.registers import SUMS
 from securefair.errors import ConfigError
+from securefair.words import Words, words_of
 
 if TYPE_CHECKING:
     from securefair.model.transfer.sums.interface import FitSum
@@ -36,11 +38,22 @@ class ChosenSum:
 
     Attributes:
         name: of the register, or `NONE`.
-        because: the reason, part of a sentence after "because".
+        reason: why, a key of `securefair.words`: "because.settings" or another of these.
+        values: of that text.
     """
 
     name: str
-    because: str
+    reason: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def told(self, words: Words) -> str:
+        """The reason in a language, part of a sentence after "because"."""
+        return words(self.reason, **self.values)
+
+    @property
+    def because(self) -> str:
+        """The reason in English."""
+        return self.told(words_of())
 
 
 def choose_sum(
@@ -64,15 +77,18 @@ def choose_sum(
     """
     fewest = _found(wanted if wanted in REGISTERED else AUTO).fewest
     obstacles = (
-        (not linear, "transfer.fit", "answers are of no linear fit"),
-        (private, "privacy", "answers come from private models"),
-        (brought, "teacher", "a hospital answers by a model that it brings"),
-        (opened == "each", "transfer.opened", "every answer is to be opened by itself"),
+        (not linear, "transfer.fit", ChosenSum(NONE, "because.not_linear")),
+        (private, "privacy", ChosenSum(NONE, "because.private")),
+        (brought, "teacher", ChosenSum(NONE, "because.brought")),
+        (opened == "each", "transfer.opened", ChosenSum(NONE, "because.each")),
         (
             teachers < fewest,
             "participants",
-            f"a hospital has {teachers} {'other' if teachers == 1 else 'others'}, and a sum "
-            f"needs {fewest}",
+            ChosenSum(
+                NONE,
+                f"because.few.{'one' if teachers == 1 else 'many'}",
+                {"number": teachers, "fewest": fewest},
+            ),
         ),
     )
     found = next(((where, why) for holds, where, why in obstacles if holds), None)
@@ -81,15 +97,15 @@ def choose_sum(
             raise ConfigError(
                 "hospitals cannot add up what their fits know",
                 where="transfer.sums",
-                found=f"{wanted}, and {found[1]}",
+                found=f"{wanted}, and {found[1].because}",
                 expected=f'"{NONE}" or "auto", or another {found[0]}',
             )
-        return ChosenSum(wanted, "the settings say so")
+        return ChosenSum(wanted, "because.settings")
     if wanted == NONE:
-        return ChosenSum(NONE, "the settings say so")
+        return ChosenSum(NONE, "because.settings")
     if found is not None:
-        return ChosenSum(NONE, found[1])
-    return ChosenSum(AUTO, f"fits are linear, and every hospital has {fewest} others or more")
+        return found[1]
+    return ChosenSum(AUTO, "because.linear", {"fewest": fewest})
 
 
 def _found(name: str) -> FitSum:
