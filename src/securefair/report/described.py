@@ -32,7 +32,7 @@ def described_lines(found: Described, hospitals: Sequence[str], words: Words) ->
     by_variable: dict[str, dict[str, DescribedRow]] = {}
     for row in found.rows:
         if row.figure in ("count", "missing", "others"):
-            label = words(f"described.{_KEYS[row.figure]}", variable=row.variable, level=row.level)
+            label = words(_KEYS[row.figure], variable=row.variable, level=row.level)
             if row.figure == "missing" and not any((row.together, *row.by_hospital.values())):
                 continue
             lines.append((label, *(_share(_of(row, name), totals[name], words) for name in totals)))
@@ -44,7 +44,11 @@ def described_lines(found: Described, hospitals: Sequence[str], words: Words) ->
     return lines
 
 
-_KEYS: Mapping[str, str] = {"count": "level", "missing": "missing", "others": "others"}
+_KEYS: Mapping[str, str] = {
+    "count": "described.level",
+    "missing": "described.missing",
+    "others": "described.others",
+}
 
 
 def described_csv(found: Described, hospital: str) -> str:

@@ -3,7 +3,7 @@ import json
 
 
 def table(folder, name, offset):
-    rows = [f"{30 + (7 * i + offset) % 40},{'fm'[i % 2]},{i % 3 % 2}" for i in range(30)]
+    rows = [f"{30 + 2 * ((7 * i + offset) % 13)},{'fm'[i % 2]},{i % 3 % 2}" for i in range(30)]
     (folder / f"{name}.csv").write_text("age,sex,ill\n" + "\n".join(rows) + "\n")
 
 

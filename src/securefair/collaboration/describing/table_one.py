@@ -66,7 +66,8 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
         patients: of all hospitals.
         by_hospital: patients of each.
         rows: figures.
-        filled: variables whose missing values count as their hospital's mean: how many may not be told.
+        filled: variables whose missing values count as their hospital's mean, as how many there are
+            may not be told.
         numbers: that each hospital opened, of sums over the others.
         bits: that one of them may tell.
     """
