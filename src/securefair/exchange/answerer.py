@@ -21,6 +21,7 @@ from securefair.ckks.parameters import CkksSpec
 from securefair.config import defaults
 from securefair.errors import ModelError, PlanError
 from securefair.exchange import steps
+from securefair.exchange.compile import agreed_segments
 from securefair.exchange.upload import ReceivedUpload, receive_upload
 from securefair.model.foldable import Calibrated, Foldable, foldable
 from securefair.model.folded import FoldedNetwork
@@ -41,6 +42,7 @@ def _check_widths(network: FoldedNetwork, agreed: ExchangeSpec) -> None:
             found=found,
             expected=(agreed.features, agreed.classes),
         )
+    agreed_segments(network, agreed.layers)
 
 
 class Answerer:
@@ -79,7 +81,7 @@ class Answerer:
                 where="agreed",
                 hint="Give Teacher the ExchangeSpec that both sides agreed on",
             )
-        if agreed is not None and not isinstance(self.model, Calibrated):
+        if agreed is not None and not (agreed.network or isinstance(self.model, Calibrated)):
             _check_widths(self.model.folded(), agreed)
         self._agreed = agreed
         self._seed = seed

@@ -246,6 +246,27 @@ class CompiledNetwork:
         return self.quantized.logits(features)
 
 
+def agreed_segments(
+    network: FoldedNetwork, layer_bounds: Sequence[LayerBounds]
+) -> tuple[Segment, ...]:
+    """The segments of a network of the architecture that was agreed.
+
+    Raises:
+        ModelError: it has another one.
+    """
+    parts = segments(network)
+    found = [(s.outputs, math.prod(s.pool) if s.pool else 0) for s in parts]
+    expected = [(bounds.outputs, bounds.summed) for bounds in layer_bounds]
+    if found != expected:
+        raise ModelError(
+            "another model was agreed",
+            where="(values, summed squares) of each map",
+            found=found,
+            expected=expected,
+        )
+    return parts
+
+
 def compile_network(
     network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], *, most: int | None = MOST_VALUES
 ) -> CompiledNetwork:
@@ -260,16 +281,7 @@ def compile_network(
     Raises:
         ModelError: another architecture than the agreed one.
     """
-    parts = segments(network)
-    found = [(s.outputs, math.prod(s.pool) if s.pool else 0) for s in parts]
-    expected = [(bounds.outputs, bounds.summed) for bounds in layer_bounds]
-    if found != expected:
-        raise ModelError(
-            "another model was agreed",
-            where="(values, summed squares) of each map",
-            found=found,
-            expected=expected,
-        )
+    parts = agreed_segments(network, layer_bounds)
     scales = [
         bounds.log2_scale
         for segment, bounds in zip(parts, layer_bounds, strict=True)

@@ -270,3 +270,6 @@ def test_a_model_of_other_widths_than_were_agreed_is_refused_at_once(features, c
     head = build_head("linear", features, 0, classes, 0)
     with pytest.raises(ModelError, match="does not fit what was agreed"):
         Teacher(head, spec_of("public"))
+    quadratic = build_head("quadratic", FEATURES, 3, CLASSES, 0)
+    with pytest.raises(ModelError, match="another model was agreed"):
+        Teacher(quadratic, spec_of("public"))

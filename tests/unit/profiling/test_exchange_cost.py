@@ -64,13 +64,9 @@ def test_the_given_head_is_the_one_that_answers():
 
 
 def test_a_head_of_another_size_is_refused():
-    exchange = PreparedExchange(
-        spec_for(build_head("linear", 3, 0, 2, seed=0), 30, "logits"),
-        build_head("linear", 4, 0, 2, seed=0),
-        backend="clear",
-    )
-    with pytest.raises(ModelError, match="shape differs from the plan"):
-        exchange.serve()
+    spec = spec_for(build_head("linear", 3, 0, 2, seed=0), 30, "logits")
+    with pytest.raises(ModelError, match="does not fit what was agreed"):
+        PreparedExchange(spec, build_head("linear", 4, 0, 2, seed=0), backend="clear")
 
 
 def test_a_network_of_ones_own_is_measured():

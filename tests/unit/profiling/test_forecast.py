@@ -186,5 +186,5 @@ def test_the_prices_of_averages_are_measured_as_agreed():
 
 
 def test_a_cost_model_must_be_one(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no measured prices"):
         checked_of(small(), cost_model=tmp_path / "cost.json")
