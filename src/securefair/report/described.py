@@ -31,7 +31,7 @@ def described_lines(found: Described, hospitals: Sequence[str], words: Words) ->
     ]
     by_variable: dict[str, dict[str, DescribedRow]] = {}
     for row in found.rows:
-        if row.figure in ("count", "missing", "others"):
+        if row.figure in ("level", "missing", "others"):
             label = words(_KEYS[row.figure], variable=row.variable, level=row.level)
             if row.figure == "missing" and not any((row.together, *row.by_hospital.values())):
                 continue
@@ -45,7 +45,7 @@ def described_lines(found: Described, hospitals: Sequence[str], words: Words) ->
 
 
 _KEYS: Mapping[str, str] = {
-    "count": "described.level",
+    "level": "described.level",
     "missing": "described.missing",
     "others": "described.others",
 }

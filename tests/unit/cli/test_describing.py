@@ -20,7 +20,7 @@ def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
     assert "90" in done.stdout
     rows = list(csv.reader((folder / "table1" / "west.csv").read_text().splitlines()))
     assert rows[0] == ["variable", "figure", "level", "all", "west"]
-    assert ["sex", "count", "f", "45", "15"] in rows
+    assert ["sex", "level", "f", "45", "15"] in rows
     page = (folder / "table1" / "west.html").read_text()
     assert "age, mean (SD)" in page
     assert "north" not in page

@@ -45,7 +45,7 @@ class DescribedRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         variable: the column, or the outcome.
-        figure: "mean", "sd", "q25", "median", "q75" of a measurement; "count" of a level;
+        figure: "mean", "sd", "q25", "median", "q75" of a measurement; "level" of a level;
             "missing"; "others", levels that are not told apart.
         level: of a count.
         together: over all hospitals; None where it may not be told.
@@ -189,7 +189,7 @@ def _counted(
     rows = [
         DescribedRow(
             variable=variable.name,
-            figure="missing" if at == len(variable.levels) else "count",
+            figure="missing" if at == len(variable.levels) else "level",
             level=level,
             together=counts.get(at),
             by_hospital={name: int(one.counts[at]) for name, one in own.items()},

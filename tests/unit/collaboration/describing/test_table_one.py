@@ -67,9 +67,9 @@ def test_it_is_that_of_everybodys_patients_in_one_place():
     there = every[:, 2] == 0
     assert rows["crp", "missing", ""] == (~there).sum() == 16
     assert rows["crp", "mean", ""] == pytest.approx((50 + 50 * every[there, 1]).mean(), abs=1e-3)
-    assert rows["sex", "count", "m"] == (every[:, 3] > 0).sum()
-    assert [rows["ward", "count", level] for level in "ABCD"] == every[:, 4:].sum(axis=0).tolist()
-    assert rows["ill", "count", "1"] == labels.sum()
+    assert rows["sex", "level", "m"] == (every[:, 3] > 0).sum()
+    assert [rows["ward", "level", level] for level in "ABCD"] == every[:, 4:].sum(axis=0).tolist()
+    assert rows["ill", "level", "1"] == labels.sum()
     assert rows["age", "missing", ""] == 0
     alone = next(one for one in found.rows if one.figure == "mean").by_hospital["h2"]
     assert alone == pytest.approx((55 + 35 * people["h2"].features[:, 0]).mean())
@@ -79,7 +79,7 @@ def test_it_is_that_of_everybodys_patients_in_one_place():
 def test_a_rare_level_is_not_told_nor_does_the_rest_tell_it(rare):
     people = {f"h{at}": patients(at, rare=many) for at, many in enumerate(rare)}
     found, rows = described(people)
-    levels = [rows["ward", "count", level] for level in "ABCD"]
+    levels = [rows["ward", "level", level] for level in "ABCD"]
     assert levels[3] is None
     assert sum(one is None for one in levels) == 2  # one more, or the rest would be it
     rest = rows["ward", "others", ""]
@@ -89,7 +89,7 @@ def test_a_rare_level_is_not_told_nor_does_the_rest_tell_it(rare):
 
 def test_nobody_is_told_as_nobody():
     _, rows = described({f"h{at}": patients(at) for at in range(3)})
-    assert rows["ward", "count", "D"] == 0
+    assert rows["ward", "level", "D"] == 0
     assert ("ward", "others", "") not in rows
     assert rows["crp", "missing", ""] == 0
 
