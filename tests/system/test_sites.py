@@ -69,6 +69,14 @@ def test_a_site_brings_a_model_that_answers(ward, tmp_path):
     assert "north brought a model of its own (forest)" in said
 
 
+def test_without_a_shared_folder_the_relay_is_named(ward, tmp_path):
+    words = init_arguments(ward, "north", tmp_path / "n")
+    at = words.index("--shared-folder")
+    said = securefair(*words[:at], *words[at + 2 :])
+    assert f"securefair flare harden KIT --site {tmp_path / 'n'}" in said
+    assert "flare harden" not in securefair(*init_arguments(ward, "north", tmp_path / "m"))
+
+
 def test_a_site_is_checked_before_it_starts(ward):
     said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
     for word in ("signed by north, south", "clock", "plan", "disclosure", "keys", "data", "disk"):

@@ -74,6 +74,11 @@ def init(
         f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"
         f"Next: securefair site start {folder}; a systemd unit is in {unit}"
     )
+    if shared_folder is None:
+        text += (
+            "\nNo --shared-folder was given, so a relay of NVIDIA FLARE brings the parcels: "
+            f"securefair flare harden KIT --site {folder}"
+        )
     facts = {"name": name, "train": len(found.train), "test": len(found.test)}
     tell(json, text, facts | {"unit": str(unit)})
 
