@@ -169,3 +169,12 @@ def test_samples_of_two_hospitals_come_together(outcome):
     assert outcome_of(both) is outcome
     assert "50 of 3" in repr(both)
     assert repr(replace(both, weights=np.ones(50))) == repr(both)
+
+
+def test_leaves_compete_only_where_no_residuals_of_training_say_how_sure_it_is(outcome):
+    samples = draw(outcome, 40)
+    own = own_fit(samples, rng=np.random.default_rng(0))
+    assert (len(own.families) > 1) == outcome.takes_leaves
+    part = outcome.own_part(own.averaged.logits(samples.features), samples)
+    if "scale" in part:  # the noise of `drawn` is half of half the range
+        assert part["scale"][0] > 0.3

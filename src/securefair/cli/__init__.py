@@ -23,6 +23,7 @@ PLACES = {
     "new": (START, "securefair.cli.starting:new"),
     "check": (START, "securefair.cli.starting:check"),
     "config": (START, "securefair.cli.starting:config"),
+    "describe": (START, "securefair.cli.describing:describe"),
     "doctor": (START, "securefair.cli.health:doctor"),
     "demo": (RUN, "securefair.cli.running:demo"),
     "run": (RUN, "securefair.cli.running:run"),

@@ -9,6 +9,7 @@ from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.prediction import HospitalModel
+from securefair.prediction.effects import ColumnEstimate
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -32,6 +33,7 @@ from securefair.report import (
     sentences,
     wording,
 )
+from securefair.report.estimates import estimate_rows
 from securefair.report.figures import Contender
 from securefair.report.pages import rendered
 from securefair.words import ENGLISH, Words, words_of
@@ -56,6 +58,7 @@ def render_report(
     config: RunConfig,
     versions: Mapping[str, str],
     models: Sequence[HospitalModel] = (),
+    estimates: Mapping[str, Sequence[ColumnEstimate]] | None = None,
     language: str = ENGLISH,
 ) -> str:
     """The page as text. Every name in it is escaped.
@@ -68,6 +71,7 @@ def render_report(
         config: what was asked for; printed in full so that the run can be repeated.
         versions: name and version of everything that took part, as it should be printed.
         models: of one repetition, for what they look at; may be empty.
+        estimates: of the coefficients of these, by participant.
         language: of the page. What a check found in tables and what failed stands in it as it was
             recorded, in English.
     """
@@ -117,6 +121,7 @@ def render_report(
         ),
         hospital_scores=hospital_scores,
         trust_rows=scores.trust_rows(result, words),
+        estimate_rows=estimate_rows(estimates or {}, words),
         smaller=None if smaller is None else scores.smaller_part(smaller, words),
         found=sentences.found_in(result),
         cautions=sentences.cautions(result, words),

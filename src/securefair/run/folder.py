@@ -142,6 +142,7 @@ def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
         config=run.config,
         versions=run.versions,
         models=[one.model for one in outcome.models],
+        estimates={one.model.record.hospital: one.estimates for one in outcome.models},
         language=language,
     )
     return write_text(out / file_name(language), page)

@@ -100,6 +100,8 @@ class StudyOutcome(ABC):
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
         tells_classes: whether labels are classes: usual classifiers are controls then.
+        takes_leaves: whether fits of leaves of public trees compete: not where residuals of
+            training patients, whom these nearly interpolate, say how sure a prediction is.
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
@@ -113,6 +115,7 @@ class StudyOutcome(ABC):
     headline: ClassVar[str]
     tells_classes: ClassVar[bool] = False
     effect: ClassVar[str] = ""
+    takes_leaves: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ()
     moves: ClassVar[bool] = True
 

@@ -54,6 +54,7 @@ class Number(StudyOutcome):
     metric: ClassVar = "log_likelihood"
     headline: ClassVar = "r2"
     effect: ClassVar = "difference"
+    takes_leaves: ClassVar = False
 
     def likelihood(self, samples: Samples) -> _Squares:
         """See `StudyOutcome`."""

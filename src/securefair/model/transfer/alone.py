@@ -97,7 +97,8 @@ def own_fit(
     if not isinstance(model, Polynomial):
         raise ModelError("the first family has no leaves", found=design.family)
     families = [family]
-    if degree == 1 and _tree_work(samples) <= MOST_TREE_WORK:
+    takes_leaves = degree == 1 and outcome_of(samples).takes_leaves
+    if takes_leaves and _tree_work(samples) <= MOST_TREE_WORK:
         families += [
             _fitted(tree_design(samples, beside=beside), samples, TREE_PENALTIES, dealt)
             for beside in (False, True)

@@ -1,0 +1,78 @@
+"""`securefair describe`: who the patients of all hospitals are, without showing one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption, TrustOption
+from securefair.cli.trust import check_trusted
+from securefair.report.telling import say, say_json
+
+
+def describe(
+    config: Annotated[Path, typer.Argument(help="TOML file; `securefair new` writes one.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for a page and a CSV file of each hospital."),
+    ] = None,
+    trust: TrustOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Table 1 of all hospitals together, by sums under masks: three hospitals or more.
+
+    Counts, means, standard deviations, quartiles and missing values by the agreed rules. A cell is
+    told where three hospitals have two patients or more in it. Nothing is predicted.
+
+    Example: securefair describe my-hospitals/config.toml --out table1
+    """
+    from rich.text import Text
+
+    from securefair.collaboration.describing import describe_config
+    from securefair.config import load_config
+    from securefair.prediction.folder import folder_name
+    from securefair.report import check_writable, write_text
+    from securefair.report.described import (
+        described_csv,
+        described_lines,
+        described_notes,
+        described_page,
+    )
+    from securefair.report.fitting import FittingTable, TableColumn
+    from securefair.report.screen import Screen
+    from securefair.words import words_of
+
+    loaded = load_config(config)
+    check_trusted(loaded, trust=trust)
+    if out is not None:
+        check_writable(out)
+    found = describe_config(loaded)
+    names = list(found.by_hospital)
+    if out is not None:
+        for name in names:
+            page = described_page(found, name, loaded.run.name)
+            write_text(out / f"{folder_name(name)}.html", page)
+            write_text(out / f"{folder_name(name)}.csv", described_csv(found, name))
+    if json:
+        say_json(found)
+        return
+    words = words_of()
+    head, *lines = described_lines(found, names, words)
+    console = Screen()
+    console.print(
+        FittingTable(
+            words("described.title", name=loaded.run.name),
+            [
+                TableColumn(
+                    title, [line[at] for line in lines], numbers=at > 0, dispensable=max(0, at - 1)
+                )
+                for at, title in enumerate(head)
+            ],
+        )
+    )
+    for note in described_notes(found, words):
+        console.print(Text(note, style="dim"))
+    if out is not None:
+        say(f"\n{out}")

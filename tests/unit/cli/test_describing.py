@@ -1,0 +1,31 @@
+import csv
+import json
+
+
+def table(folder, name, offset):
+    rows = [f"{30 + 2 * ((7 * i + offset) % 13)},{'fm'[i % 2]},{i % 3 % 2}" for i in range(30)]
+    (folder / f"{name}.csv").write_text("age,sex,ill\n" + "\n".join(rows) + "\n")
+
+
+def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
+    folder = tmp_path
+    for at, name in enumerate(("north", "south", "west")):
+        table(folder, name, at)
+    data = [("--data", f"{name}.csv") for name in ("north", "south", "west")]
+    invoke("new", "three", *(part for pair in data for part in pair), "--label", "ill")
+    invoke("new", "two", *(part for pair in data[:2] for part in pair), "--label", "ill")
+    done = invoke("describe", "three/config.toml", "--out", "table1")
+    assert done.exit_code == 0, done.output
+    assert "Patients" in done.stdout
+    assert "90" in done.stdout
+    rows = list(csv.reader((folder / "table1" / "west.csv").read_text().splitlines()))
+    assert rows[0] == ["variable", "figure", "level", "all", "west"]
+    assert ["sex", "level", "f", "45", "15"] in rows
+    page = (folder / "table1" / "west.html").read_text()
+    assert "age, mean (SD)" in page
+    assert "north" not in page
+    said = json.loads(invoke("describe", "three/config.toml", "--json").stdout)
+    assert said["patients"] == 90
+    refused = invoke("describe", "two/config.toml")
+    assert refused.exit_code != 0
+    assert "too few to be described together" in refused.output

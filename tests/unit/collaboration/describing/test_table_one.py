@@ -1,0 +1,139 @@
+"""Table 1 against the same of everybody's patients in one place."""
+
+import numpy as np
+import pytest
+
+from securefair.collaboration.describing import describe_samples
+from securefair.collaboration.describing.cells import BINS, OwnVariable, Variable, variables_of
+from securefair.collaboration.describing.rules import (
+    FEWEST_PATIENTS,
+    answers,
+    questions,
+    tellable,
+    told,
+)
+from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
+from securefair.data import Samples
+from securefair.data.table import TableSpec, Target
+from securefair.errors import DataError
+
+SPEC = TableSpec(
+    columns=(
+        NumericColumn(name="age", low=20, high=90),
+        NumericColumn(name="crp", low=0, high=100, optional=True),
+        BinaryColumn(name="sex", no="f", yes="m"),
+        CategoricalColumn(name="ward", levels=("A", "B", "C", "D")),
+    ),
+    target=Target(name="ill", groups=(("0",), ("1",))),
+)
+
+
+def patients(seed, count=60, rare=0, without=0):
+    """Some of a rare ward, some without a value of crp."""
+    rng = np.random.default_rng(seed)
+    ward = rng.integers(0, 3, count)
+    ward[:rare] = 3
+    missing = np.arange(count) < without
+    features = np.column_stack(
+        [
+            rng.uniform(-1, 1, count),
+            np.where(missing, 0, rng.uniform(-1, 1, count)),
+            missing,
+            rng.choice([-1.0, 1.0], count),
+            np.eye(4)[ward],
+        ]
+    )
+    return Samples(features, rng.integers(0, 2, count), 2)
+
+
+def described(people):
+    found = describe_samples(SPEC, people)
+    rows = {(one.variable, one.figure, one.level): one.together for one in found.rows}
+    return found, rows
+
+
+def test_it_is_that_of_everybodys_patients_in_one_place():
+    people = {f"h{at}": patients(at, 50 + 10 * at, rare=3, without=4) for at in range(4)}
+    found, rows = described(people)
+    every = np.concatenate([one.features for one in people.values()])
+    labels = np.concatenate([one.labels for one in people.values()])
+    assert found.patients == len(every) == sum(found.by_hospital.values())
+    age = 55 + 35 * every[:, 0]
+    assert rows["age", "mean", ""] == pytest.approx(age.mean(), abs=1e-3)
+    assert rows["age", "sd", ""] == pytest.approx(age.std(ddof=1), abs=1e-3)
+    width = 70 / BINS
+    for figure, share in (("q25", 0.25), ("median", 0.5), ("q75", 0.75)):
+        assert rows["age", figure, ""] == pytest.approx(np.quantile(age, share), abs=2 * width)
+    there = every[:, 2] == 0
+    assert rows["crp", "missing", ""] == (~there).sum() == 16
+    assert rows["crp", "mean", ""] == pytest.approx((50 + 50 * every[there, 1]).mean(), abs=1e-3)
+    assert rows["sex", "level", "m"] == (every[:, 3] > 0).sum()
+    assert [rows["ward", "level", level] for level in "ABCD"] == every[:, 4:].sum(axis=0).tolist()
+    assert rows["ill", "level", "1"] == labels.sum()
+    assert rows["age", "missing", ""] == 0
+    alone = next(one for one in found.rows if one.figure == "mean").by_hospital["h2"]
+    assert alone == pytest.approx((55 + 35 * people["h2"].features[:, 0]).mean())
+
+
+@pytest.mark.parametrize("rare", [(1, 0, 0), (4, 3, 0), (9, 0, 0), (1, 1, 1), (40, 2, 1)])
+def test_a_rare_level_is_not_told_nor_does_the_rest_tell_it(rare):
+    people = {f"h{at}": patients(at, rare=many) for at, many in enumerate(rare)}
+    found, rows = described(people)
+    levels = [rows["ward", "level", level] for level in "ABCD"]
+    assert levels[3] is None
+    assert sum(one is None for one in levels) == 2  # one more, or the rest would be it
+    rest = rows["ward", "others", ""]
+    assert rest == found.patients - sum(one for one in levels if one is not None)
+    assert rest - sum(rare) > FEWEST_PATIENTS
+
+
+def test_nobody_is_told_as_nobody():
+    _, rows = described({f"h{at}": patients(at) for at in range(3)})
+    assert rows["ward", "level", "D"] == 0
+    assert ("ward", "others", "") not in rows
+    assert rows["crp", "missing", ""] == 0
+
+
+def test_few_missing_values_count_as_the_mean_of_their_hospital():
+    people = {f"h{at}": patients(at, without=3 if at == 1 else 0) for at in range(3)}
+    found, rows = described(people)
+    assert found.filled == ["crp"]
+    assert rows["crp", "missing", ""] is None
+    own = [one.features[one.features[:, 2] == 0, 1] for one in people.values()]
+    mean = sum(60 * one.mean() for one in own) / 180
+    assert rows["crp", "mean", ""] == pytest.approx(50 + 50 * mean, abs=1e-3)
+
+
+def test_a_column_that_one_hospital_alone_has_is_not_averaged():
+    people = {f"h{at}": patients(at, without=60 if at else 0) for at in range(3)}
+    _, rows = described(people)
+    assert rows["crp", "mean", ""] is None
+    assert rows["crp", "missing", ""] is None  # two hospitals have some: their number is no cell
+
+
+def test_too_few_are_refused():
+    with pytest.raises(DataError, match="too few to be described together"):
+        describe_samples(SPEC, {"a": patients(0), "b": patients(1)})
+    with pytest.raises(DataError, match="below 5 patients"):
+        describe_samples(SPEC, {"a": patients(0), "b": patients(1), "c": patients(2, 4)})
+
+
+def test_every_group_of_bins_holds_one_that_may_be_told():
+    rng = np.random.default_rng(3)
+    variable = variables_of(SPEC, [])[0]
+    own = []
+    for _ in range(3):
+        scaled = np.clip(rng.normal(0, 0.2, 12), -1, 1)
+        cell = np.clip(np.floor((scaled + 1) / 2 * BINS), 0, BINS - 1).astype(np.int64)
+        own.append(OwnVariable(cell, scaled, BINS + 1))
+    yes = np.sum([answers(one, variable) for one in own], axis=0).astype(np.int64)
+    assert len(yes) == questions(variable)
+    allowed = tellable(variable, yes, 3)
+    assert sorted(at for group in allowed.groups for at in group) == list(range(BINS))
+    sums = np.sum([told([one], [allowed]) for one in own], axis=0)
+    assert (sums[:-2] > FEWEST_PATIENTS).all()
+    assert sums[:-2].sum() == 36
+
+
+def test_a_variable_knows_its_unit():
+    assert Variable("age", low=20, high=90).in_unit(0.0) == 55
