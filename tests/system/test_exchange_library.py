@@ -211,16 +211,13 @@ class TestRefusals:
         with pytest.raises(EncryptionError, match=r"public_key: .* wrong length"):
             sf.Teacher(model, spec()).answer(changed(question, public_key=b"\0" * 100))
 
-    def test_a_model_of_another_shape(self, samples):
-        question = sf.Student(spec()).request(samples)
+    def test_a_model_of_another_shape(self):
         wide = sf.build_head("quadratic", FEATURES, 3, CLASSES, seed=0)
-        with pytest.raises(ModelError, match="does not fit the plan") as refused:
-            sf.Teacher(wide, spec()).answer(question)
-        assert "another model was agreed" in str(refused.value.__cause__)
+        with pytest.raises(ModelError, match="another model was agreed"):
+            sf.Teacher(wide, spec())
         long = sf.build_head("linear", FEATURES + 1, 0, CLASSES, seed=0)
-        with pytest.raises(ModelError, match="does not fit the plan") as refused:
-            sf.Teacher(long, spec()).answer(question)
-        assert "shape" in str(refused.value.__cause__)
+        with pytest.raises(ModelError, match="does not fit what was agreed"):
+            sf.Teacher(long, spec())
 
     @pytest.mark.parametrize("backend", ["clear", "rns", "seal"])
     def test_a_damaged_answer(self, backend, samples, model):

@@ -358,4 +358,4 @@ def test_a_site_leaves_and_is_erased(finished):
     assert json.loads(Path(note).read_text(encoding="utf-8"))["site"] == "north"
     left = {path.name for path in site.iterdir()}
     assert left == {"site.toml", "project.toml", "securefair-site.service", "erased.json"}
-    refuses("keystore", "site", "start", site, *secret)
+    refuses("this site was erased", "site", "start", site, *secret)

@@ -3,10 +3,11 @@
 import pytest
 
 from securefair.collaboration.distillation.telling import tell
-from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
 from securefair.records import PrivacyResult, RunResult
+from securefair.words import words_of
 
+HOSPITALS = words_of().about("hospitals")
 CONFIG = parse_config('[run]\nname = "x"\n[data]\nsource = "heart"', source="test")
 
 

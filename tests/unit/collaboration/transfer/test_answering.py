@@ -160,6 +160,6 @@ def test_the_call_and_its_report_say_who_brought_what(make_hospitals):
 
 def sf_report(result):
     from securefair.collaboration.transfer.telling import tell
-    from securefair.collaboration.wording import HOSPITALS
+    from securefair.words import words_of
 
-    return " ".join(tell(result.config, result.outcome.result, HOSPITALS).steps)
+    return " ".join(tell(result.config, result.outcome.result, words_of().about("hospitals")).steps)

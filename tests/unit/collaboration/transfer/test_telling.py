@@ -3,11 +3,12 @@
 import pytest
 
 from securefair.collaboration.transfer.telling import tell
-from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
+from securefair.words import words_of
 from support.agreements import agree
 from support.concluded import concluded
 
+HOSPITALS = words_of().about("hospitals")
 CONFIG = parse_config('[run]\nname = "x"\n[data]\nsource = "heart"', source="test")
 NAMES = ("a", "b", "c", "d", "e", "f")
 
