@@ -36,6 +36,7 @@ ENCRYPTION_KEYS = {
 QUICK = ("--rounds", "3", "--seeds", "1")
 FILES = {
     "config.toml",
+    "estimates.csv",
     "exchanges.jsonl",
     "ledger.json",
     "measured.json",
