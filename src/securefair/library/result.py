@@ -33,7 +33,8 @@ class Result:
     """What a collaboration came to; accuracies in [0, 1] on each hospital's test samples.
 
     Attributes:
-        models: everyone's trained model: a module of the type that was given, or what the algorithm
+        models: everyone's trained model, after a transfer with one data set a hospital fitted anew
+            to all of it, the part held out included: a module of the type that was given, or what the algorithm
             makes, which has `predict_proba`.
         plan: of the exchange with the hospital that has the most samples; None without one.
         config: the settings, as a configuration file would have them.
