@@ -33,9 +33,9 @@ class Result:
     """What a collaboration came to; accuracies in [0, 1] on each hospital's test samples.
 
     Attributes:
-        models: everyone's trained model, after a transfer with one data set a hospital fitted anew
-            to all of it, the part held out included: a module of the type that was given, or what the algorithm
-            makes, which has `predict_proba`.
+        models: everyone's trained model: a module of the type that was given, or what the algorithm
+            makes, which has `predict_proba`. After a transfer with one data set a hospital it was
+            fitted anew to all of it, the part held out included.
         plan: of the exchange with the hospital that has the most samples; None without one.
         config: the settings, as a configuration file would have them.
         outcome: everything that was recorded.
@@ -153,10 +153,12 @@ class Result:
             The path of the report.
 
         Raises:
-            ConfigError: no such name is possible.
+            ConfigError: no such name is possible, or the folder is a file.
             OSError: the folder cannot be written.
         """
         folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise ConfigError("a run is a folder, and this is none", where=str(folder))
         config = override(self.config, {"run.name": name})
         named = replace(self.outcome, result=structs.replace(self.outcome.result, name=name))
         folder.mkdir(parents=True, exist_ok=True)
