@@ -20,7 +20,7 @@ from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logi
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.public_trees import LEAVES, public_trees
 from securefair.model.transfer.sums import ChosenSum, sum_of
-from securefair.protocol.messages import GROUPS_SINCE
+from securefair.protocol.messages import GROUPS_SINCE, RECOVERED_SINCE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +107,13 @@ class TransferTerms(AgreedSections):
         if not self.sums:
             return None
         return missing_of(self.transfer.missing, len(self.teachers_of(student)), self.fewest_left)
+
+    @property
+    def most_spare(self) -> int:
+        """Most senders that a sum may lose between their parts and their keys."""
+        if not self.sums or self.facts.protocol < RECOVERED_SINCE:
+            return 0
+        return max(self.missing_of(name) or 0 for name in self.participants)
 
     @property
     def enough_together(self) -> int:
