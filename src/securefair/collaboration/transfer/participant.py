@@ -168,7 +168,9 @@ class TransferParticipant(Remembering):
         self.notes, self.given = TransferNotes(), Given()
         self._backend = backend
         private, student = (None, None) if left.keys is None else _imported(left.keys)
-        self._exchange = agreement.question.exchange(data.train, backend=backend, keys=student)
+        self._exchange = agreement.question.exchange(
+            agreement.patients_of(data), backend=backend, keys=student
+        )
         self._private = generate_private() if private is None else private
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
@@ -201,7 +203,8 @@ class TransferParticipant(Remembering):
                 where=self.name,
                 expected="a new collaboration",
             )
-        self._exchange = self.agreement.question.exchange(data.train, backend=self._backend)
+        patients = self.agreement.patients_of(data)
+        self._exchange = self.agreement.question.exchange(patients, backend=self._backend)
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
