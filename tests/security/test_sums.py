@@ -115,7 +115,9 @@ class Teacher:
 
     def __init__(self, name, count=5, **settings):
         self.agreed = agreed(count, name, **settings)
-        run = start_transfer("transfer", hospitals(count), self.agreed, seed=0, backend="clear")
+        run = start_transfer(
+            "transfer", hospitals(count), self.agreed, seed=0, backend="clear", device="cpu"
+        )
         self.host, self.names = run.hosts["h1"], list(run.hosts)
         for other in self.names:
             if other != "h1":

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.facts import EncryptionFacts
@@ -49,8 +49,11 @@ REQUEST_FRAMING = 64
 class EncryptedExchange(HospitalExchange):
     """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
 
-    def __init__(self, question: TransferQuestion, student: TransferStudent, backend: str) -> None:
-        self._agreed, self._student, self._backend = question.agreed, student, backend
+    def __init__(
+        self, question: TransferQuestion, student: TransferStudent, backend: str, device: str
+    ) -> None:
+        self._agreed, self._student = question.agreed, student
+        self._backend, self._device = backend, device
 
     def request(self) -> bytes:
         """See `HospitalExchange`: keys, and encrypted features."""
@@ -63,15 +66,20 @@ class EncryptedExchange(HospitalExchange):
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
         """See `HospitalExchange`."""
-        return answer(self._agreed, model, self._read(request, student), backend=self._backend)[1]
+        return self._answered(request, student, model)[1]
+
+    def _answered(
+        self, request: bytes, student: str, model: Polynomial
+    ) -> tuple[ExchangePlan, bytes]:
+        read = self._read(request, student)
+        return answer(self._agreed, model, read, backend=self._backend, device=self._device)
 
     def share(
         self, request: bytes, gathering: Gathering, keys: MaskKeys, own: OwnFit, model: Polynomial
     ) -> bytes:
         """See `HospitalExchange`."""
         del own
-        read = self._read(request, gathering.receiver)
-        plan, data = answer(self._agreed, model, read, backend=self._backend)
+        plan, data = self._answered(request, gathering.receiver, model)
         return masked(
             plan,
             data,
@@ -167,7 +175,7 @@ class EncryptedQuestion(TransferQuestion):
         return Disclosed("projection", self.agreed.transfer.q, self.agreed.parameters)
 
     def exchange(
-        self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
+        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
     ) -> EncryptedExchange:
         """See `TransferQuestion`."""
         restored = None
@@ -175,7 +183,7 @@ class EncryptedQuestion(TransferQuestion):
             encryption, evaluation, secret = keys
             restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
         student = TransferStudent(self.agreed, patients, backend=backend, keys=restored)
-        return EncryptedExchange(self, student, backend)
+        return EncryptedExchange(self, student, backend, device)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""
