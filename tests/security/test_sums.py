@@ -115,9 +115,7 @@ class Teacher:
 
     def __init__(self, name, count=5, **settings):
         self.agreed = agreed(count, name, **settings)
-        run = start_transfer(
-            "transfer", hospitals(count), self.agreed, seed=0, backend="clear", device="cpu"
-        )
+        run = start_transfer("transfer", hospitals(count), self.agreed, seed=0, backend="clear")
         self.host, self.names = run.hosts["h1"], list(run.hosts)
         for other in self.names:
             if other != "h1":
@@ -166,7 +164,7 @@ def test_a_part_of_a_sum_is_noise(name):
     from securefair.collaboration.transfer.questions import MaskKeys
 
     keys = MaskKeys("h1", teacher.host._private, publics)
-    exchange = question.exchange(teacher.host.data.train, backend="clear")
+    exchange = question.exchange(teacher.host.data.train, backend="clear", device="cpu")
     share = exchange.share(question.digest, gathering, keys, own, own.model)
     words = np.frombuffer(share, question.plan.fixed.word)
     top = words >> (8 * question.plan.fixed.word_bytes - 3)

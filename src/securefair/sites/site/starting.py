@@ -17,7 +17,7 @@ import msgspec
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.interface import Agreement
 from securefair.collaboration.kinds import refuse_unread
-from securefair.config import override
+from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.stored import decode_memory
@@ -322,15 +322,25 @@ def _host(
         keys.get(STUDENT_KEYS) if known else None,
         keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
     )
-    config = project.terms.config
-    if settings.device != config.encryption.device:
-        config = override(config, {"encryption.device": settings.device}, source=SITE)
-        refuse_unread(config)
-    kind = kind_in(project.terms)
+    config, kind = own_config(project, settings), kind_in(project.terms)
     host = kind.host(config, agreement, data, seed=seed, stored=stored, role=settings.role)
     if not known:
         keys.put(STUDENT_KEYS, host.export_keys())
     return host
+
+
+def own_config(project: Project, settings: SiteSettings) -> RunConfig:
+    """What was agreed, with the device of this site.
+
+    Raises:
+        ConfigError: no such device, or the kind of collaboration computes on none.
+    """
+    config = project.terms.config
+    if settings.device == config.encryption.device:
+        return config
+    config = override(config, {"encryption.device": settings.device}, source=SITE)
+    refuse_unread(config)
+    return config
 
 
 def stored_host(
