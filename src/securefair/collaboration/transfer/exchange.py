@@ -168,7 +168,12 @@ def read_request(data: bytes, student: str) -> TransferRequest:
 
 
 def answer(
-    agreement: TransferTerms, model: Foldable, request: TransferRequest, *, backend: str
+    agreement: TransferTerms,
+    model: Foldable,
+    request: TransferRequest,
+    *,
+    backend: str,
+    device: str,
 ) -> tuple[ExchangePlan, bytes]:
     """A teacher's whole answer, unmasked, and the plan it was made under.
 
@@ -177,7 +182,7 @@ def answer(
         ModelError: the model does not.
     """
     spec = agreement.spec_for(request.patients)
-    answerer = Answerer(model, spec, seed=agreement.basis_seed, backend=backend)
+    answerer = Answerer(model, spec, seed=agreement.basis_seed, backend=backend, device=device)
     upload = answerer.receive(
         spec,
         agreement.basis_seed,

@@ -45,6 +45,7 @@ class TransferKind(Kind["TransferAgreement"]):
                 "model.weight_bits",
                 "training.class_weight",
                 "encryption.backend",
+                "encryption.device",
                 "encryption.flooding_bits",
                 "encryption.precision",
             }
@@ -159,6 +160,7 @@ class TransferKind(Kind["TransferAgreement"]):
             agreement,
             seed=seed,
             backend=config.encryption.backend,
+            device=config.encryption.device,
             disclosure=config.disclosure,
             teacher=teacher,
             required=None if terms is None else terms.required,

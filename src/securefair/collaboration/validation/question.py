@@ -50,8 +50,10 @@ def most_asked(agreed: TransferTerms) -> int:
 class LogitsExchange(AskedExchange):
     """See `HospitalExchange`; nothing is added up, and nothing is learnt from it."""
 
-    def __init__(self, question: LogitsQuestion, student: AskingStudent, backend: str) -> None:
-        super().__init__(question, student, backend)
+    def __init__(
+        self, question: LogitsQuestion, student: AskingStudent, backend: str, device: str
+    ) -> None:
+        super().__init__(question, student, backend, device)
         self._patients = student.patients
 
     def told(self, request: bytes, student: str) -> Charged:
@@ -137,7 +139,7 @@ class LogitsQuestion(EncryptedQuestion):
         return Disclosed("logits", most_asked(self.agreed), self.agreed.parameters)
 
     def exchange(
-        self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
+        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
     ) -> HospitalExchange:
         """See `TransferQuestion`."""
         restored = None
@@ -145,7 +147,7 @@ class LogitsQuestion(EncryptedQuestion):
             encryption, evaluation, secret = keys
             restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
         student = AskingStudent(self.agreed, patients, backend=backend, keys=restored)
-        return LogitsExchange(self, student, backend)
+        return LogitsExchange(self, student, backend, device)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.facts import EncryptionFacts
@@ -53,10 +53,14 @@ class AskedExchange(HospitalExchange):
         question: that was agreed on.
         student: asks it.
         backend: encryption engine.
+        device: where it computes.
     """
 
-    def __init__(self, question: TransferQuestion, student: AskingStudent, backend: str) -> None:
-        self._agreed, self._asking, self._backend = question.agreed, student, backend
+    def __init__(
+        self, question: TransferQuestion, student: AskingStudent, backend: str, device: str
+    ) -> None:
+        self._agreed, self._asking = question.agreed, student
+        self._backend, self._device = backend, device
 
     def request(self) -> bytes:
         """See `HospitalExchange`: keys, and encrypted features."""
@@ -69,8 +73,13 @@ class AskedExchange(HospitalExchange):
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
         """See `HospitalExchange`."""
+        return self._answered(request, student, model)[1]
+
+    def _answered(
+        self, request: bytes, student: str, model: Polynomial
+    ) -> tuple[ExchangePlan, bytes]:
         read = read_request(request, student)
-        return answer(self._agreed, model, read, backend=self._backend)[1]
+        return answer(self._agreed, model, read, backend=self._backend, device=self._device)
 
     def open(self, answer: bytes) -> Array:
         """See `HospitalExchange`."""
@@ -85,8 +94,10 @@ class AskedExchange(HospitalExchange):
 class EncryptedExchange(AskedExchange):
     """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
 
-    def __init__(self, question: TransferQuestion, student: TransferStudent, backend: str) -> None:
-        super().__init__(question, student, backend)
+    def __init__(
+        self, question: TransferQuestion, student: TransferStudent, backend: str, device: str
+    ) -> None:
+        super().__init__(question, student, backend, device)
         self._student = student
 
     def share(
@@ -94,8 +105,7 @@ class EncryptedExchange(AskedExchange):
     ) -> bytes:
         """See `HospitalExchange`."""
         del own
-        read = read_request(request, gathering.receiver)
-        plan, data = answer(self._agreed, model, read, backend=self._backend)
+        plan, data = self._answered(request, gathering.receiver, model)
         return masked(
             plan,
             data,
@@ -179,7 +189,7 @@ class EncryptedQuestion(TransferQuestion):
         return Disclosed("projection", self.agreed.transfer.q, self.agreed.parameters)
 
     def exchange(
-        self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
+        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
     ) -> HospitalExchange:
         """See `TransferQuestion`."""
         restored = None
@@ -187,7 +197,7 @@ class EncryptedQuestion(TransferQuestion):
             encryption, evaluation, secret = keys
             restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
         student = TransferStudent(self.agreed, patients, backend=backend, keys=restored)
-        return EncryptedExchange(self, student, backend)
+        return EncryptedExchange(self, student, backend, device)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""
