@@ -80,10 +80,8 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
     if silent:
         yield Text(f"It can be run, but nobody would answer {', '.join(silent)}.", style="red")
     elif few := [one.name for one in checked.participants if one.train < FEW or one.test < FEW]:
-        said = (
-            f"It can be run, but {', '.join(few)} has too few samples to learn from, or to test on"
-        )
-        yield Text(f"{said}.", style="red")
+        said = "It can be run, but there are too few samples to learn from or to test on at"
+        yield Text(f"{said} {', '.join(few)}.", style="red")
     elif points:
         said = f"{plural(points, 'point')} to look at in the tables: see the top"
         yield Text(f"It can be run; nothing was run. {said}.", style="yellow")

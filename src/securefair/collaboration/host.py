@@ -20,7 +20,7 @@ Role = Literal["both", "teacher", "student"]
 """Of one site: a teacher lets no patient's features out, a student no answer."""
 
 
-class Refitted(NamedTuple):
+class FittedToAll(NamedTuple):
     """A model that was fitted anew to all of a participant's own samples, which nobody measured.
 
     Attributes:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.host import Host, Refitted, Role, Stored
+from securefair.collaboration.host import FittedToAll, Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
@@ -361,7 +361,7 @@ class Kind(ABC, Generic[A]):
         *,
         seed: int,
         pieces: Mapping[str, bytes],
-    ) -> Refitted | None:
+    ) -> FittedToAll | None:
         """The model fitted anew to all own samples (`ParticipantData.whole`), from what is stored
         and without an exchange; None where there are no others, and in kinds that cannot.
 

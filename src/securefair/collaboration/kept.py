@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
-from securefair.collaboration.host import Refitted
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
@@ -56,7 +56,7 @@ def kept_model(
     taught: list[Taught],
     versions: Mapping[str, str],
     calibration: Calibration = UNCALIBRATED,
-    refitted: Refitted | None = None,
+    refitted: FittedToAll | None = None,
     privacy: str | None = None,
     classes: Sequence[str] | None = None,
     verdict: VerdictResult | None = None,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import msgspec
 
 from securefair.collaboration.facts import RunFacts
-from securefair.collaboration.host import Host, Refitted
+from securefair.collaboration.host import FittedToAll, Host
 from securefair.records import LedgerRow, RoundRecord
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Observer(ABC, Generic[Participant]):
         del hosts
         return {}
 
-    def fitted_to_all(self, hosts: Mapping[str, Participant]) -> Mapping[str, Refitted]:
+    def fitted_to_all(self, hosts: Mapping[str, Participant]) -> Mapping[str, FittedToAll]:
         """Models fitted anew to all own samples, by name; none in most kinds."""
         del hosts
         return {}

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.controls import Control, ceiling_of
-from securefair.collaboration.host import Refitted
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import has_estimates, kept_estimates
 from securefair.collaboration.kinds import AnyKind
 from securefair.collaboration.privacy import caveats_of
@@ -182,7 +182,7 @@ class _Part:
             one.name: kept_estimates(rules, one, partial(found.get, one.name)) for one in people
         }
 
-    def refitted(self, run: RunInRounds) -> Mapping[str, Refitted]:
+    def refitted(self, run: RunInRounds) -> Mapping[str, FittedToAll]:
         """Models that are kept, fitted anew to all of everyone's own samples."""
         asked = self.run.config.run
         kept = self.name == asked.main and self.seed == asked.seeds[0]
@@ -265,7 +265,7 @@ def _run_part(
     repetition.seconds[name] = last.seconds
     repetition.estimates[name] = last.estimates
     repetition.refitted[name] = {
-        owner: Refitted(from_bytes(data, where=f"{name}, {owner}"), temperature)
+        owner: FittedToAll(from_bytes(data, where=f"{name}, {owner}"), temperature)
         for owner, (data, temperature) in last.refitted.items()
     }
     repetition.interrupted += last.interrupted

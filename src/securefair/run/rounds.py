@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from securefair.collaboration.facts import RunFacts
-from securefair.collaboration.host import Refitted
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import Seen
 from securefair.model.heads import Head
 from securefair.model.stored import Function, is_stored, to_bytes
@@ -56,7 +56,7 @@ class RunInRounds(Protocol):
         """Everyone's coefficients, by name, where models have some."""
         ...
 
-    def fitted_to_all(self) -> Mapping[str, Refitted]:
+    def fitted_to_all(self) -> Mapping[str, FittedToAll]:
         """Models fitted anew to all own samples, by name, where that can be done."""
         ...
 
@@ -69,7 +69,7 @@ def run_rounds(
     *,
     keeps_models: bool = True,
     estimated: Callable[[], dict[str, list[ColumnEstimate]]] = dict,
-    refitted: Callable[[], Mapping[str, Refitted]] = dict,
+    refitted: Callable[[], Mapping[str, FittedToAll]] = dict,
 ) -> None:
     """Run what is left of so many rounds.
 
@@ -107,7 +107,7 @@ def run_rounds(
     entry.save(state(finished=True))
 
 
-def _refits(models: Mapping[str, Refitted]) -> dict[str, tuple[bytes, float]]:
+def _refits(models: Mapping[str, FittedToAll]) -> dict[str, tuple[bytes, float]]:
     return {name: (to_bytes(one.function), one.temperature) for name, one in models.items()}
 
 
@@ -175,6 +175,6 @@ class ReferenceRun(Generic[State, Members]):
         """See `RunInRounds`: nobody asks for those of controls."""
         return {}
 
-    def fitted_to_all(self) -> Mapping[str, Refitted]:
+    def fitted_to_all(self) -> Mapping[str, FittedToAll]:
         """See `RunInRounds`: nobody keeps a control."""
         return {}

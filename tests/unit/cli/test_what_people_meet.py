@@ -54,7 +54,7 @@ def test_too_few_samples_are_no_good_order(tables):
     config.write_text(config.read_text().replace("0.3333333333333333", "0.97"))
     code, said = run("check", "m/config.toml")
     assert code == 0
-    assert "too few samples to learn from" in said
+    assert "too few samples to learn from or to test on at north, south" in said
     assert "Everything is in order" not in said
 
 

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.collaboration.host import KEPT, Refitted
+from securefair.collaboration.host import KEPT, FittedToAll
 from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
@@ -105,7 +105,7 @@ class TransferHost(TransferParticipant):
         rng = np.random.default_rng(derive_seed(self._seed, "estimates", self.name))
         return linear_estimates(self.own.samples, found.families, rng)
 
-    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> Refitted | None:
+    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
         """See `Kind`: own fits of all own patients, with what peers said as a function of features.
 
         Args:
@@ -116,7 +116,7 @@ class TransferHost(TransferParticipant):
             return None
         own = fitted(replace(self.data, train=everyone), self.agreement.degree, self._seed)
         again = self._with_fits(pieces).again(own)
-        return Refitted(again.model, again.temperature)
+        return FittedToAll(again.model, again.temperature)
 
     def _with_fits(self, pieces: Mapping[str, bytes] | None) -> Transferred:
         """As it was made, with all that a store does not keep of it."""

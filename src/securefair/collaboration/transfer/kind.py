@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.host import Refitted, Role, Stored
+from securefair.collaboration.host import FittedToAll, Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
@@ -220,7 +220,7 @@ class TransferKind(Kind["TransferAgreement"]):
         *,
         seed: int,
         pieces: Mapping[str, bytes],
-    ) -> Refitted | None:
+    ) -> FittedToAll | None:
         """See `Kind`."""
         from securefair.collaboration.transfer.host import TransferHost
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from securefair.collaboration.facts import RunFacts
-from securefair.collaboration.host import Refitted
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -128,7 +128,7 @@ class TransferObserver(Observer[TransferHost]):
         found = {name: own.estimates() for name, own in hosts.items()}
         return {name: one for name, one in found.items() if one is not None}
 
-    def fitted_to_all(self, hosts: Hosts) -> dict[str, Refitted]:
+    def fitted_to_all(self, hosts: Hosts) -> dict[str, FittedToAll]:
         """See `Observer`."""
         found = {name: own.fitted_to_all() for name, own in hosts.items()}
         return {name: one for name, one in found.items() if one is not None}
