@@ -50,7 +50,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: dict[str, float]
     against_answers: tuple[float, float]
     worse: dict[str, float]
-    drawn: dict[str, list[float]]
+    drawn: dict[str, list[float]] = {}
 
 
 KEPT = 200
@@ -116,6 +116,8 @@ def share_of(rows: Sequence[Row], method: str) -> str:
     gained = sum(row.changes[method] for row in rows) / len(rows)
     if pooled >= -LEAST_GAIN:
         return "-"
+    if not all(row.drawn for row in rows):  # measured before draws were kept
+        return f"{gained / pooled:.2f}"
     ours, theirs = (np.sum([row.drawn[name] for row in rows], axis=0) for name in (method, POOLED))
     low, high = np.quantile(ours / theirs, [0.05, 0.95])
     return f"{gained / pooled:.2f} ({low:.2f} to {high:.2f})"
