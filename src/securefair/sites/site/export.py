@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_estimates, kept_model, table_rules
+from securefair.collaboration.kept import kept_estimates, kept_model
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.data.findings import by_site
@@ -46,6 +46,7 @@ from securefair.sites.site.samples import own_findings
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
+from securefair.user.tables import table_rules
 
 
 @dataclass(frozen=True, kw_only=True)
