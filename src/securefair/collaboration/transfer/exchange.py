@@ -71,7 +71,7 @@ class TransferStudent:
     ) -> None:
         self.plan = plan_exchange(agreement.spec_for(len(patients)))
         patients = agreement.asked(patients)
-        self._agreement, self._patients = agreement, patients
+        self._patients = patients
         self._backend = get_backend(backend)
         self._basis = steps.public_basis(self.plan, agreement.basis_seed)
         if keys is None:
