@@ -34,7 +34,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
         min(counts),
         linear=answers_are_linear(section.fit),
         private=config.privacy is not None,
-        brought=bool(_stand_ins(result)),
+        brought=bool(stand_ins_of(result)),
         opened=section.opened,
     )
     summed = sum_of(chosen.name)
@@ -83,7 +83,7 @@ def _steps(
             "transfer.fitted", people=words.either("counts.participants", len(result.participants))
         ),
         f"{asked} {opened}",
-        *(told_of_stand_in(name, one, words) for name, one in _stand_ins(result).items()),
+        *(told_of_stand_in(name, one, words) for name, one in stand_ins_of(result).items()),
         words("transfer.averaged"),
         *later,
     ]
@@ -108,7 +108,8 @@ def told_of_stand_in(name: str, found: StandInResult, words: Words) -> str:
     )
 
 
-def _stand_ins(result: RunResult) -> Mapping[str, StandInResult]:
+def stand_ins_of(result: RunResult) -> Mapping[str, StandInResult]:
+    """Of every algorithm, by who brought a model."""
     return {
         name: found
         for algorithm in result.algorithms.values()
