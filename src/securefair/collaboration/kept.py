@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
+from securefair.collaboration.host import Refitted
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
@@ -55,6 +56,7 @@ def kept_model(
     taught: list[Taught],
     versions: Mapping[str, str],
     calibration: Calibration = UNCALIBRATED,
+    refitted: Refitted | None = None,
     privacy: str | None = None,
     classes: Sequence[str] | None = None,
     verdict: VerdictResult | None = None,
@@ -74,6 +76,7 @@ def kept_model(
         taught: what passed between it and its peers.
         versions: of what computed it.
         calibration: of the model's probabilities.
+        refitted: the model of all its samples, which is kept instead; scores stay the model's.
         privacy: what is promised to the patients behind its answers.
         classes: names of classes that the rules do not say.
         verdict: of the run; None: from its own test patients alone, where there are controls.
@@ -123,13 +126,30 @@ def kept_model(
         verdict=verdict or own_verdict(own, algorithm, function, controls, config.run.metric),
         taught=taught,
         origin=origin,
-        limits=limits(test, len(config.run.seeds), origin, by_class, findings),
+        limits=limits(
+            test, len(config.run.seeds), origin, by_class, findings, refitted=refitted is not None
+        ),
         versions=dict(versions),
         calibration=record.calibration,
         uncalibrated=tested(function) if record.calibration.method != "none" else None,
         privacy=privacy,
+        fitted_to=len(own.train) if refitted is None else len(own.train) + len(own.test),
     )
     weights = extractor_files(config.table, folder or Path())
+    everyone = own.whole()
+    if refitted is not None and everyone is not None:
+        function, facts = refitted.function, training_facts(everyone)
+        divisor = structs.replace(
+            calibration, temperature=refitted.temperature, patients=len(everyone)
+        )
+        record = structs.replace(
+            record,
+            low=facts.low,
+            high=facts.high,
+            usual=facts.usual,
+            patients=len(everyone),
+            calibration=divisor if calibration.method != "none" else calibration,
+        )
     return KeptModel(HospitalModel(record, function, weights), card, estimates)
 
 

@@ -11,6 +11,7 @@ from securefair.data.cells import Table, column_of
 from securefair.data.findings import Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
 from securefair.data.images.findings import image_findings
+from securefair.data.opposed import opposed_classes
 from securefair.data.quality import site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
@@ -115,7 +116,7 @@ def look_at(
         DataError: a table lacks the label; names the site.
     """
     found: list[Finding] = []
-    sites = {}
+    sites, looked = {}, {}
     for site, table in tables.items():
         if label not in table.columns:
             raise DataError(
@@ -127,6 +128,7 @@ def look_at(
         shapes = shapes_of(table, missing)
         found += site_findings(site, table, shapes, label=label, joined=joined)
         sites[site] = site_columns(table, shapes)
+        looked[site] = table, shapes
     if handled:
         used = {*handled, label}
         found = [one for one in found if _still_open(one, used, handled)]
@@ -137,6 +139,7 @@ def look_at(
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
     between = list(findings_between(sites, label=label, joined=joined))
+    between += opposed_classes(looked, label, joined=joined)
     between += shared_rows(tables)
     between += class_findings(tables, label, classes, joined=joined)
     return found, between

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.host import Refitted, Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
@@ -211,6 +211,21 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.estimates(pieces)
+
+    def fitted_to_all(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> Refitted | None:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.host import TransferHost
+
+        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        return host.fitted_to_all(pieces)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]

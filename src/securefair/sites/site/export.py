@@ -101,8 +101,9 @@ def write_results(
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
-    rules, estimates = table_rules(terms.config), kind_in(terms).estimates
-    estimated = partial(estimates, terms.config, agreement, own, seed=seed, pieces=pieces)
+    rules, kind = table_rules(terms.config), kind_in(terms)
+    stored = terms.config, agreement, own
+    estimated = partial(kind.estimates, *stored, seed=seed, pieces=pieces)
     kept = kept_model(
         terms.config,
         own,
@@ -111,6 +112,7 @@ def write_results(
         controls=_alone(project, own, seed),
         taught=_taught(records, status),
         calibration=_calibration(records[-1], own),
+        refitted=kind.fitted_to_all(*stored, seed=seed, pieces=pieces),
         privacy=promised,
         rules=rules,
         versions=versions(),
