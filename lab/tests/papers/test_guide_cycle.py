@@ -10,6 +10,8 @@ from statistics import mean, stdev
 
 import pytest
 
+from securefair_lab.papers.capride_code import FRESH, FROZEN
+
 ROOT = Path(__file__).parents[3]
 GUIDE = " ".join(
     (ROOT / "docs" / "notebook" / "reproduction.md").read_text(encoding="utf-8").split()
@@ -164,3 +166,37 @@ def test_two_participants(each: Each) -> None:
         for own in (plain, {"links": "relative"})
     ]
     assert min(losing) >= 0
+
+
+def test_what_the_published_code_of_capride_changes(each: Each) -> None:
+    def gain(n: int, answers: str, divisions: int) -> list[float]:
+        return each("capride-code", "MCG", n=n, answers=answers, divisions=divisions)
+
+    def told(first: list[float], second: list[float]) -> str:
+        by = apart(first, second)
+        return f"{mean(by):.1f} ± {stdev(by):.1f}"
+
+    fresh = told(gain(2, FRESH, 2), gain(2, FROZEN, 2))
+    assert f"Fresh answers gain {fresh} points more than frozen ones there" in GUIDE
+    once = [told(gain(n, FROZEN, 2), gain(n, FROZEN, 1)) for n in (5, 10)]
+    assert f"takes {once[0]} points from VPDL among five and {once[1]} among ten" in GUIDE
+    usual = [
+        mean(each(name, "MCG", split="homogeneous", n=n, method="VPDL"))
+        for name, n in (("cycle-table6", 2), ("cycle-table2", 5), ("cycle-table2", 10))
+    ]
+    assert (
+        f"({usual[0]:.1f} among two, {usual[1]:.1f} among five, {usual[2]:.1f} among ten;"
+    ) in GUIDE
+    own = [mean(gain(n, FRESH, 2)) for n in (2, 5, 10)]
+    assert all(a < b for a, b in zip(own, usual, strict=True))
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_how_many_inferences_the_published_code_takes(n: int) -> None:
+    images, epochs, seconds = 50_000 // n, 75, 3.44
+    inferences = images * epochs * (n - 1)
+    days = images * epochs * seconds / 86_400
+    assert (
+        f"| {n} | {images:,} | {images * epochs:,} | {inferences:,} | {n * inferences:,} | "
+        f"{days:.0f} |"
+    ) in GUIDE
