@@ -206,7 +206,8 @@ def agreed(names, **constants):
 
 SIZES = [
     ("abcd", 1, "mean"), ("abcd", 0, "mean"), ("abc", 1, "mean"), ("abcdef", 1, "mean"),
-    ("abcdef", 2, "mean"), ("abcdefghi", 1, "mean"), ("abcdefghi", 3, "mean"),
+    ("abcdef", 2, "mean"),
+    *(pytest.param("abcdefghi", missing, "mean", marks=pytest.mark.slow) for missing in (1, 3)),
 ]  # fmt: skip
 
 

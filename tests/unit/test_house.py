@@ -215,7 +215,7 @@ NO_LIBRARY_ERROR = {
     # Mistakes of the library itself, which no input reaches.
     "ckks/backends/entropy.py": {"ValueError"},
     "ckks/backends/public_zeros.py": {"TypeError"},
-    "ckks/backends/residues_torch.py": {"ValueError"},
+    "ckks/backends/embedding_torch.py": {"ValueError"},
     "ckks/backends/seal_context.py": {"TypeError"},
     "ckks/lattice.py": {"ValueError"},
     "ckks/primes.py": {"ValueError"},

@@ -153,6 +153,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             model_of(config),
             seed=seed,
             backend=config.encryption.backend,
+            device=config.encryption.device,
             disclosure=config.disclosure,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),

@@ -114,6 +114,7 @@ class TransferParticipant(Remembering):
         agreement: what was agreed.
         seed: of the folds of its cross-validation.
         backend: encryption engine.
+        device: what computes on the ciphertexts of its students.
         disclosure: how much it lets out as teacher.
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
@@ -134,6 +135,7 @@ class TransferParticipant(Remembering):
         *,
         seed: int,
         backend: str = defaults.BACKEND,
+        device: str = defaults.PROCESSOR,
         disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
@@ -166,9 +168,11 @@ class TransferParticipant(Remembering):
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes, self.given = TransferNotes(), Given()
-        self._backend = backend
+        self._backend, self._device = backend, device
         private, student = (None, None) if left.keys is None else _imported(left.keys)
-        self._exchange = agreement.question.exchange(data.train, backend=backend, keys=student)
+        self._exchange = agreement.question.exchange(
+            agreement.patients_of(data), backend=backend, device=device, keys=student
+        )
         self._private = generate_private() if private is None else private
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
@@ -201,7 +205,9 @@ class TransferParticipant(Remembering):
                 where=self.name,
                 expected="a new collaboration",
             )
-        self._exchange = self.agreement.question.exchange(data.train, backend=self._backend)
+        self._exchange = self.agreement.question.exchange(
+            self.agreement.patients_of(data), backend=self._backend, device=self._device
+        )
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)

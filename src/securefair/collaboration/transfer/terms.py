@@ -14,7 +14,7 @@ from securefair.collaboration.agreed import LOCAL, AgreedSections
 from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import Degree, answers_from_leaves, degree_of
-from securefair.data.dataset import Samples
+from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
@@ -63,6 +63,15 @@ class TransferTerms(AgreedSections):
             return patients
         mapped = public_trees(self.features).mapped(patients.features)
         return replace(patients, features=mapped)
+
+    def asked_parts(self, own: ParticipantData) -> tuple[Samples, ...]:
+        """Of a hospital's patients, those whom its question is about."""
+        return (own.train,)
+
+    def patients_of(self, own: ParticipantData) -> Samples:
+        """The same in one piece."""
+        parts = self.asked_parts(own)
+        return parts[0] if len(parts) == 1 else together(parts)
 
     def met_by(self, name: str) -> tuple[str, ...]:
         """Its group, so that messages grow with hospitals and not with their pairs."""

@@ -50,6 +50,7 @@ def test_one_of_every_kind_was_left():
     assert len(RUNNING) >= 6
 
 
+@pytest.mark.slow
 def test_a_project_under_way_goes_on_to_its_end_after_an_upgrade(place):
     project = load_project(any_project(place))
     assert project.terms.project.protocol >= OLDEST_PROTOCOL
