@@ -58,7 +58,7 @@ test: setup openfhe-if-possible previous-if-possible
 # Properties draw half as many examples as in `make test`. No folder is named: the process that only
 # divides the tests would load its conftest.py, and torch.
 test-core: setup
-	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=lab/tests/papers \
+	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=lab/tests/system --ignore=lab/tests/papers \
 	-m "not slow" -k "not openfhe"
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.

@@ -1,10 +1,12 @@
 """Settings every test shares: reproducible property tests, one thread, cheap passphrases."""
 
 import gc
+import sys
 
 import pytest
 
 from support import session
+from support.fits import share_fits
 
 
 @pytest.hookimpl(wrapper=True)
@@ -29,6 +31,8 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """What is loaded by now stays: the collector need not look through it again and again."""
+    if "securefair.worth" in sys.modules:  # else no test here makes a run
+        share_fits()
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20)

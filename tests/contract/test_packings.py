@@ -1,6 +1,7 @@
 """What every packing of the register keeps, whatever it does."""
 
 from contextlib import suppress
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -36,6 +37,7 @@ def spec_of(head, asked):
     return ExchangeSpec(**{"classes": 2, "samples": 40, **HEADS[head], **ASKED[asked]})
 
 
+@cache
 def plan_of(name, spec):
     """Its own best plan, whether the planner would take it or not; None where it has none."""
     first = part_of(next(iter(REGISTERED)), "search")(spec, None)
@@ -96,7 +98,7 @@ def test_as_many_numbers_are_charged_as_leave_at_least(planned):
     )
 
 
-@pytest.mark.parametrize("backend", ["clear", "rns", "seal"])
+@pytest.mark.parametrize("backend", ["clear", "rns", pytest.param("seal", marks=pytest.mark.slow)])
 def test_answers_are_those_of_the_model(planned, backend):
     spec, engine = planned.spec, get_backend(backend)
     keys = engine.generate_keys(

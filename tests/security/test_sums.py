@@ -159,14 +159,19 @@ def test_a_part_of_a_sum_is_noise(name):
     teacher = Teacher(name)
     question, own = teacher.agreed.question, teacher.host.own
     senders = ("h1", "h2", "h3", "h4")
-    gathering = Gathering(session=b"s" * 32, round=0, receiver="h0", senders=senders)
     publics = {one: public_bytes(generate_private()) for one in senders}
     from securefair.collaboration.transfer.questions import MaskKeys
 
     keys = MaskKeys("h1", teacher.host._private, publics)
     exchange = question.exchange(teacher.host.data.train, backend="clear", device="cpu")
-    share = exchange.share(question.digest, gathering, keys, own, own.model)
-    words = np.frombuffer(share, question.plan.fixed.word)
+    shares = [
+        exchange.share(question.digest, one, keys, own, own.model)
+        for one in (
+            Gathering(session=b"s" * 32, round=at, receiver="h0", senders=senders)
+            for at in range(16)
+        )
+    ]  # by chance none of some 600 words is in an eighth: once in 10^33 runs
+    words = np.frombuffer(b"".join(shares), question.plan.fixed.word)
     top = words >> (8 * question.plan.fixed.word_bytes - 3)
     assert len(np.unique(top)) == 8  # every eighth of the range, though numbers are small
 

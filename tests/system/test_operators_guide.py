@@ -150,7 +150,7 @@ def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
                     shutil.copy(file, north.work)
             north.run(words, monkeypatch)
         elif what == "flare harden":
-            kit = north.work / "kits" / "north"
+            kit = north.work / words[2]
             (kit / "startup").mkdir(parents=True)
             (kit / "local").mkdir()
             for file in ("resources.json", "authorization.json"):

@@ -113,6 +113,7 @@ ENCRYPTED = [pytest.param(case, "rns", id=f"{case}-rns") for case in CASES] + [
         replace(case, rounds=1 if case.basis == "student" else min(case.rounds, 2)),
         "seal",
         id=f"{case}-seal",
+        marks=pytest.mark.slow,
     )
     for case in CASES
     if case.algorithm != "vpdl"

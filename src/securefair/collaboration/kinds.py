@@ -18,6 +18,7 @@ AnyKind = Kind[Any]
 
 REGISTERED: dict[str, str] = {
     "transfer": "securefair.collaboration.transfer.kind:TRANSFER",
+    "validate": "securefair.collaboration.validation.kind:VALIDATE",
     "vpdl": "securefair.collaboration.distillation.kind:VPDL",
     "cycle": "securefair.collaboration.distillation.kind:CYCLE",
     "cycle-gossip": "securefair.collaboration.gossip.kind:CYCLE_GOSSIP",

@@ -21,6 +21,7 @@ from securefair.config.run import ReportSection, RunSection
 from securefair.config.training import ModelSection, TrainingSection
 from securefair.config.transfer import TransferSection
 from securefair.config.user_data import ParticipantSection, TableSection
+from securefair.config.validation import ValidationSection
 
 
 class RunConfig(Section):
@@ -34,6 +35,7 @@ class RunConfig(Section):
     model: ModelSection = ModelSection()
     training: TrainingSection = TrainingSection()
     transfer: TransferSection = TransferSection()
+    validation: ValidationSection = ValidationSection()
     distillation: DistillationSection = DistillationSection()
     fairness: FairnessSection = FairnessSection()
     gossip: GossipSection = GossipSection()

@@ -1,12 +1,15 @@
 """This participant as student of a sum: how it gets the answers of all its senders, and opens them.
 
     ask each sender -> all answers, closed: ask for the keys -> all keys: combine
+    some keys do not come: ask the others for parts of them -> enough parts: combine
 
 An answer that is late costs its sender its place: the sum is asked for again without it, under
 fresh masks, as long as enough are left and no key has been asked for. Whoever declines may name the
 senders of a smaller sum that it would answer for: then the next attempt is over those. After keys
-were asked for it is given up: senders that have given a key away answer for no other sum of this
-round. Whoever gets no sum goes on with what it has, and the summary says so.
+were asked for there is no other attempt: senders that have given a key away answer for no other sum
+of this round. If so few keys do not come that the others can stand in for them
+(`SumSettings.spare`), they are asked to. Whoever gets no sum goes on with what it has, and the
+summary says so.
 """
 
 from __future__ import annotations
@@ -16,11 +19,26 @@ from dataclasses import replace
 from securefair.errors import RemoteProtocolError
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import Combine, PrepareAsk, Questions
-from securefair.protocol.messages import Answer, Ask, Decline, Key, Reveal, name_of
+from securefair.protocol.messages import (
+    Answer,
+    Ask,
+    Decline,
+    Key,
+    Parts,
+    Recover,
+    Reveal,
+    name_of,
+)
 from securefair.protocol.states import ASKING, ROUND, AskingState, Event, RoundState
 from securefair.protocol.turn import Asking, Sum, Turn
 
-AWAITED = (AskingState.WAITING, AskingState.ASKED, AskingState.REVEALING)
+AWAITED = (
+    AskingState.WAITING,
+    AskingState.ASKED,
+    AskingState.REVEALING,
+    AskingState.RECOVERING,
+)
+_EXPIRING = (AskingState.ASKED, AskingState.REVEALING, AskingState.RECOVERING)
 _LOST = (AskingState.DECLINED, AskingState.MISSED)
 
 
@@ -51,8 +69,11 @@ def on_preparation_failed(turn: Turn, job: PrepareAsk, error: str) -> None:
         turn.ending = Event.ALONE, error
 
 
-def on_reply(turn: Turn, name: str, message: Answer | Decline | Key) -> None:
-    """An answer, a key, or that there is none; late ones pass, unasked ones are blamed."""
+def on_reply(turn: Turn, name: str, message: Answer | Decline | Key | Parts) -> None:
+    """An answer, a key, parts of keys, or that there is none of these.
+
+    Late ones pass, unasked ones are blamed.
+    """
     current = turn.memory.averaging.sum
     if message.round < turn.round or (
         message.round == turn.round and current is not None and message.attempt < current.attempt
@@ -79,18 +100,29 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline | Key) -> None:
             _on_answer(turn, name, asking, message)
         case Key():
             _on_key(turn, name, asking, message)
+        case Parts():
+            _on_parts(turn, name, asking, message)
         case Decline():
             _on_decline(turn, name, asking, message)
     _go_on(turn)
 
 
 def expire(turn: Turn) -> None:
-    """A deadline: go on without the answers or keys that are not there."""
+    """A deadline: go on without the answers, keys or parts that are not there."""
     current = turn.memory.averaging.sum
     if current is not None:
         for name, asking in current.teachers.items():
-            if asking.state in (AskingState.ASKED, AskingState.REVEALING):
+            if asking.state in _EXPIRING:
                 _move(turn, name, Event.EXPIRED)
+        _go_on(turn)
+
+
+def give_up(turn: Turn, name: str) -> None:
+    """A sender is away, and will not send what it was asked for."""
+    current = turn.memory.averaging.sum
+    asking = None if current is None else current.teachers.get(name)
+    if turn.memory.state is RoundState.SUMMING and asking and asking.state in _EXPIRING:
+        _move(turn, name, Event.EXPIRED)
         _go_on(turn)
 
 
@@ -123,7 +155,7 @@ def _on_decline(turn: Turn, name: str, asking: Asking, message: Decline) -> None
             found=", ".join(named),
             expected=f"fewer of {', '.join(sorted(asked))} in ascending order, {name} among them",
         )
-    if asking.state in (AskingState.ASKED, AskingState.REVEALING):
+    if asking.state in _EXPIRING:
         if asking.state is AskingState.ASKED:
             _set(turn, name, replace(asking, reply=message))
         averaging = turn.memory.averaging
@@ -140,9 +172,26 @@ def _on_key(turn: Turn, name: str, asking: Asking, message: Key) -> None:
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
         )
-    if asking.state is AskingState.REVEALING:
+    if asking.state in (AskingState.REVEALING, AskingState.RECALLED):
         _set(turn, name, replace(asking, key=message))
         _move(turn, name, Event.KEY)
+
+
+def _on_parts(turn: Turn, name: str, asking: Asking, message: Parts) -> None:
+    current = turn.memory.averaging.sum
+    recalled = () if current is None else current.recalled
+    known = asking.parts is None or asking.parts == message
+    if name in recalled or len(message.parts) != len(recalled) or not known:
+        raise RemoteProtocolError(
+            "sent parts of keys that it was not asked for",
+            culprit=name,
+            where=f"round {message.round}, attempt {message.attempt}",
+            found=len(message.parts),
+            expected=", ".join(recalled) or "none",
+        )
+    if asking.state is AskingState.RECOVERING:
+        _set(turn, name, replace(asking, parts=message))
+        _move(turn, name, Event.PARTS)
 
 
 def _go_on(turn: Turn) -> None:
@@ -151,47 +200,105 @@ def _go_on(turn: Turn) -> None:
     if current is None or turn.memory.state is not RoundState.SUMMING:
         return
     states = {asking.state for asking in current.teachers.values()}
-    if states & set(AWAITED):
+    if _opens(turn, current):
+        _combine(turn, current)
+    elif states & set(AWAITED):
         return
-    if states & set(_LOST):
+    elif current.recalled:
+        _give_up(turn, (*current.recalled, *_lost_of(current)))
+    elif states & set(_LOST):
         _without_lost(turn, current)
     elif states == {AskingState.CLOSED}:
         for name in current.teachers:
             _move(turn, name, Event.REVEAL_SENT)
             turn.send(name, Reveal(turn.round, current.attempt))
-        # Nothing can be asked again now: who was gone for a day costs no sum.
-        seconds = turn.settings.round_seconds + turn.settings.setup_seconds
-        turn.effects.append(SetDeadline(turn.round, seconds))
-    else:
-        turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ALL_OPEN))
-        turn.run(
-            Combine(
-                turn.round,
-                current.attempt,
-                tuple(current.teachers),
-                {
-                    name: asking.reply.payload
-                    for name, asking in current.teachers.items()
-                    if isinstance(asking.reply, Answer)
-                },
-                {
-                    name: asking.key.key
-                    for name, asking in current.teachers.items()
-                    if asking.key is not None
-                },
-            )
+        _await_long(turn)
+
+
+def _await_long(turn: Turn) -> None:
+    """Nothing can be asked again now: who was gone for a day costs no sum."""
+    seconds = turn.settings.round_seconds + turn.settings.setup_seconds
+    turn.effects.append(SetDeadline(turn.round, seconds))
+
+
+def _opens(turn: Turn, current: Sum) -> bool:
+    """Whether all keys are there, or enough parts of those that are not."""
+    teachers = current.teachers.values()
+    if all(asking.key is not None for asking in teachers):
+        return True
+    helping = sum(asking.parts is not None for asking in teachers)
+    return bool(current.recalled) and helping >= len(teachers) - _spare(turn, current)
+
+
+def _spare(turn: Turn, current: Sum) -> int:
+    sums = turn.settings.sums
+    return 0 if sums is None else sums.spare(sums.name, tuple(current.teachers))
+
+
+def _combine(turn: Turn, current: Sum) -> None:
+    teachers = current.teachers
+    lost = [name for name in current.recalled if teachers[name].key is None]
+    turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ALL_OPEN))
+    turn.run(
+        Combine(
+            turn.round,
+            current.attempt,
+            tuple(teachers),
+            {
+                name: asking.reply.payload
+                for name, asking in teachers.items()
+                if isinstance(asking.reply, Answer)
+            },
+            {name: asking.key.key for name, asking in teachers.items() if asking.key is not None},
+            {
+                name: {
+                    other: asking.parts.parts[current.recalled.index(name)]
+                    for other, asking in teachers.items()
+                    if asking.parts is not None
+                }
+                for name in lost
+            },
         )
+    )
+
+
+def _recover(turn: Turn, current: Sum) -> None:
+    """Ask those whose keys are there for parts of the others', if so few are missing."""
+    lost = _lost_of(current)
+    if len(lost) > _spare(turn, current):
+        _give_up(turn, lost)
+        return
+    _set_sum(turn, replace(current, recalled=lost))
+    for name in current.teachers:
+        if name in lost:
+            _move(turn, name, Event.RECALLED)
+        else:
+            _move(turn, name, Event.RECOVER_SENT)
+            turn.send(name, Recover(turn.round, current.attempt, lost))
+    _await_long(turn)
+
+
+def _give_up(turn: Turn, lost: tuple[str, ...]) -> None:
+    averaging = turn.memory.averaging
+    turn.set_averaging(replace(averaging, lost=(*averaging.lost, *lost)))
+    turn.ending = Event.ALONE, None
+
+
+def _lost_of(current: Sum) -> tuple[str, ...]:
+    return tuple(name for name, asking in current.teachers.items() if asking.state in _LOST)
 
 
 def _without_lost(turn: Turn, current: Sum) -> None:
+    # Keys are asked for as soon as all answers are there, and whoever was asked for one may have
+    # given it away, even if it never arrived.
+    if all(isinstance(asking.reply, Answer) for asking in current.teachers.values()):
+        _recover(turn, current)
+        return
     averaging, sums = turn.memory.averaging, turn.settings.sums
     left = _left(current, 0 if sums is None else sums.fewest(sums.name))
     lost = tuple(name for name in current.teachers if name not in left)
     turn.set_averaging(replace(averaging, lost=(*averaging.lost, *lost)))
-    # Keys are asked for as soon as all answers are there, and whoever was asked for one may have
-    # given it away, even if it never arrived.
-    asked_for_keys = all(isinstance(asking.reply, Answer) for asking in current.teachers.values())
-    if asked_for_keys or sums is None or len(left) < sums.fewest(sums.name):
+    if sums is None or len(left) < sums.fewest(sums.name):
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LOST))

@@ -25,6 +25,7 @@ from securefair.protocol.messages import (
     Key,
     Keys,
     Message,
+    Parts,
 )
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
@@ -69,21 +70,30 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Asking:
-    """This participant as student: its question of the current round to one teacher."""
+    """This participant as student: its question of the current round to one teacher.
+
+    `parts` are the teacher's, of the keys of those that are lost.
+    """
 
     state: AskingState = ASKING.initial
     reply: Answer | Decline | None = None
     key: Key | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True)
 class Serving:
-    """This participant as teacher: one student's question of one round, in its last attempt."""
+    """This participant as teacher: one student's question of one round, in its last attempt.
+
+    `lost` are those of whose keys it was asked for its `parts`.
+    """
 
     asked: Ask
     state: ServingState = SERVING.initial
     reply: Answer | Decline | None = None
     key: Key | None = None
+    lost: tuple[str, ...] = ()
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,7 @@ class Sum:
 
     attempt: int
     teachers: Mapping[str, Asking]
+    recalled: tuple[str, ...] = ()  # of whose keys parts are asked for
 
 
 @dataclass(frozen=True)

@@ -262,6 +262,7 @@ def test_tensorboard_itself_reads_what_was_written(tmp_path):
     assert [(one.step, one.value) for one in shown] == [(0, 0.75), (1, 0.75), (2, 0.75)]
 
 
+@pytest.mark.slow  # it loads half of a server
 def test_mlflow_itself_keeps_what_was_logged(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from securefair.averaging.pairwise import PUBLIC_BYTES
+from securefair.averaging.recovery import sent_beside
 from securefair.collaboration.transfer.questions import TransferQuestion, choose_question
 from securefair.collaboration.transfer.terms import TransferTerms
 from securefair.config import DisclosureSection
@@ -15,7 +16,7 @@ from securefair.model.outcomes import outcome_of
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
-from securefair.protocol.messages import MAX_NAME_BYTES
+from securefair.protocol.messages import MAX_NAME_BYTES, PART_ROOM
 from securefair.protocol.settings import MachineSettings, SumSettings
 
 
@@ -68,8 +69,9 @@ class TransferAgreement(TransferTerms):
             features=0,
             basis=0,
             question=request,
-            answer=answer,
+            answer=answer + sent_beside(self.most_spare),
             names=MAX_NAME_BYTES * self.most_teachers,
+            parts=PART_ROOM * self.most_spare,
         )
 
     def check_teacher(self, own: ParticipantData, *, private: bool) -> None:
@@ -162,4 +164,5 @@ class TransferAgreement(TransferTerms):
             min_senders=self.fewest_left,
             missing=self.missing_of(name),
             averages=False,
+            recovers=self.most_spare > 0,
         )

@@ -29,9 +29,11 @@ class TransferAudit(Audit):
     ) -> None:
         """Compare all that a student opened with the same from cleartext fits."""
 
+        asked = self._question.agreed.patients_of(student.data)
+
         def numbers(teacher: str) -> Array:
             one = everyone[teacher]
-            return self._question.clear(student.data.train, one.own, one.answering)
+            return self._question.clear(asked, one.own, one.answering)
 
         for name, opened in student.notes.released.items():
             senders = student.notes.senders if name == MEAN else (name,)

@@ -102,7 +102,7 @@ class TransferHost(TransferParticipant):
         found = self.transferred
         if pieces is not None or not found.families:  # a store keeps what was opened, not fits
             kept = (self.notes.released, self.notes.senders)
-            opened = _opened(pieces[OPENED]) if pieces and OPENED in pieces else kept
+            opened = opened_in(pieces[OPENED]) if pieces and OPENED in pieces else kept
             found = self._transferred_again(*opened)
         rng = np.random.default_rng(derive_seed(self._seed, "estimates", self.name))
         return linear_estimates(self.own.samples, found.families, rng)
@@ -161,7 +161,7 @@ class TransferHost(TransferParticipant):
         """
         if OPENED not in pieces:
             raise DataError("nothing was opened yet", where=self.name)
-        released, senders = _opened(pieces[OPENED])
+        released, senders = opened_in(pieces[OPENED])
         if without not in senders:
             raise DataError(
                 "no answer of that peer is in the model", found=without, expected=", ".join(senders)
@@ -199,7 +199,7 @@ class TransferHost(TransferParticipant):
             super().run(job)
         if MODEL in pieces:
             self.transferred = _read(pieces[MODEL], where=self.name)
-            released, senders = _opened(pieces[OPENED])
+            released, senders = opened_in(pieces[OPENED])
             self.notes = TransferNotes(released=released, senders=senders)
 
 
@@ -223,6 +223,7 @@ def _read(data: bytes, *, where: str) -> Transferred:
     return Transferred(function, trust, temperature, without_peers)
 
 
-def _opened(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:
+def opened_in(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """What a host had opened, by teacher, and whose answers are in it."""
     nothing: tuple[dict[str, Array], tuple[str, ...]] = ({}, ())
     return decode_state(data, nothing)

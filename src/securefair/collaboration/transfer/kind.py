@@ -142,7 +142,6 @@ class TransferKind(Kind["TransferAgreement"]):
     ) -> TransferHost:
         """See `Kind`."""
         from securefair.collaboration.private import private_teachers
-        from securefair.collaboration.transfer.host import TransferHost
 
         if given is not None:
             raise ConfigError(
@@ -156,7 +155,7 @@ class TransferKind(Kind["TransferAgreement"]):
             budget = None if stored is None else stored.budget
             fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
-        return TransferHost(
+        return self.participant(
             own,
             agreement,
             seed=seed,
@@ -168,6 +167,13 @@ class TransferKind(Kind["TransferAgreement"]):
             stored=stored,
             role=role,
         )
+
+    @property
+    def participant(self) -> type[TransferHost]:
+        """What its hosts are."""
+        from securefair.collaboration.transfer.host import TransferHost
+
+        return TransferHost
 
     def observer(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
@@ -190,9 +196,7 @@ class TransferKind(Kind["TransferAgreement"]):
         without: str,
     ) -> Function:
         """See `Kind`."""
-        from securefair.collaboration.transfer.host import TransferHost
-
-        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.refitted(pieces, without)
 
     def estimates(
@@ -205,9 +209,7 @@ class TransferKind(Kind["TransferAgreement"]):
         pieces: Mapping[str, bytes],
     ) -> LinearEstimates | None:
         """See `Kind`."""
-        from securefair.collaboration.transfer.host import TransferHost
-
-        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.estimates(pieces)
 
     def forecast(

@@ -18,9 +18,11 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from securefair.averaging import (
+    Divided,
     Gathering,
     Shares,
     opened_messages,
+    part_for,
     release,
     share_message,
 )
@@ -67,11 +69,13 @@ from securefair.protocol.jobs import (
     KeyReleased,
     OpenAnswer,
     OpenedAnswer,
+    PartsReleased,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
     ReleaseKey,
+    ReleaseParts,
     Step,
     Stepped,
 )
@@ -167,7 +171,7 @@ class TransferParticipant(Remembering):
         self._backend, self._device = backend, device
         private, student = (None, None) if left.keys is None else _imported(left.keys)
         self._exchange = agreement.question.exchange(
-            data.train, backend=backend, device=device, keys=student
+            agreement.patients_of(data), backend=backend, device=device, keys=student
         )
         self._private = generate_private() if private is None else private
         self._key_epoch = left.key_epoch
@@ -202,7 +206,7 @@ class TransferParticipant(Remembering):
                 expected="a new collaboration",
             )
         self._exchange = self.agreement.question.exchange(
-            data.train, backend=self._backend, device=self._device
+            self.agreement.patients_of(data), backend=self._backend, device=self._device
         )
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
@@ -241,6 +245,8 @@ class TransferParticipant(Remembering):
                 return self._step(job)
             case ReleaseKey():
                 return KeyReleased(self._release(job))
+            case ReleaseParts():
+                return PartsReleased(self._parts(job))
             case Combine():
                 self.asks = False  # the same
                 started = time.perf_counter()
@@ -287,6 +293,7 @@ class TransferParticipant(Remembering):
             self.name,
             job.payload,
             lambda: self._masked_answer(job, gathering),
+            self._divided(job),
         )
         return Answered(closed)
 
@@ -309,6 +316,8 @@ class TransferParticipant(Remembering):
         """
         self.given.check(job.peer, self.version, gathering.senders)
         self._charge(job)
+        if self._divided(job) is not None:
+            self.given = self.given.opened_together(self.version)
         keys = MaskKeys(self.name, self._private, self._publics)
         return self._exchange.share(job.payload, gathering, keys, self.own, self.answering)
 
@@ -334,6 +343,20 @@ class TransferParticipant(Remembering):
         self._shares = shares
         return key
 
+    def _parts(self, job: ReleaseParts) -> tuple[bytes, ...]:
+        """Of the keys of senders that are lost."""
+        divided = self._divided(job)
+        if divided is None:
+            raise LocalProtocolError("no key of this sum is divided", found=", ".join(job.senders))
+        gathering = self._gathering(job)
+        return tuple(part_for(self._shares, divided, gathering, name) for name in job.lost)
+
+    def _divided(self, job: AnswerAsk | ReleaseParts) -> Divided | None:
+        """How others open its part of a sum in its place; None where they cannot."""
+        sums = self.machine.settings.sums
+        spare = 0 if sums is None else sums.spare(job.peer, job.senders)
+        return Divided(self.name, self._private, self._publics, spare) if spare else None
+
     def _combine(self, job: Combine) -> None:
         gathering = Gathering(
             session=self.agreement.digest,
@@ -342,7 +365,9 @@ class TransferParticipant(Remembering):
             receiver=self.name,
             senders=job.senders,
         )
-        answers = opened_messages(gathering, job.closed, job.keys)
+        sums = self.machine.settings.sums
+        spare = 0 if sums is None else sums.spare(self.name, job.senders)
+        answers = opened_messages(gathering, job.closed, job.keys, spare=spare, parts=job.parts)
         mean = self._exchange.open_sum(gathering, answers)
         self.notes.released, self.notes.senders = {MEAN: mean}, job.senders
         self.transferred = self._exchange.transferred(self.own, mean, job.senders)
@@ -356,7 +381,7 @@ class TransferParticipant(Remembering):
         self.transferred = self._exchange.transferred_each(self.own, answers)
         return Stepped()
 
-    def _gathering(self, job: AnswerAsk | ReleaseKey) -> Gathering:
+    def _gathering(self, job: AnswerAsk | ReleaseKey | ReleaseParts) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
 

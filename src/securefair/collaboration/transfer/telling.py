@@ -30,7 +30,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     # How large groups are does not depend on the seed.
     counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
     private = config.privacy is not None
-    chosen = chosen_sum(section, counts, private=private, brought=bool(_stand_ins(result)))
+    chosen = chosen_sum(section, counts, private=private, brought=bool(stand_ins_of(result)))
     summed = sum_of(chosen.name)
     mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
     fewest = FEWEST_LEFT if summed is None else summed.fewest
@@ -77,7 +77,7 @@ def _steps(
             "transfer.fitted", people=words.either("counts.participants", len(result.participants))
         ),
         f"{asked} {opened}",
-        *(told_of_stand_in(name, one, words) for name, one in _stand_ins(result).items()),
+        *(told_of_stand_in(name, one, words) for name, one in stand_ins_of(result).items()),
         words("transfer.averaged"),
         *later,
     ]
@@ -102,7 +102,8 @@ def told_of_stand_in(name: str, found: StandInResult, words: Words) -> str:
     )
 
 
-def _stand_ins(result: RunResult) -> Mapping[str, StandInResult]:
+def stand_ins_of(result: RunResult) -> Mapping[str, StandInResult]:
+    """Of every algorithm, by who brought a model."""
     return {
         name: found
         for algorithm in result.algorithms.values()

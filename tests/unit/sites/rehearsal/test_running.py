@@ -17,7 +17,7 @@ from securefair.sites.operator.lifecycle import upgrade
 from securefair.sites.post.peers import refusals
 from securefair.sites.project.agreeing import check_agreement, rounds_of
 from securefair.sites.project.project import load_project, parse_project
-from securefair.sites.rehearsal.year import DAY, Clock, Year
+from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.site.folder import PROJECT, read_settings, write_settings
 
 VECTORS = Path(__file__).parents[3] / "vectors"
@@ -50,6 +50,7 @@ def test_one_of_every_kind_was_left():
     assert len(RUNNING) >= 6
 
 
+@pytest.mark.slow
 def test_a_project_under_way_goes_on_to_its_end_after_an_upgrade(place):
     project = load_project(any_project(place))
     assert project.terms.project.protocol >= OLDEST_PROTOCOL

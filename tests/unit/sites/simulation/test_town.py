@@ -122,6 +122,7 @@ def test_a_closed_town_can_be_opened_again(tmp_path):
     again.close()
 
 
+@pytest.mark.slow
 def test_messages_of_a_transfer_grow_with_hospitals_and_not_with_their_pairs():
     """Hello and keys went to everybody: 48 hospitals sent 2,256 of each."""
     each = {count: messages_of(count) / count for count in (27, 54)}

@@ -18,7 +18,7 @@ from securefair.collaboration.audit import Audit
 from securefair.collaboration.facts import EncryptionFacts
 from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.transfer.exchange import (
-    TransferRequest,
+    AskingStudent,
     TransferStudent,
     answer,
     masked,
@@ -46,22 +46,29 @@ REQUEST_FRAMING = 64
 """Room for lengths and the number of samples in a request."""
 
 
-class EncryptedExchange(HospitalExchange):
-    """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
+class AskedExchange(HospitalExchange):
+    """See `HospitalExchange`: what every question about patients has.
+
+    Args:
+        question: that was agreed on.
+        student: asks it.
+        backend: encryption engine.
+        device: where it computes.
+    """
 
     def __init__(
-        self, question: TransferQuestion, student: TransferStudent, backend: str, device: str
+        self, question: TransferQuestion, student: AskingStudent, backend: str, device: str
     ) -> None:
-        self._agreed, self._student = question.agreed, student
+        self._agreed, self._asking = question.agreed, student
         self._backend, self._device = backend, device
 
     def request(self) -> bytes:
         """See `HospitalExchange`: keys, and encrypted features."""
-        return self._student.request()
+        return self._asking.request()
 
     def told(self, request: bytes, student: str) -> Charged:
         """See `HospitalExchange`."""
-        spec = self._agreed.spec_for(self._read(request, student).patients)
+        spec = self._agreed.spec_for(read_request(request, student).patients)
         return Charged(spec.q * self._agreed.outputs, spec.samples)
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
@@ -71,8 +78,27 @@ class EncryptedExchange(HospitalExchange):
     def _answered(
         self, request: bytes, student: str, model: Polynomial
     ) -> tuple[ExchangePlan, bytes]:
-        read = self._read(request, student)
+        read = read_request(request, student)
         return answer(self._agreed, model, read, backend=self._backend, device=self._device)
+
+    def open(self, answer: bytes) -> Array:
+        """See `HospitalExchange`."""
+        return self._asking.open(answer)
+
+    def export_keys(self) -> StoredKeys:
+        """See `HospitalExchange`."""
+        public, secret = self._asking.export_keys()
+        return public.encryption, public.evaluation, secret.reveal()
+
+
+class EncryptedExchange(AskedExchange):
+    """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
+
+    def __init__(
+        self, question: TransferQuestion, student: TransferStudent, backend: str, device: str
+    ) -> None:
+        super().__init__(question, student, backend, device)
+        self._student = student
 
     def share(
         self, request: bytes, gathering: Gathering, keys: MaskKeys, own: OwnFit, model: Polynomial
@@ -91,10 +117,6 @@ class EncryptedExchange(HospitalExchange):
             backend=self._backend,
         )
 
-    def open(self, answer: bytes) -> Array:
-        """See `HospitalExchange`."""
-        return self._student.open(answer)
-
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
         """See `HospitalExchange`."""
         return self._student.open_mean([shares[name] for name in gathering.senders])
@@ -110,14 +132,6 @@ class EncryptedExchange(HospitalExchange):
         logits = {name: self._student.logits(numbers) for name, numbers in each.items()}
         agreed = self._agreed
         return transfer_each(own, logits, agreed.degree, leaves=agreed.leaves)
-
-    def export_keys(self) -> StoredKeys:
-        """See `HospitalExchange`."""
-        public, secret = self._student.export_keys()
-        return public.encryption, public.evaluation, secret.reveal()
-
-    def _read(self, request: bytes, student: str) -> TransferRequest:
-        return read_request(request, student)
 
 
 class EncryptedQuestion(TransferQuestion):
@@ -176,7 +190,7 @@ class EncryptedQuestion(TransferQuestion):
 
     def exchange(
         self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> EncryptedExchange:
+    ) -> HospitalExchange:
         """See `TransferQuestion`."""
         restored = None
         if keys is not None:
