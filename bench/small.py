@@ -28,6 +28,7 @@ import typer
 from page import PageOption, replace_tables, run_script
 
 from securefair.data.heart import HEART_SPEC, heart_rows
+from securefair.errors import DataError
 from securefair.profiling.head import describe_machine
 
 REPEATS = 5
@@ -109,9 +110,9 @@ def fresh(command: Sequence[str], folder: Path) -> Timed:
     """Run it once there."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise DataError("a process ended early", found=done.stderr.strip()[-500:])
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     last = done.stdout.strip().splitlines()[-1:] or ["{}"]

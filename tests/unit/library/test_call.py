@@ -9,6 +9,9 @@ from rich.console import Console
 from torch import nn
 
 import securefair as sf
+from securefair.ckks.backends import get_backend
+from securefair.errors import ConfigError
+from securefair.exchange import answerer
 from securefair.library.settings import ENTRY, settings
 from securefair.report.progress import PlainProgress
 from securefair.user.participants import load_participants
@@ -216,3 +219,20 @@ def test_a_transfer_follows_the_model_and_the_numbers_that_are_asked_for(hospita
     assert (result.config.transfer.fit, result.config.transfer.q) == ("quadratic", 3)
     assert result.plan.spec.hidden > 0
     assert {row.numbers_per_answer for row in result.ledger} == {3}
+
+
+def test_a_call_names_a_device(hospitals, monkeypatch):
+    named = []
+
+    def noted(name, device):
+        named.append(device)
+        return get_backend(name)
+
+    monkeypatch.setattr(answerer, "get_backend", noted)
+    result = sf.collaborate(hospitals, sums="none", device="cpu-kernels")
+    assert result.config.encryption.device == "cpu-kernels"
+    assert set(named) == {"cpu-kernels"}
+    with pytest.raises(ConfigError, match=r"encryption\.device"):
+        sf.collaborate(hospitals, sums="none", device="gpu")
+    with pytest.raises(ConfigError, match="device"):
+        sf.collaborate(hospitals, algorithm="cycle-gossip", device="cpu-kernels")
