@@ -10,7 +10,7 @@ from torch import nn
 
 import securefair as sf
 from securefair.ckks.backends import get_backend
-from securefair.errors import ConfigError
+from securefair.errors import BackendUnavailableError, ConfigError
 from securefair.exchange import answerer
 from securefair.library.settings import ENTRY, settings
 from securefair.report.progress import PlainProgress
@@ -236,3 +236,11 @@ def test_a_call_names_a_device(hospitals, monkeypatch):
         sf.collaborate(hospitals, sums="none", device="gpu")
     with pytest.raises(ConfigError, match="device"):
         sf.collaborate(hospitals, algorithm="cycle-gossip", device="cpu-kernels")
+
+
+@pytest.mark.parametrize("settings", [{"sums": "none"}, {"algorithm": "vpdl", "rounds": 1}])
+def test_a_card_that_is_not_there_ends_a_call(hospitals, monkeypatch, settings):
+    """It is no reason for teachers to decline, which would look like a result."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(BackendUnavailableError, match="no such card"):
+        sf.collaborate(hospitals, device="cuda", **settings)
