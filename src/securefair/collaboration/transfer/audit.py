@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.noted import MEAN
+from securefair.collaboration.transfer.notes import MEAN
 from securefair.collaboration.transfer.participant import TransferParticipant
 
 Array = NDArray[np.float64]

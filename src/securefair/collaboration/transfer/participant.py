@@ -12,9 +12,7 @@ import hashlib
 import time
 
 import msgspec
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
 from securefair.averaging import (
     Divided,
@@ -38,7 +36,7 @@ from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
-from securefair.collaboration.transfer.noted import MEAN, TransferNotes
+from securefair.collaboration.transfer.notes import MEAN, TransferNotes
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.config import DisclosureSection, defaults
@@ -83,8 +81,6 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import DeclineReason, Keys
 from securefair.storage import Secret
-
-Array = NDArray[np.float64]
 
 
 class TransferParticipant(Remembering):

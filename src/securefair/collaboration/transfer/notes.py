@@ -1,4 +1,4 @@
-"""What a hospital of a transfer saw: numbers that it opened, and what they cost."""
+"""What a hospital of a transfer saw, and may make its fit again from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 MEAN = ""
-"""In the place of a teacher: of a mean."""
+"""Stands for a name where the mean of all was opened."""
 
 
 @dataclass(eq=False)
