@@ -48,7 +48,7 @@ class TestOptionsOfNew:
         ("options", "words"),
         [
             (("--drop", "wieght"), "no table has this column"),
-            (("--drop", "ill"), "tables need a column to predict"),
+            (("--drop", "ill"), "the column to predict cannot be left out"),
             (("--class", "no", "--class", "maybe"), "belong to no class"),
             (("--class", "", "--class", "yes"), "a class needs codes"),
             (("--image", "photo"), "the table has no such column"),
