@@ -37,9 +37,11 @@ from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
+    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.heads import Head
     from securefair.model.stored import Function
     from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +147,11 @@ class Kind(ABC, Generic[A]):
     @property
     def takes_teachers(self) -> bool:
         """Whether a model that a participant brings may answer for it."""
+        return False
+
+    @property
+    def validates(self) -> bool:
+        """Whether it is there to look at peers' models, and not to learn: `validation` tells."""
         return False
 
     @property
@@ -351,6 +358,27 @@ class Kind(ABC, Generic[A]):
             pieces: that its host gave out.
         """
         del config, agreement, own, seed, pieces
+        return None
+
+    def validation(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        groups: Groups | None = None,
+    ) -> HospitalValidation | None:
+        """How good peers' models are on own patients, from what is stored; None in most kinds,
+        which open no model's word on each of them.
+
+        Args:
+            config, agreement, own, seed: as `host`.
+            pieces: that its host gave out.
+            groups: in which patients are looked at apart, in the order of `ParticipantData.rows`.
+        """
+        del config, agreement, own, seed, pieces, groups
         return None
 
     @abstractmethod

@@ -11,12 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from securefair.collaboration.transfer.host import OPENED, TransferHost, opened_in
+from securefair.collaboration.validated import HospitalValidation
 from securefair.collaboration.validation.agreement import ValidationAgreement
-from securefair.collaboration.validation.pages import (
-    HospitalValidation,
-    smooth,
-    validation_of,
-)
+from securefair.collaboration.validation.pages import smooth, validation_of
 from securefair.model.transfer import LinearEstimates
 from securefair.protocol.jobs import Step, Stepped
 from securefair.worth.page import Groups
