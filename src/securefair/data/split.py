@@ -60,7 +60,7 @@ def keep_training(own: ParticipantData, most: int, seed: int) -> ParticipantData
     held = own.test_rows
     if held is None:  # of a table of their own, behind all that there was to train on
         held = len(own.train) + np.arange(len(own.test))
-    return replace(own, train=own.train.take(rows), train_rows=left, test_rows=held)
+    return replace(own, train=own.train.take(rows), train_rows=left, test_rows=held, reduced=True)
 
 
 def stratified_split(
