@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
 from securefair.averaging import (
     Divided,
@@ -39,6 +36,7 @@ from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
+from securefair.collaboration.transfer.notes import MEAN, TransferNotes
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.config import DisclosureSection, defaults
@@ -82,27 +80,6 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import DeclineReason, Keys
 from securefair.storage import Secret
-
-Array = NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class TransferNotes:
-    """What a participant saw; stays at home but for the simulation's records.
-
-    Attributes:
-        released: numbers as they were opened, (q, L): by teacher, or of the mean under "".
-        senders: whose answers are in them.
-        answered_seconds, asked_seconds: spent on a student's question, and on the own one.
-    """
-
-    released: dict[str, Array] = field(default_factory=dict)
-    senders: tuple[str, ...] = ()
-    answered_seconds: dict[str, float] = field(default_factory=dict)
-    asked_seconds: float = 0.0
-
-
-MEAN = ""
 
 
 class TransferParticipant(Remembering):
