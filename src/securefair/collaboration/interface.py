@@ -370,12 +370,8 @@ class Kind(ABC, Generic[A]):
         pieces: Mapping[str, bytes],
         groups: Groups | None = None,
     ) -> HospitalValidation | None:
-        """How good peers' models are on own patients, from what is stored; None in most kinds.
-
-        Args:
-            config, agreement, own, seed, pieces: as `estimates`.
-            groups: in which patients are looked at apart, in the order of `ParticipantData.rows`.
-        """
+        """How good peers' models are on own patients, as stored; None in most kinds. Groups are in
+        the order of `ParticipantData.rows`, and the rest as of `estimates`."""
         del config, agreement, own, seed, pieces, groups
         return None
 
