@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.host import Host, Role, Stored
+from securefair.collaboration.host import Host, Refitted, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
@@ -349,6 +349,24 @@ class Kind(ABC, Generic[A]):
         Args:
             config, agreement, own, seed: as `host`.
             pieces: that its host gave out.
+        """
+        del config, agreement, own, seed, pieces
+        return None
+
+    def fitted_to_all(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> Refitted | None:
+        """The model fitted anew to all own samples (`ParticipantData.whole`), from what is stored
+        and without an exchange; None where there are no others, and in kinds that cannot.
+
+        Args:
+            config, agreement, own, seed, pieces: as `estimates`.
         """
         del config, agreement, own, seed, pieces
         return None

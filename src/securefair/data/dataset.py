@@ -201,6 +201,7 @@ class ParticipantData:
             same under every seed; None where the test samples are the same under every seed.
         earlier: its data before they changed in the course of a collaboration, the first first.
         teacher: a model that answers peers instead of a fit of `train`; None: the fit does.
+        reduced: whether training samples were left out on purpose, to see what fewer do.
 
     Raises:
         DataError: the name cannot be printed as it is.
@@ -213,6 +214,7 @@ class ParticipantData:
     test_rows: NDArray[np.int64] | None = None
     earlier: tuple[ParticipantData, ...] = ()
     teacher: TeacherModel | None = None
+    reduced: bool = False
 
     def __post_init__(self) -> None:
         if printable(self.name) != self.name or "\n" in self.name:
@@ -226,3 +228,18 @@ class ParticipantData:
     def test_patients(self) -> NDArray[np.int64]:
         """(B,) numbers by which test samples of several seeds are known to be the same."""
         return np.arange(len(self.test)) if self.test_rows is None else self.test_rows
+
+    def whole(self) -> Samples | None:
+        """All own samples, training ones first, where testing ones were held out of them.
+
+        None where test samples came by themselves, which whoever brought them may want to score
+        again, and where training samples were left out on purpose.
+        """
+        if self.test_rows is None or self.reduced:
+            return None
+        parts = [one for one in (self.train, self.validation, self.test) if one is not None]
+        patients = [one.patients for one in parts if one.patients is not None]
+        everyone = together(parts)
+        if len(patients) == len(parts):
+            everyone = replace(everyone, patients=np.concatenate(patients))
+        return everyone if self.train.weights is None else everyone.balanced()

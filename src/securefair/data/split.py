@@ -56,7 +56,7 @@ def keep_training(own: ParticipantData, most: int, seed: int) -> ParticipantData
     """
     rng = participant_rng(own.name, seed)
     rows = rng.permutation(len(own.train))[:most]
-    return replace(own, train=own.train.take(np.sort(rows)))
+    return replace(own, train=own.train.take(np.sort(rows)), reduced=True)
 
 
 def stratified_split(

@@ -52,6 +52,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
         versions: of what computed it.
         calibration: how logits become probabilities.
         uncalibrated: `model` before that; None where there is no calibration.
+        fitted_to: own patients that the kept model was fitted to; 0 in cards that do not say. Where
+            they are more than the training patients, it was fitted anew to those held out, too.
         verdict: whether the others helped, by the one rule; None where there is nothing to compare
             with.
         privacy: what is promised to the patients behind this hospital's answers to the others,
@@ -78,6 +80,7 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     privacy: str | None = None
     titles: dict[str, str] = {}
     verdict: VerdictResult | None = None
+    fitted_to: int = 0
 
 
 def limits(
@@ -86,12 +89,15 @@ def limits(
     origin: str | None,
     outcomes: dict[str, int],
     findings: Sequence[str] = (),
+    *,
+    refitted: bool = False,
 ) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
     low, high = test.intervals["accuracy"]
+    tested, accuracy = ("What was measured", "accuracy") if refitted else ("It", "its accuracy")
     said = [
         "It is a result of research. It is no medical device, and nobody validated it for care.",
-        f"It was tested on {test.patients} patients of the same hospital: its accuracy there "
+        f"{tested} was tested on {test.patients} patients of the same hospital: {accuracy} there "
         f"lies between {low:.1%} and {high:.1%} (95 % interval). Elsewhere it is unknown.",
         *(f"In the table it was trained on: {one}" for one in findings),
         "The file tells of the patients that it was trained on. Keep it where their records are.",
@@ -141,6 +147,7 @@ def markdown(card: ModelCard) -> str:
         "- Training patients: "
         + ", ".join(f"{_plain(name)}: {count}" for name, count in card.train_by_class.items()),
         f"- Test patients: {card.model.patients}",
+        *_refitted(card),
         "",
         "## How good it is",
         "",
@@ -170,6 +177,18 @@ def markdown(card: ModelCard) -> str:
         ", ".join(f"{name} {version}" for name, version in card.versions.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _refitted(card: ModelCard) -> list[str]:
+    trained = sum(card.train_by_class.values())
+    if card.fitted_to <= trained:
+        return []
+    return [
+        f"- The kept model was fitted anew to all {card.fitted_to} patients, in the same way and "
+        "with what the others had said. Nobody measured it: scores are of the model of the "
+        f"{trained} training patients. More patients seldom make a model worse. Score it on "
+        "patients of another time, not on these."
+    ]
 
 
 def _scores(card: ModelCard) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.host import Refitted, Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
@@ -212,13 +212,29 @@ class TransferKind(Kind["TransferAgreement"]):
         host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.estimates(pieces)
 
+    def fitted_to_all(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> Refitted | None:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.host import TransferHost
+
+        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        return host.fitted_to_all(pieces)
+
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`."""
         from securefair.collaboration.transfer.forecast import forecast_of
 
-        return forecast_of(self.name, config, agreement, data)
+        policy = agreement.disclosure_policy(config.disclosure)
+        return forecast_of(self.name, agreement, policy, data)
 
 
 TRANSFER = TransferKind(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.host import Refitted
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -125,6 +126,11 @@ class TransferObserver(Observer[TransferHost]):
     def estimates(self, hosts: Hosts) -> dict[str, LinearEstimates]:
         """See `Observer`."""
         found = {name: own.estimates() for name, own in hosts.items()}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def fitted_to_all(self, hosts: Hosts) -> dict[str, Refitted]:
+        """See `Observer`."""
+        found = {name: own.fitted_to_all() for name, own in hosts.items()}
         return {name: one for name, one in found.items() if one is not None}
 
     def privacy(self, hosts: Hosts) -> dict[str, PrivacyResult] | None:

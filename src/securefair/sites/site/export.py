@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_estimates, kept_model, table_rules
+from securefair.collaboration.kept import kept_estimates, kept_model
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.data.findings import by_site
@@ -46,6 +46,7 @@ from securefair.sites.site.samples import own_findings
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
+from securefair.user.tables import table_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +101,9 @@ def write_results(
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
-    rules, estimates = table_rules(terms.config), kind_in(terms).estimates
-    estimated = partial(estimates, terms.config, agreement, own, seed=seed, pieces=pieces)
+    rules, kind = table_rules(terms.config), kind_in(terms)
+    stored = terms.config, agreement, own
+    estimated = partial(kind.estimates, *stored, seed=seed, pieces=pieces)
     kept = kept_model(
         terms.config,
         own,
@@ -110,6 +112,7 @@ def write_results(
         controls=_alone(project, own, seed),
         taught=_taught(records, status),
         calibration=_calibration(records[-1], own),
+        refitted=kind.fitted_to_all(*stored, seed=seed, pieces=pieces),
         privacy=promised,
         rules=rules,
         versions=versions(),
