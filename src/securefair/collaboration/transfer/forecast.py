@@ -9,9 +9,9 @@ import numpy as np
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
+from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
-from securefair.collaboration.transfer.telling import told_of_stand_in
 from securefair.collaboration.wording import data_size
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size

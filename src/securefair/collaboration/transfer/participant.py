@@ -43,7 +43,6 @@ from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,
-    DataError,
     EncryptionError,
     LocalProtocolError,
 )
@@ -121,7 +120,7 @@ class TransferParticipant(Remembering):
     ) -> None:
         super().__init__(stored)
         left = stored or Stored()
-        _check_data(agreement, data)
+        agreement.check_data(data)
         self.name, self.data, self.agreement = data.name, data, agreement
         limits = disclosure or DisclosureSection()
         peers = agreement.met_by(self.name)
@@ -175,7 +174,7 @@ class TransferParticipant(Remembering):
             DataError, ConfigError: the patients do not fit what was agreed, or a private model
                 answers, which would have to be paid for again.
         """
-        _check_data(self.agreement, data)
+        self.agreement.check_data(data)
         if self.teacher is not None:
             raise ConfigError(
                 "a private fit on other patients is another release, with a budget of its own",
@@ -369,14 +368,3 @@ def _imported(keys: Secret) -> tuple[X25519PrivateKey, StoredKeys]:
         raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
     private, *exchange = parts
     return restore_private(Secret(bytearray(private))), (exchange[0], exchange[1], exchange[2])
-
-
-def _check_data(agreement: TransferAgreement, data: ParticipantData) -> None:
-    found = (*data.train.features.shape[1:], data.train.classes)
-    if found != (agreement.features, agreement.classes):
-        raise DataError(
-            "its patients have other features or classes than agreed",
-            where=data.name,
-            found=f"{found[:-1]} features, {found[-1]} classes",
-            expected=f"({agreement.features},) features, {agreement.classes} classes",
-        )

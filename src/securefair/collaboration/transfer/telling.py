@@ -10,6 +10,7 @@ from securefair.collaboration.telling import (
     behind_the_models,
     chosen_questions,
     sizes_and_times,
+    told_of_stand_in,
 )
 from securefair.collaboration.transfer.telling_sums import limits_of_sums, steps_of_sums
 from securefair.collaboration.wording import encrypts
@@ -94,18 +95,6 @@ def _steps(
         words("transfer.not_added", because=chosen.told(words)),
         words("transfer.no_record"),
     ]
-
-
-def told_of_stand_in(name: str, found: StandInResult, words: Words) -> str:
-    """That a model which a participant brought does not answer itself, and how far it is off."""
-    return words(
-        "transfer.stand_in",
-        name=name,
-        model=found.model,
-        own=words.decimal(found.own),
-        other=words.percent(found.other_class, 1),
-        synthetic=words.decimal(found.synthetic),
-    )
 
 
 def stand_ins_of(result: RunResult) -> Mapping[str, StandInResult]:
