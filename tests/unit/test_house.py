@@ -68,6 +68,7 @@ def test_no_algorithm_is_compared_outside_its_kind(name):
 
 OTHERWISE = {
     "config/run.py": "the default",
+    "worth/early_stopping.py": "a draw",
 }
 """Where a name of an algorithm stands as a text, which is no reason to compare it."""
 

@@ -37,9 +37,11 @@ from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
+    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.heads import Head
     from securefair.model.stored import Function
     from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +147,11 @@ class Kind(ABC, Generic[A]):
     @property
     def takes_teachers(self) -> bool:
         """Whether a model that a participant brings may answer for it."""
+        return False
+
+    @property
+    def validates(self) -> bool:
+        """Whether it is there to look at peers' models, and not to learn: `validation` tells."""
         return False
 
     @property
@@ -351,6 +358,21 @@ class Kind(ABC, Generic[A]):
             pieces: that its host gave out.
         """
         del config, agreement, own, seed, pieces
+        return None
+
+    def validation(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        groups: Groups | None = None,
+    ) -> HospitalValidation | None:
+        """How good peers' models are on own patients, as stored; None in most kinds. Groups are in
+        the order of `ParticipantData.rows`, and the rest as of `estimates`."""
+        del config, agreement, own, seed, pieces, groups
         return None
 
     def fitted_to_all(

@@ -14,7 +14,7 @@ from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
-from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
+from securefair.data import ParticipantData, TableSpec, feature_names
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
@@ -31,7 +31,7 @@ from securefair.prediction.card import Taught, limits
 from securefair.prediction.effects import ColumnEstimate, estimates_of
 from securefair.prediction.evaluation import score
 from securefair.records import VerdictResult
-from securefair.user.tables import extractor_files, table_spec
+from securefair.user.tables import extractor_files
 
 UNCALIBRATED = Calibration()
 
@@ -71,7 +71,7 @@ def kept_model(
         own: its data.
         algorithm: that the model is of.
         function: the model.
-        rules: of tables (`table_rules`); None where samples are numbers.
+        rules: of tables (`user.tables.table_rules`); None where samples are numbers.
         controls: models without the others, by algorithm.
         taught: what passed between it and its peers.
         versions: of what computed it.
@@ -193,12 +193,3 @@ def kept_estimates(
         return []
     usual = np.array(training_facts(own.train).usual)
     return estimates_of(rules, usual, found, outcome_of(own.train), half=1.0)
-
-
-def table_rules(config: RunConfig) -> TableSpec | None:
-    """The rules that turn a table of this run into features; None where samples are numbers."""
-    if config.data.source == "heart":
-        return HEART_SPEC
-    table = config.table
-    files = any(one.is_table for one in config.participants)
-    return table_spec(table) if table is not None and table.columns and files else None

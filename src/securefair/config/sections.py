@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from securefair.config.base import Section, contradiction, refuse_repeats
 from securefair.config.data import DataSection
@@ -26,6 +26,9 @@ from securefair.config.validation import ValidationSection
 
 class RunConfig(Section):
     """A whole configuration file."""
+
+    # Sections check themselves where they are made: defaults once, not with every file.
+    model_config = ConfigDict(validate_default=False)
 
     run: RunSection
     data: DataSection

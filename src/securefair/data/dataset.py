@@ -199,6 +199,7 @@ class ParticipantData:
             on it, DPFL chooses collaborators and checkpoints.
         test_rows: (B,) where the test samples stand among all of the participant's, which are the
             same under every seed; None where the test samples are the same under every seed.
+        train_rows: (B,) the same of the training samples; None where they come first, in order.
         earlier: its data before they changed in the course of a collaboration, the first first.
         teacher: a model that answers peers instead of a fit of `train`; None: the fit does.
         reduced: whether training samples were left out on purpose, to see what fewer do.
@@ -212,6 +213,7 @@ class ParticipantData:
     test: Samples
     validation: Samples | None = None
     test_rows: NDArray[np.int64] | None = None
+    train_rows: NDArray[np.int64] | None = None
     earlier: tuple[ParticipantData, ...] = ()
     teacher: TeacherModel | None = None
     reduced: bool = False
@@ -223,6 +225,17 @@ class ParticipantData:
                 found=self.name,
                 expected="letters, digits and signs that can be printed",
             )
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """(B,) where training samples, and then test samples, stand among all of the participant's.
+
+        Those of a table and of one that is for testing stand behind each other.
+        """
+        train = np.arange(len(self.train)) if self.train_rows is None else self.train_rows
+        if self.test_rows is None:
+            return np.concatenate([train, len(self.train) + np.arange(len(self.test))])
+        return np.concatenate([train, self.test_rows])
 
     @property
     def test_patients(self) -> NDArray[np.int64]:

@@ -19,8 +19,8 @@ Guarantees, whatever arrives in whatever order:
 - a peer's reputation changes only when its answer is opened in a forced round, in time.
 
 The transitions are in states.py. What they do is in rounds.py, admission.py, student.py and
-teacher.py, for sums in linking.py, summing.py and keys.py. Here inputs find their way: messages by
-their type and by what is known of their sender, results of jobs in outcomes.py.
+teacher.py, for sums in linking.py, summing.py, opening.py and keys.py. Here inputs find their way:
+messages by their type and by what is known of their sender, results of jobs in outcomes.py.
 """
 
 from __future__ import annotations

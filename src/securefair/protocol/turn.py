@@ -217,6 +217,23 @@ class Turn:
         """Replace what is remembered of sums."""
         self.memory = replace(self.memory, averaging=averaging)
 
+    def set_sum(self, current: Sum) -> None:
+        """Replace the sum of this round, which this participant asks for."""
+        self.set_averaging(replace(self.memory.averaging, sum=current))
+
+    def set_part(self, name: str, asking: Asking) -> None:
+        """Replace the question to one sender of that sum, if there is one."""
+        current = self.memory.averaging.sum
+        if current is not None:
+            self.set_sum(replace(current, teachers={**current.teachers, name: asking}))
+
+    def move_part(self, name: str, event: Event) -> None:
+        """What happened to that question."""
+        current = self.memory.averaging.sum
+        if current is not None:
+            asking = current.teachers[name]
+            self.set_part(name, replace(asking, state=ASKING.next(asking.state, event)))
+
     def tell(self, name: str, bits: float) -> None:
         """Charge a peer's account with what control messages tell it of opened values."""
         self.memory = replace(self.memory, ledger=self.memory.ledger.with_bits(name, bits))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from securefair.config import ParticipantSection, RunConfig
+from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule
 from securefair.data.between import findings_between, site_columns
 from securefair.data.cells import Table, column_of
@@ -32,10 +32,12 @@ def inspect_tables(
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
-    found = _inspected(config, config.participants, read, images)
+    found = _inspected(config.table, config.participants, read, images)
     if config.renewals:  # the tables of now, beside those of the others
         now = {one.name: one for one in (*config.participants, *config.renewals)}
-        found += [one for one in _inspected(config, now.values(), read, images) if one not in found]
+        found += [
+            one for one in _inspected(config.table, now.values(), read, images) if one not in found
+        ]
     return found
 
 
@@ -45,16 +47,15 @@ def inspect_own(config: RunConfig, one: ParticipantSection) -> list[Finding]:
     Raises:
         DataError: as `inspect_tables`.
     """
-    return _inspected(config, [one], ReadTables(), ())
+    return _inspected(config.table, [one], ReadTables(), ())
 
 
 def _inspected(
-    config: RunConfig,
+    section: TableSection | None,
     participants: Iterable[ParticipantSection],
     read: ReadTables,
     images: Sequence[str],
 ) -> list[Finding]:
-    section = config.table
     files = [one for one in participants if one.is_table]
     if section is None or section.label is None or not files:
         return []

@@ -18,6 +18,7 @@ from securefair.config import (
 )
 from securefair.config.columns import ColumnRule
 from securefair.data import (
+    HEART_SPEC,
     Table,
     TableSpec,
     Target,
@@ -123,6 +124,15 @@ def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = N
         settings["columns"] = [*settings["columns"], image.model_dump(mode="json")]
     config = override(config, {"table": settings}, source="the tables")
     return Resolved(config, True, inferred.unused)
+
+
+def table_rules(config: RunConfig) -> TableSpec | None:
+    """The rules that turn a table of this run into features; None where samples are numbers."""
+    if config.data.source == "heart":
+        return HEART_SPEC
+    table = config.table
+    files = any(one.is_table for one in config.participants)
+    return table_spec(table) if table is not None and table.columns and files else None
 
 
 def table_spec(table: TableSection) -> TableSpec:

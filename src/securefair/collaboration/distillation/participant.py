@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
@@ -119,6 +120,7 @@ class Participant(Remembering):
     Raises:
         PlanError, DataError, ModelError: data or model do not fit what was agreed.
         EncryptionError: the keys are not of this collaboration.
+        ConfigError, BackendUnavailableError: no such engine or device.
     """
 
     def __init__(
@@ -171,6 +173,7 @@ class Participant(Remembering):
         self.rounds = Rounds[RoundNotes]()
         self._model = model
         self._seed = seed
+        get_backend(backend, device)  # one that is not there is no reason to decline later
         self._backend, self._device = backend, device
         self._student = Student(
             collaboration.spec_for(len(data.train)),

@@ -11,7 +11,7 @@ from securefair.collaboration.transfer.questions import TransferQuestion, choose
 from securefair.collaboration.transfer.terms import TransferTerms
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import outcome_of
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
@@ -73,6 +73,21 @@ class TransferAgreement(TransferTerms):
             names=MAX_NAME_BYTES * self.most_teachers,
             parts=PART_ROOM * self.most_spare,
         )
+
+    def check_data(self, own: ParticipantData) -> None:
+        """Refuse patients of another shape.
+
+        Raises:
+            DataError: they are.
+        """
+        found = (*own.train.features.shape[1:], own.train.classes)
+        if found != (self.features, self.classes):
+            raise DataError(
+                "its patients have other features or classes than agreed",
+                where=own.name,
+                found=f"{found[:-1]} features, {found[-1]} classes",
+                expected=f"({self.features},) features, {self.classes} classes",
+            )
 
     def check_teacher(self, own: ParticipantData, *, private: bool) -> None:
         """Refuse a model that a hospital brought and that cannot answer here.

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.participant import MEAN, TransferParticipant
+from securefair.collaboration.transfer.notes import MEAN
+from securefair.collaboration.transfer.participant import TransferParticipant
 
 Array = NDArray[np.float64]
 

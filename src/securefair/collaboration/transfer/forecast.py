@@ -9,21 +9,21 @@ import numpy as np
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
+from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
-from securefair.collaboration.transfer.telling import told_of_stand_in
 from securefair.collaboration.wording import data_size
-from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.words import words_of
 
 
 def forecast_of(
-    name: str, config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
+    name: str, agreed: TransferAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
 ) -> Forecast:
-    """See `Kind.forecast`."""
-    disclosure = _disclosure(config, agreed, data)
+    """See `Kind.forecast`; `policy` is what a teacher lets out."""
+    disclosure = _disclosure(agreed, policy, data)
     return Forecast(
         traffic=_traffic(name, agreed, data, disclosure),
         numbers=max(row.numbers_in_run for row in disclosure),
@@ -84,9 +84,8 @@ def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 
 def _disclosure(
-    config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
+    agreed: TransferAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
-    policy = agreed.disclosure_policy(config.disclosure)
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:

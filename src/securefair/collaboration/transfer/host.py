@@ -25,7 +25,8 @@ from securefair.collaboration.host import KEPT, FittedToAll
 from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
-from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
+from securefair.collaboration.transfer.notes import MEAN, TransferNotes
+from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.collaboration.transfer.renewal import fitted
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError

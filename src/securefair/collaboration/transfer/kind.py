@@ -233,7 +233,8 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.transfer.forecast import forecast_of
 
-        return forecast_of(self.name, config, agreement, data)
+        policy = agreement.disclosure_policy(config.disclosure)
+        return forecast_of(self.name, agreement, policy, data)
 
 
 TRANSFER = TransferKind(

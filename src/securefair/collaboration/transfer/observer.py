@@ -14,7 +14,7 @@ from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_ins
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both
-from securefair.collaboration.transfer.participant import TransferNotes
+from securefair.collaboration.transfer.notes import TransferNotes
 from securefair.collaboration.transfer.telling import ROUNDS
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps

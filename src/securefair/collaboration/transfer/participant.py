@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
 from securefair.averaging import (
     Divided,
@@ -39,13 +36,13 @@ from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
+from securefair.collaboration.transfer.notes import MEAN, TransferNotes
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,
-    DataError,
     EncryptionError,
     LocalProtocolError,
 )
@@ -83,27 +80,6 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import DeclineReason, Keys
 from securefair.storage import Secret
-
-Array = NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class TransferNotes:
-    """What a participant saw; stays at home but for the simulation's records.
-
-    Attributes:
-        released: numbers as they were opened, (q, L): by teacher, or of the mean under "".
-        senders: whose answers are in them.
-        answered_seconds, asked_seconds: spent on a student's question, and on the own one.
-    """
-
-    released: dict[str, Array] = field(default_factory=dict)
-    senders: tuple[str, ...] = ()
-    answered_seconds: dict[str, float] = field(default_factory=dict)
-    asked_seconds: float = 0.0
-
-
-MEAN = ""
 
 
 class TransferParticipant(Remembering):
@@ -144,7 +120,7 @@ class TransferParticipant(Remembering):
     ) -> None:
         super().__init__(stored)
         left = stored or Stored()
-        _check_data(agreement, data)
+        agreement.check_data(data)
         self.name, self.data, self.agreement = data.name, data, agreement
         limits = disclosure or DisclosureSection()
         peers = agreement.met_by(self.name)
@@ -198,7 +174,7 @@ class TransferParticipant(Remembering):
             DataError, ConfigError: the patients do not fit what was agreed, or a private model
                 answers, which would have to be paid for again.
         """
-        _check_data(self.agreement, data)
+        self.agreement.check_data(data)
         if self.teacher is not None:
             raise ConfigError(
                 "a private fit on other patients is another release, with a budget of its own",
@@ -392,14 +368,3 @@ def _imported(keys: Secret) -> tuple[X25519PrivateKey, StoredKeys]:
         raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
     private, *exchange = parts
     return restore_private(Secret(bytearray(private))), (exchange[0], exchange[1], exchange[2])
-
-
-def _check_data(agreement: TransferAgreement, data: ParticipantData) -> None:
-    found = (*data.train.features.shape[1:], data.train.classes)
-    if found != (agreement.features, agreement.classes):
-        raise DataError(
-            "its patients have other features or classes than agreed",
-            where=data.name,
-            found=f"{found[:-1]} features, {found[-1]} classes",
-            expected=f"({agreement.features},) features, {agreement.classes} classes",
-        )

@@ -11,15 +11,19 @@ import msgspec
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import LOCAL, AgreedSections
-from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.config import EncryptionSection, ModelSection, TransferSection
-from securefair.config.transfer import Degree, answers_from_leaves, degree_of
+from securefair.config.transfer import (
+    Degree,
+    answers_are_linear,
+    answers_from_leaves,
+    degree_of,
+)
 from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.public_trees import LEAVES, public_trees
-from securefair.model.transfer.sums import ChosenSum, sum_of
+from securefair.model.transfer.sums import ChosenSum, choose_sum, sum_of
 from securefair.protocol.messages import GROUPS_SINCE, RECOVERED_SINCE
 
 
@@ -45,12 +49,12 @@ class TransferTerms(AgreedSections):
     @property
     def degree(self) -> Degree:
         """Of everybody's own fit: 1 linear, 2 quadratic."""
-        return degree_of(self.transfer)
+        return degree_of(self.transfer.fit)
 
     @property
     def leaves(self) -> bool:
         """Whether answers are functions of the leaves of public trees as well."""
-        return answers_from_leaves(self.transfer)
+        return answers_from_leaves(self.transfer.fit)
 
     @property
     def asked_features(self) -> int:
@@ -92,8 +96,14 @@ class TransferTerms(AgreedSections):
     @cached_property
     def chosen_sum(self) -> ChosenSum:
         """What hospitals add up instead of asking about patients, and why."""
-        teachers = [len(self.teachers_of(one)) for one in self.participants]
-        return chosen_sum(self.transfer, teachers, private=self.private, brought=self.brought)
+        return choose_sum(
+            self.transfer.sums,
+            min(len(self.teachers_of(one)) for one in self.participants),
+            linear=answers_are_linear(self.transfer.fit),
+            private=self.private,
+            brought=self.brought,
+            opened=self.transfer.opened,
+        )
 
     @property
     def opens(self) -> Opened:

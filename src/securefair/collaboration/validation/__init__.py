@@ -13,9 +13,5 @@ if TYPE_CHECKING:
         ValidationAgreement as ValidationAgreement,
     )
     from securefair.collaboration.validation.host import ValidationHost as ValidationHost
-    from securefair.collaboration.validation.pages import (
-        HospitalValidation as HospitalValidation,
-    )
-    from securefair.collaboration.validation.pages import PeerValidation as PeerValidation
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

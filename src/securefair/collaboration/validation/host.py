@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from securefair.collaboration.transfer.host import OPENED, TransferHost, opened_in
+from securefair.collaboration.validated import HospitalValidation
 from securefair.collaboration.validation.agreement import ValidationAgreement
-from securefair.collaboration.validation.pages import (
-    HospitalValidation,
-    smooth,
-    validation_of,
-)
-from securefair.model.transfer import LinearEstimates
+from securefair.collaboration.validation.pages import smooth, validation_of
+from securefair.model.transfer import LinearEstimates, Transferred, without_peers
 from securefair.protocol.jobs import Step, Stepped
 from securefair.worth.page import Groups
+
+Array = NDArray[np.float64]
 
 
 class ValidationHost(TransferHost):
@@ -68,6 +70,13 @@ class ValidationHost(TransferHost):
             asked=() if self._role == "teacher" else self.agreement.teachers_of(self.name),
             groups=groups,
         )
+
+    def _transferred_again(
+        self, released: Mapping[str, Array], senders: Sequence[str]
+    ) -> Transferred:
+        """Whatever was opened, it is no part of the own model."""
+        del released, senders
+        return without_peers(self.own)
 
     def _step(self, job: Step) -> Stepped:
         """Nothing is learnt."""

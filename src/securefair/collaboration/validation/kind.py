@@ -20,9 +20,9 @@ from securefair.words import Words
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.agreement import TransferAgreement
     from securefair.collaboration.transfer.observer import TransferObserver
+    from securefair.collaboration.validated import HospitalValidation
     from securefair.collaboration.validation.agreement import ValidationAgreement
     from securefair.collaboration.validation.host import ValidationHost
-    from securefair.collaboration.validation.pages import HospitalValidation
     from securefair.model.stored import Function
     from securefair.worth.page import Groups
 
@@ -68,6 +68,11 @@ class ValidateKind(TransferKind):
             ),
             private=config.privacy is not None,
         )
+
+    @property
+    def validates(self) -> bool:
+        """See `Kind`."""
+        return True
 
     @property
     def renews(self) -> bool:
@@ -138,6 +143,6 @@ class ValidateKind(TransferKind):
 
 
 VALIDATE = ValidateKind(
-    name="validate",
-    wording=Wording("Validation", "rules.validate", messages={"ask": "messages.ask_with_keys"}),
+    name="validation",
+    wording=Wording("Validation", "rules.validation", messages={"ask": "messages.ask_with_keys"}),
 )

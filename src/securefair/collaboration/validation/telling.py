@@ -9,8 +9,9 @@ from securefair.collaboration.telling import (
     behind_the_models,
     chosen_questions,
     sizes_and_times,
+    told_of_stand_in,
 )
-from securefair.collaboration.transfer.telling import stand_ins_of, told_of_stand_in
+from securefair.collaboration.transfer.telling import stand_ins_of
 from securefair.collaboration.wording import encrypts
 
 if TYPE_CHECKING:

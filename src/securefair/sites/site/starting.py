@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -58,7 +58,7 @@ from securefair.sites.site.records import (
     stored_records,
 )
 from securefair.sites.site.recovery import recovered_in
-from securefair.sites.site.samples import check_same_samples, own_samples
+from securefair.sites.site.samples import check_same_samples, groups_by, own_samples
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
@@ -259,8 +259,10 @@ def run_site(
         )
 
 
-def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
+def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str] = ()) -> Results:
     """Write a stopped site's model and report into a new folder.
+
+    Groups of its patients, by columns of its table, are for scores of peers' models.
 
     Raises:
         StorageError: the folder holds something, the site runs, or no round is over.
@@ -277,6 +279,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
             data=opened.settings.data,
             role=opened.settings.role,
             agreement=opened.agreement,
+            groups=groups_by(opened.own, by, opened.settings),
         )
 
 

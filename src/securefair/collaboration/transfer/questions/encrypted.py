@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.facts import EncryptionFacts
@@ -54,11 +55,16 @@ class AskedExchange(HospitalExchange):
         student: asks it.
         backend: encryption engine.
         device: where it computes.
+
+    Raises:
+        ConfigError, BackendUnavailableError: no such engine or device; that is no reason for a
+            teacher to decline later.
     """
 
     def __init__(
         self, question: TransferQuestion, student: AskingStudent, backend: str, device: str
     ) -> None:
+        get_backend(backend, device)
         self._agreed, self._asking = question.agreed, student
         self._backend, self._device = backend, device
 
