@@ -66,6 +66,13 @@ class NetworkHead(Head):
         if isinstance(calibration, Samples):
             samples = calibration.features
             calibration = samples.reshape(len(samples), math.prod(samples.shape[1:]))
+        if not isinstance(calibration, np.ndarray):
+            raise ModelError(
+                "ranges inside a network come from samples of its owner",
+                where="calibration",
+                found=type(calibration).__name__,
+                expected="an array (B, d), or Samples",
+            )
         if calibration.ndim != 2 or calibration.shape[1] != self.features or not len(calibration):
             raise ModelError(
                 "the samples do not fit the network",

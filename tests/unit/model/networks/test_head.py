@@ -234,3 +234,8 @@ def test_a_plain_module_is_told_what_it_lacks():
     with pytest.raises(ModelError, match="no network that encryption evaluates") as refused:
         NetworkHead(torch.nn.Linear(3, 2), 2, np.zeros((4, 3)))
     assert "he_network(layers, input_shape)" in str(refused.value)
+
+
+def test_without_samples_of_the_owner_it_says_what_it_needs():
+    with pytest.raises(ModelError, match="an array"):
+        NetworkHead(small_network("digits-8", 2, seed=0), 2, None)
