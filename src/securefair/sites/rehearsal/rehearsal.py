@@ -320,7 +320,7 @@ def project_between(
     # Fine, so that noise of answers, which no two processes share, hides no difference.
     if "precision" in settings["encryption"]:
         settings["encryption"]["precision"] = FINE
-    settings.pop("disclosure")
+    settings.pop("disclosure", None)
     project = new_project(
         "rehearsal",
         [identity.card for identity in identities.values()],
