@@ -16,7 +16,7 @@ from securefair.config.columns import ImageColumn
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
-from securefair.model.stored import Function
+from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import LinearEstimates
 from securefair.prediction import (
     Calibration,
@@ -82,13 +82,15 @@ def kept_model(
         folder: that relative paths of extractors' weights start from.
     """
     facts = training_facts(own.train)
-    names = list(classes or class_names(rules, own.train.classes))
+    outcome = outcome_of(own.train)
+    names = list(outcome.strata or classes or class_names(rules, own.train.classes))
+    part = outcome.own_part(logits_of(function, own.train.features), own.train)
     record = ModelRecord(
         hospital=own.name,
         run=config.run.name,
         algorithm=algorithm,
         seed=config.run.seeds[0],
-        classes=names,
+        classes=names if outcome.tells_classes else [],
         table=rules,
         feature_range=config.data.feature_range,
         low=facts.low,
@@ -97,11 +99,15 @@ def kept_model(
         patients=len(own.train),
         calibration=calibration,
         versions=dict(versions),
+        outcome=own.train.outcome,
+        own={key: list(values) for key, values in part.items()},
     )
     plain = structs.replace(record, calibration=UNCALIBRATED)
 
     def tested(function: Function) -> ModelEvaluation:
-        return score(HospitalModel(plain, function), own.test)
+        added = outcome.own_part(logits_of(function, own.train.features), own.train)
+        of_it = {key: list(values) for key, values in added.items()}
+        return score(HospitalModel(structs.replace(plain, own=of_it), function), own.test)
 
     test = score(HospitalModel(record, function), own.test)
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
@@ -172,7 +178,8 @@ def kept_estimates(
     if found is None:
         return []
     usual = np.array(training_facts(own.train).usual)
-    return estimates_of(rules, usual, found, outcome_of(own.train), half=1.0)
+    low, high = rules.target.range or (-1.0, 1.0)
+    return estimates_of(rules, usual, found, outcome_of(own.train), half=(high - low) / 2)
 
 
 def table_rules(config: RunConfig) -> TableSpec | None:

@@ -95,6 +95,7 @@ def new_project(
     classes: Sequence[Sequence[str]] = (),
     missing: Sequence[str] = (),
     drop: Sequence[str] = (),
+    known: Mapping[str, object] | None = None,
 ) -> ProposedProject:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
@@ -110,6 +111,7 @@ def new_project(
         classes: codes of each class; none for those that occur.
         missing: further codes of a missing value.
         drop: columns that are no features.
+        known: keys of [table] that say what the label is where that is no class.
 
     Raises:
         ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
@@ -134,6 +136,7 @@ def new_project(
             "missing": [*defaults.MISSING, *missing],
             "classes": [list(codes) for codes in classes],
             "positive": positive,
+            **(known or {}),
         }
         rules = {key: value for key, value in rules.items() if value}
         files, unused, findings = _own_files(
@@ -148,6 +151,7 @@ def new_project(
             ("class", classes),
             ("missing", missing),
             ("drop", drop),
+            *((key, value) for key, value in (known or {}).items()),
         )
         if value
     ]:

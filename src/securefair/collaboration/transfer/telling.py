@@ -15,6 +15,7 @@ from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.collaboration.transfer.telling_sums import limits_of_sums, steps_of_sums
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
+from securefair.model.outcomes import outcome_named
 from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
 from securefair.model.transfer.sums import ChosenSum, sum_of
 from securefair.records import RunResult, StandInResult
@@ -30,7 +31,13 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     # How large groups are does not depend on the seed.
     counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
     private = config.privacy is not None
-    chosen = chosen_sum(section, counts, private=private, brought=bool(_stand_ins(result)))
+    chosen = chosen_sum(
+        section,
+        counts,
+        outcome_named(result.outcome),
+        private=private,
+        brought=bool(_stand_ins(result)),
+    )
     summed = sum_of(chosen.name)
     mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
     fewest = FEWEST_LEFT if summed is None else summed.fewest
