@@ -116,9 +116,23 @@ bench-quick: setup
 fhe-benchmark: setup
 	$(BIN)/python bench/fhe_benchmark/run.py --write docs/performance.md
 
-# Bits and times of a GPU, where one is, as one Markdown file.
-gpu-report: setup
-	$(BIN)/python bench/gpu_report.py
+# Bits and times of a GPU, where one is, as one Markdown file: in an environment of its own, with the
+# build of torch that a card needs (several GB). Its version is that of constraints/torch.txt.
+GPU_TORCH_INDEX ?= https://download.pytorch.org/whl/cu130
+GPU_VENV := .venv-gpu
+
+gpu-report:
+	@command -v nvidia-smi > /dev/null || { echo "No card: nvidia-smi is not here. Nothing was installed or measured."; exit 1; }
+	@$(MAKE) --no-print-directory $(GPU_VENV)/.ready
+	$(GPU_VENV)/bin/python bench/gpu_report.py
+
+$(GPU_VENV)/.ready: pyproject.toml constraints/torch.txt constraints/development.txt $(wildcard native/*)
+	test -x $(GPU_VENV)/bin/python || $(PYTHON) -m venv $(GPU_VENV)
+	$(GPU_VENV)/bin/python -m pip install --quiet --no-compile --retries 1 --extra-index-url $(GPU_TORCH_INDEX) \
+	$$(grep -o "^torch==[0-9.]*" constraints/torch.txt)
+	$(GPU_VENV)/bin/python -m pip install --quiet --no-compile --require-hashes --requirement constraints/development.txt
+	$(GPU_VENV)/bin/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --editable .
+	touch $@
 
 # Only for the openfhe backend, an independent check (docs/backends.md). Nothing else needs it.
 openfhe:

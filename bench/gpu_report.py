@@ -1,11 +1,12 @@
-"""Whether a GPU gives the bits of the CPU, and how fast it is: one Markdown file.
+"""Which card is here, whether it gives the bits of the CPU, and how fast it is: one Markdown file.
 
     python bench/gpu_report.py [--device cuda] [--out gpu-report.md]
 
 Every kernel runs on the same random residues on both and is compared bit by bit. Then whole
 exchanges of 512 -> 64 -> x^2 -> 10 on 4096 samples: from bytes in the host's memory to bytes in
 the host's memory, so transfers are included, with the GPU's largest memory; and the KL cross term
-on resident data. Without a GPU it says so and ends with 1; nothing is claimed that did not run.
+on resident data. Its first line names the card. Without one it says so and ends with 1; nothing is
+claimed that did not run. `--device cpu-kernels` tries the report itself.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from typing import Annotated
 import numpy as np
 import torch
 import typer
+import warp as wp
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, kernels
-from securefair.ckks.backends.residues import Residues, copied, in_memory
+from securefair.ckks.backends.residues import Residues, copied, in_memory, named_device
 from securefair.ckks.backends.rns import RnsBackend
 from securefair.ckks.primes import ntt_primes
+from securefair.errors import SecureFairError
 from securefair.profiling.dry_exchange import ANSWER, RECEIVE, DryTeacher, ask, synthetic
 from securefair.profiling.head import describe_machine
 from securefair.profiling.measure import Stopwatch
@@ -97,8 +100,9 @@ def kernel_rows(device: torch.device) -> list[str]:
     return rows
 
 
-def exchange_row(release: str, device: torch.device) -> str:
+def exchange_row(release: str, name: str) -> str:
     """One release: receive and answer from bytes to bytes, error over its bound, memory."""
+    device = torch.device("cuda" if name.startswith("cuda") else "cpu")
     plan = plan_exchange(ExchangeSpec(**HEAD, release=release))
     material = synthetic(plan)
     keys = get_backend("rns").generate_keys(
@@ -114,7 +118,7 @@ def exchange_row(release: str, device: torch.device) -> str:
     for _ in range(REPEATS):
         totals = Stopwatch()
         teacher = DryTeacher(
-            plan, material.model, RnsBackend(str(device)), keys.public, Stopwatch(), totals
+            plan, material.model, RnsBackend(name), keys.public, Stopwatch(), totals
         )
         teacher.prepare()
         teacher.receive(sent)
@@ -141,33 +145,45 @@ def cross_term_row(device: torch.device) -> str:
     return f"KL cross term on resident data: {each:.4f} us a sample."
 
 
-def report(device: torch.device) -> str:
+def card(device: torch.device) -> str:
+    """What the first line says of it."""
+    if device.type != "cuda":
+        return "No card: the kernels of cards on this processor."
+    found = torch.cuda.get_device_properties(device)
+    memory, processors = found.total_memory / 1e9, found.multi_processor_count
+    generation = f"sm_{found.major}{found.minor}"
+    return f"Card: {found.name}, {memory:.0f} GB, {generation}, {processors} multiprocessors."
+
+
+def report(name: str, device: torch.device) -> str:
     """The whole file."""
     machine = describe_machine()
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "the CPU, by torch"
     lines = [
-        "# Kernels on another device", "",
-        f"{name}, torch {torch.__version__}; host {machine.processor}, {machine.cores} cores, "
-        f"{machine.instruction_set}.", "",
+        card(device), "",
+        f"torch {torch.__version__}, warp {wp.config.version}; host {machine.processor}, "
+        f"{machine.cores} cores, {machine.instruction_set}.", "",
         "| kernel | bits | CPU, ms | device, ms |", "|---|---|---|---|", *kernel_rows(device), "",
         "| release | receive + answer, ms a sample | further answer | GPU memory, GB |",
-        "|---|---|---|---|", *(exchange_row(release, device) for release in RELEASES),
+        "|---|---|---|---|", *(exchange_row(release, name) for release in RELEASES),
         "", cross_term_row(device), "",
     ]  # fmt: skip
     return "\n".join(lines)
 
 
 def main(
-    device: Annotated[str, typer.Option(help="A torch device; cpu tries the report itself.")] = (
-        "cuda"
-    ),
+    device: Annotated[str, typer.Option(help="As encryption.device.")] = "cuda",
     out: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("gpu-report.md"),
 ) -> None:
     """Check, measure, write."""
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        print("no GPU is here that torch can use: nothing was measured", file=sys.stderr)
+    try:
+        found = named_device(device)
+    except SecureFairError as refused:
+        print(f"No card: nothing was measured. {refused}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    if found is None:
+        print("the processor's own kernels are what a card is compared with", file=sys.stderr)
         raise typer.Exit(1)
-    text = report(torch.device(device))
+    text = report(device, found)
     write_text(out, text)
     print(text)
     if "DIFFERENT" in text:

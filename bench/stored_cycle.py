@@ -18,6 +18,7 @@ from stored_cells import (
     worst,
 )
 
+from securefair_lab.papers.capride_code import FRESH, FROZEN, NUMBERS, weight
 from securefair_lab.papers.comparison import rows_of
 from securefair_lab.papers.cycle_rates import RATES
 from securefair_lab.papers.lambda_choice import CONTENDERS, LAMBDAS, chosen
@@ -187,6 +188,21 @@ def five_and_ten(contenders: Mapping[str, Mapping[str, object]]) -> str:
     return table("cycle-table2", ["N", "split"], lines, columns)
 
 
+def published_code() -> str:
+    """VPDL by the weight of CaPriDe's code, and by when teachers answer."""
+    lines = [
+        Line([f"{n}", f"{weight(n, divisions):.0f}"], {"n": n, "divisions": divisions})
+        for n in NUMBERS
+        for divisions in ((2,) if n == 2 else (1, 2))
+    ]
+    columns = [
+        Column(f"{one}: {metric}", ours(metric, 2), {"answers": one})
+        for one in (FROZEN, FRESH)
+        for metric in ("MCG", "CGS")
+    ]
+    return table("capride-code", ["N", "weight in all"], lines, columns)
+
+
 DISTILLED = {"VPDL": {"method": "VPDL"}, "CYCle": {"method": "CYCle", "family": "PDL"}}
 GOSSIPING = {
     "Gossip-SGD": {"method": "Gossip-SGD"},
@@ -208,6 +224,7 @@ CYCLE: Mapping[str, Callable[[], str]] = {
     "cycle-rates": rates,
     "cycle-figure8": usefulness,
     "cycle-lambda": by_lambda,
+    "capride-code": published_code,
     "cycle-table3": partial(wrong_labels, "cycle-table3"),
     "cycle-table11": partial(wrong_labels, "cycle-table11"),
     "cycle-figure22": thresholds,

@@ -23,13 +23,13 @@ from stored_cells import (
     fields_of,
     level,
     markdown,
-    numbers,
     ours,
     papers,
     step,
     table,
 )
 from stored_cycle import CYCLE
+from stored_dpfl import DPFL
 
 from securefair_lab.papers.stored import stored_names, stored_result
 from securefair_lab.papers.verdicts import VERDICTS
@@ -45,8 +45,6 @@ CFFL_METHODS = (
     ("CFFL, pretrained, upload rate 1", "CFFL", True, 1.0),
 )
 FOREST, NETWORK = "fair SL (random forest)", "fair SL (neural network)"
-BUDGETS = (("none", "inf"), ("0.2N", "0.2N"), ("0.1N", "0.1N"), ("0.05N", "0.05N"))
-TUNED = {"FedAvg+FT": "FedAvg, tuned", "FedProx+FT": "FedProx, tuned"}
 
 
 def cffl(experiment: str, metric: str) -> str:
@@ -148,138 +146,6 @@ def scenarios(fair: str) -> list[Column]:
     ]
 
 
-def dpfl_accuracies() -> str:
-    """All methods of DPFL's first table on all divisions."""
-    lines = []
-    for method, budget in fields_of("dpfl-table1", "method", "budget"):
-        shown = "no budget" if budget == "inf" else budget
-        name = f"{method}, {shown}" if budget else TUNED.get(str(method), str(method))
-        lines.append(Line([name], {"method": method, "budget": budget}))
-    columns = [
-        Column(heading, ours("accuracy", paper=True), {"split": split})
-        for heading, split in (
-            ("Dir(0.1)", "dirichlet(0.1)"),
-            ("Patho(3)", "patho(3)"),
-            ("FEMNIST", "natural"),
-        )
-    ]
-    return table("dpfl-table1", ["method"], lines, columns)
-
-
-def dpfl_budgets(columns: Sequence[Column], *, fewest: int = 0) -> str:
-    """A line for each budget."""
-    lines = [Line([label], {"budget": budget}) for label, budget in BUDGETS[fewest:]]
-    return table("", ["budget"], lines, columns)
-
-
-def chosen_or_random() -> str:
-    """DPFL against graphs at random."""
-    return dpfl_budgets(
-        [
-            Column(
-                "decentralised SGD, a graph a round",
-                ours("accuracy", paper=True),
-                {"method": "Decentralized SGD"},
-                "dpfl-table2",
-            ),
-            Column(
-                "DPFL on one random graph (Figure 4)",
-                ours("accuracy"),
-                {"graph": "random"},
-                "dpfl-figure4",
-            ),
-            Column("DPFL", ours("accuracy", paper=True), {"method": "DPFL"}, "dpfl-table2"),
-        ],
-        fewest=1,
-    )
-
-
-def dpfl_settings(experiment: str, key: str, values: Mapping[object, str]) -> str:
-    """DPFL under every budget by one of its settings, the usual one as None."""
-    lines = [Line([label], {"method": "DPFL", key: value}) for value, label in values.items()]
-    columns = [
-        Column("no budget" if label == "none" else label, ours("accuracy", paper=True), own)
-        for label, budget in BUDGETS
-        for own in ({"budget": budget},)
-    ]
-    return table(experiment, [key.replace("period", "P")], lines, columns)
-
-
-def partial_and_repeated() -> str:
-    """Fewer participants in a round, and choices among all in every round."""
-    usual, accuracy = {"method": "DPFL", "participation": None}, ours("accuracy", paper=True)
-    fewer = {"method": "DPFL", "participation": "partial"}
-    repeated = {"method": "DPFL with repeated BGGC"}
-    return dpfl_budgets(
-        [
-            Column("DPFL", accuracy, usual, "dpfl-table5"),
-            Column("partial participation", accuracy, fewer, "dpfl-table5"),
-            Column("repeated BGGC", accuracy, repeated, "dpfl-table6"),
-        ]
-    )
-
-
-def graphs() -> str:
-    """How sparse and how symmetric DPFL's graphs are."""
-    names = ("dpfl-figure8", "dpfl-figure9", "dpfl-figure10", "dpfl-figure11")
-    lines = [Line([label], {}, name) for (label, _), name in zip(BUDGETS, names, strict=True)]
-    columns = [
-        Column(f"{what}, {when}", ours(f"{first} {what}", 0))
-        for what in ("sparsity", "symmetry")
-        for when, first in (("initially", "initial"), ("in the last round", "last"))
-    ]
-    return table("", ["budget"], lines, columns)
-
-
-def synergy() -> str:
-    """What training with one peer, and with both, is worth to the first participant."""
-    lines = [
-        Line([str(method), str(peers)], {"method": method, "peers": peers})
-        for method, peers in fields_of("dpfl-appendixa", "method", "peers")
-        if peers is not None
-    ]
-    columns = [Column("accuracy of P1", ours("P1")), Column("gain of P1", ours("gain of P1"))]
-    return table("dpfl-appendixa", ["method", "with"], lines, columns)
-
-
-COSTS = ("dpfl-figure8", "dpfl-figure9", "dpfl-figure10", "dpfl-figure11")
-ROUNDS, PEOPLE = 12, 20  # of DPFL at size cpu
-
-
-def costs() -> str:
-    """Models that one participant receives, by the stored graphs and by the formula's two terms.
-
-    The preparation receives everyone's model twice where a budget cuts it into batches, and once
-    where it does not. A round receives those of the initial graph.
-    """
-    heads = ("preparation, at most", "a round, on average", f"in all, T = {ROUNDS}")
-    rows = [["B_c", *heads, "T B_c + N", "everyone in every round, T N"]]
-    for (label, _), (name, most) in zip(
-        BUDGETS, zip(COSTS, (PEOPLE - 1, 4, 2, 1), strict=True), strict=True
-    ):
-        sparsity = numbers(name, {}).numbers["initial sparsity"].ours
-        peers = (1 - sparsity / 100) * PEOPLE - 1
-        first = (1 if label == "none" else 2) * (PEOPLE - 1)
-        found = (f"{first}", f"{peers:.1f}", f"{first + ROUNDS * peers:.0f}")
-        rows.append([f"{most}", *found, f"{ROUNDS * most + PEOPLE}", f"{ROUNDS * PEOPLE}"])
-    return markdown(rows)
-
-
-def permuted() -> str:
-    """Links of the honest that go to participants with other labels."""
-    lines = [
-        Line([division, flippers], {"split": split, "malicious": malicious})
-        for division, split in (("Dir(0.1)", "dirichlet(0.1)"), ("even", "homogeneous"))
-        for flippers, malicious in (("only train", "train alone"), ("choose too", "choose too"))
-    ]
-    columns = [
-        Column("initially", ours("initial harmful links", 0)),
-        Column("in the last round", ours("last harmful links", 0)),
-        Column("accuracy", ours("accuracy")),
-    ]
-    return table("dpfl-figure3", ["division", "flippers"], lines, columns)
-
-
 def verdicts() -> str:
     """What the seeds tell of every claim of every stored result."""
     rows = [["experiment", "seeds", *VERDICTS]]
@@ -331,19 +197,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "fairsl-table3": partial(network_steps, "fairsl-table3", 4),
     "fairsl-levels": network_levels,
     **CYCLE,
-    "dpfl-table1": dpfl_accuracies,
-    "dpfl-table2": chosen_or_random,
-    "dpfl-table3": partial(
-        dpfl_settings, "dpfl-table3", "tau_init", {1: "1 (1)", 2: "2 (5)", None: "4 (10)"}
-    ),
-    "dpfl-table4": partial(
-        dpfl_settings, "dpfl-table4", "period", {None: "1 (1)", 3: "3 (10)", 6: "6 (20)"}
-    ),
-    "dpfl-table5": partial_and_repeated,
-    "dpfl-figure8": graphs,
-    "dpfl-costs": costs,
-    "dpfl-appendixa": synergy,
-    "dpfl-figure3": permuted,
+    **DPFL,
 }
 
 

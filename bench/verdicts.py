@@ -4,13 +4,14 @@
     python bench/verdicts.py --seeds 200 --write docs/notebook/verdicts.md
 
 In a world hospitals draw patients from rules that are known. Truth is how much better a hospital's
-model is than its best control on 20,000 further patients. The verdict is the report's own
-(`worth.verdict`), from a few test patients. Takes about two seconds a seed and world.
+model is than its best control on further patients, its expectation over their labels. The verdict
+is the report's own (`worth.verdict`), from test patients. Takes half a second a seed and world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -26,28 +27,34 @@ from securefair.model.probabilities import log_losses as losses
 from securefair.model.stored import Function, logits_of
 from securefair.report import write_text
 from securefair.worth import own_fits
+from securefair.worth.interval import wilson
 from securefair.worth.verdict import shrunk
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
 
 Array = NDArray[np.float64]
 
 ROWS = Path(__file__).parent / "verdicts.json"
-HOSPITALS, FEATURES, TRAIN, TEST, TRUTH = 4, 6, 30, 30, 20_000
+HOSPITALS, FEATURES, TRUTH = 4, 6, 5_000
 SAME = 0.002
-"""Nats a patient: a true difference below this is none."""
+"""Nats a patient: a true difference of no more than this is none."""
+TRUTHS, TOLD = ("better", "same", "worse"), ("better", "unclear", "worse")
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One world: hospital-seeds in all, truly better and worse, and what was told of them."""
+    """One world: hospital-seeds by what is true of them, and by what was told; and the largest
+    true difference either way, nats a patient."""
 
-    hospitals: int
-    better: int
-    worse: int
-    told_better: int
-    falsely_better: int
-    told_worse: int
-    falsely_worse: int
-    power: float
+    seeds: int
+    counts: dict[str, dict[str, int]]
+    largest: float
+
+    def told(self, said: str, truths: Sequence[str] = TRUTHS) -> int:
+        """How many were told so of whom one of these is true."""
+        return sum(self.counts[true][said] for true in truths)
+
+    def true(self, truths: Sequence[str] = TRUTHS) -> int:
+        """Of how many one of these is true."""
+        return sum(self.told(said, truths) for said in TOLD)
 
 
 def alike(rng: np.random.Generator) -> Array:
@@ -66,14 +73,34 @@ def opposite(rng: np.random.Generator) -> Array:
     return np.stack([rule] + [-rule] * (HOSPITALS - 1))
 
 
-WORLDS: Mapping[str, Callable[[np.random.Generator], Array]] = MappingProxyType(
-    {"gain": alike, "none": unrelated, "harm": opposite}
-)
+@dataclass(frozen=True)
+class World:
+    """Args: rules of hospitals; training patients of each; test patients, a row for each number."""
+
+    rules: Callable[[np.random.Generator], Array]
+    train: int = 30
+    tests: tuple[int, ...] = (30,)
+
+
+WORLDS: Mapping[str, World] = MappingProxyType({
+    "gain": World(alike, tests=(30, 100, 300)),
+    "none": World(unrelated, train=2000, tests=(30, 300, 1000)),
+    "unrelated": World(unrelated),
+    "harm": World(opposite),
+})  # fmt: skip
+"""In "none" nothing is left to gain: a fit of 7 numbers to 2,000 patients is 7 / 4,000 = .0018 nats
+from the best there is, which others could give at most, and others have other rules."""
+
+
+def chances(rule: Array, x: Array) -> Array:
+    """Of the second class, (n,)."""
+    result: Array = 1 / (1 + np.exp(-(x @ rule)))
+    return result
 
 
 def drawn(rule: Array, count: int, rng: np.random.Generator) -> Samples:
     x = rng.uniform(-1, 1, (count, FEATURES))
-    labels = rng.uniform(size=count) < 1 / (1 + np.exp(-(x @ rule)))
+    labels = rng.uniform(size=count) < chances(rule, x)
     return Samples(x, labels.astype(np.int64), 2)
 
 
@@ -81,65 +108,102 @@ def each_loss(model: Function, patients: Samples) -> Array:
     return losses(logits_of(model, patients.features), patients.labels)
 
 
-def judged(world: str, seed: int) -> list[tuple[float, str]]:
-    """Truth and verdict of every hospital of one seed."""
-    rng = np.random.default_rng([seed, *world.encode()])
-    rules = WORLDS[world](rng)
+def expected_loss(model: Function, rule: Array, x: Array) -> float:
+    """Over patients with these features and whatever labels they may have."""
+    second = chances(rule, x)
+    logits, labels = logits_of(model, x), np.zeros(len(x), dtype=np.int64)
+    by_label = losses(logits, labels), losses(logits, labels + 1)
+    return float(np.mean((1 - second) * by_label[0] + second * by_label[1]))
+
+
+def judged(world: World, rng: np.random.Generator, seed: int) -> dict[int, list[tuple[float, str]]]:
+    """Truth and verdict of every hospital of one draw, by the number of test patients."""
+    rules = world.rules(rng)
     people = [
-        ParticipantData(f"h{at}", drawn(rule, TRAIN, rng), drawn(rule, TEST, rng))
+        ParticipantData(f"h{at}", drawn(rule, world.train, rng), drawn(rule, world.tests[-1], rng))
         for at, rule in enumerate(rules)
     ]
     own = own_fits(people, 1, seed)
     run = run_transfer(Transfer(sums="gradient"), people, seed, own=own)
-    controls = {
+    models = {
         "alone": {name: one.model for name, one in own.items()},
         "averaged": {name: one.averaged for name, one in own.items()},
+        "transfer": run.models,
     }
-    tested = {
-        control: np.mean([each_loss(models[one.name], one.test).mean() for one in people])
-        for control, models in controls.items()
-    }
-    best = controls[min(tested, key=lambda name: tested[name])]
-    gains, truth = {}, {}
-    for one, rule in zip(people, rules, strict=True):
-        apart = each_loss(best[one.name], one.test) - each_loss(run.models[one.name], one.test)
-        gains[one.name] = float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
-        later = drawn(rule, TRUTH, rng)
-        truth[one.name] = float(
-            (each_loss(best[one.name], later) - each_loss(run.models[one.name], later)).mean()
+    later = rng.uniform(-1, 1, (TRUTH, FEATURES))
+    true, tested = (
+        {
+            method: np.array([score(by[one.name], one, rule)
+                              for one, rule in zip(people, rules, strict=True)])
+            for method, by in models.items()
+        }
+        for score in (
+            lambda model, _one, rule: expected_loss(model, rule, later),
+            lambda model, one, _rule: each_loss(model, one.test),
         )
-    verdicts = shrunk(gains)
-    return [(truth[name], verdicts[name].told) for name in gains]
+    )  # fmt: skip
+    return {count: _told(true, tested, count) for count in world.tests}
 
 
-def measure(world: str, seeds: int) -> Row:
-    found = [one for seed in range(seeds) for one in judged(world, seed)]
-    told = {word: [true for true, said in found if said == word] for word in ("better", "worse")}
-    better = sum(true > SAME for true, _ in found)
-    return Row(
-        hospitals=len(found),
-        better=better,
-        worse=sum(true < -SAME for true, _ in found),
-        told_better=len(told["better"]),
-        falsely_better=sum(true <= 0 for true in told["better"]),
-        told_worse=len(told["worse"]),
-        falsely_worse=sum(true >= 0 for true in told["worse"]),
-        power=sum(true > SAME for true in told["better"]) / max(1, better),
-    )
+def _told(
+    true: Mapping[str, Array], tested: Mapping[str, Array], count: int
+) -> list[tuple[float, str]]:
+    """By the first so many test patients of every hospital, against the control that these
+    patients find best: each (hospitals,) and (hospitals, patients)."""
+    some = {method: each[:, :count] for method, each in tested.items()}
+    best = min(("alone", "averaged"), key=lambda method: float(some[method].mean()))
+    apart = some[best] - some["transfer"]
+    errors = apart.std(axis=1, ddof=1) / np.sqrt(count)
+    pairs = zip(apart.mean(axis=1).tolist(), errors.tolist(), strict=True)
+    verdicts = shrunk({f"h{at}": pair for at, pair in enumerate(pairs)})
+    gains = (true[best] - true["transfer"]).tolist()
+    return [(gain, one.told) for gain, one in zip(gains, verdicts.values(), strict=True)]
+
+
+def measure(name: str, seeds: int) -> dict[str, Row]:
+    """A row for each number of test patients."""
+    world = WORLDS[name]
+    found: dict[int, list[tuple[float, str]]] = {count: [] for count in world.tests}
+    for seed in range(seeds):
+        rng = np.random.default_rng([seed, *name.encode()])
+        for count, each in judged(world, rng, seed).items():
+            found[count] += each
+    return {f"{name}, {count}": counted(each, seeds) for count, each in found.items()}
+
+
+def counted(found: Sequence[tuple[float, str]], seeds: int) -> Row:
+    """What was told of what is true."""
+    counts = {true: dict.fromkeys(TOLD, 0) for true in TRUTHS}
+    for gain, said in found:
+        counts["better" if gain > SAME else "worse" if gain < -SAME else "same"][said] += 1
+    return Row(seeds, counts, max(abs(gain) for gain, _ in found))
+
+
+def _share(part: int, whole: int, seeds: int) -> str:
+    """With its 95 % interval, as of so many hospitals as seeds: those of a draw are not apart."""
+    low, high = wilson(part / whole, min(seeds, whole))
+    return f"{part / whole:.1%} ({low:.0%} to {high:.0%})"
 
 
 def table(rows: Mapping[str, Row]) -> str:
     lines = [
-        "| world | hospital-seeds | truly better / worse | told better | of these falsely "
-        "| told worse | of these falsely | truly better that are told so |",
-        "|---|---|---|---|---|---|---|---|",
+        "| world, test patients a hospital | hospital-seeds | truly better / same / worse "
+        "| told better | falsely, of all | told worse | falsely, of all "
+        "| power: truly better that are told so | truly worse |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {name} | {r.hospitals} | {r.better} / {r.worse} | {r.told_better} "
-        f"| {r.falsely_better} ({r.falsely_better / r.hospitals:.1%} of all) | {r.told_worse} "
-        f"| {r.falsely_worse} ({r.falsely_worse / r.hospitals:.1%}) | {r.power:.0%} |"
-        for name, r in rows.items()
-    ]
+    for name, r in rows.items():
+        false = r.told("better", ("same", "worse")), r.told("worse", ("same", "better"))
+        power = [
+            _share(r.told(one, (one,)), r.true((one,)), r.seeds) if r.true((one,)) else "-"
+            for one in ("better", "worse")
+        ]
+        lines.append(
+            f"| {name} | {r.true()} | {' / '.join(str(r.true((one,))) for one in TRUTHS)} "
+            f"| {r.told('better')} | {false[0]}: {_share(false[0], r.true(), r.seeds)} "
+            f"| {r.told('worse')} | {false[1]}: {_share(false[1], r.true(), r.seeds)} "
+            f"| {' | '.join(power)} |"
+        )
     return "\n".join(lines)
 
 
@@ -149,9 +213,11 @@ def main(
     write: PageOption = None,
 ) -> None:
     """Measure, keep, print, and write."""
-    found = {world: measure(world, seeds) for world in WORLDS}
-    write_text(rows, msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
-    print(table(found))
+    found: dict[str, Row] = {}
+    for name in WORLDS:
+        found |= measure(name, seeds)
+        write_text(rows, msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        print(table(found), flush=True)
     if write is not None:
         replace_tables(write, {"verdicts": table(found)})
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from securefair.exchange.teacher import Teacher as Teacher
     from securefair.library.call import collaborate as collaborate
     from securefair.library.result import Result as Result
+    from securefair.library.validating import validate as validate
     from securefair.model.heads import (
         LinearHead as LinearHead,
     )

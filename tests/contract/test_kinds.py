@@ -155,7 +155,9 @@ def test_everyone_finds_the_same_agreement_from_what_everyone_knows(name):
 def differences(one, other):
     """Of what participants think of one another; not of themselves."""
     apart = ~np.eye(len(one), dtype=bool)
-    return (np.array(one, dtype=float) - np.array(other, dtype=float))[apart]
+    one, other = (np.array(each, dtype=float)[apart] for each in (one, other))
+    nobody = np.isnan(one) & np.isnan(other)  # of whom nothing is thought
+    return np.where(nobody, 0.0, one - other)
 
 
 def nearest_decision(records):
@@ -362,7 +364,7 @@ def test_estimates_follow_from_what_is_stored(name):
         pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
         found = kind.estimates(config, agreement, own, seed=SEED, pieces=pieces)
         if found is None:
-            assert not hasattr(host, "estimates")
+            assert getattr(host, "estimates", lambda: None)() is None
             return
         again = host.estimates()
         np.testing.assert_array_equal(found.together, again.together)

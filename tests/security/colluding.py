@@ -1,8 +1,9 @@
 """Honest hospitals as those meet them who work together: machines and hosts, asked by hand.
 
 Whoever works together sends any messages it likes under its own names, to every honest hospital
-others if it likes. An answer is known to them once every honest sender of a sum gave the key of its
-share of that very sum. What they then know of an honest hospital's fits is linear algebra.
+others if it likes. An answer is known to them once they have the key of every honest sender's share
+of that very sum: its sender gave it, or so many gave a part of it that these and their own are
+enough. What they then know of an honest hospital's fits is linear algebra.
 """
 
 from collections import defaultdict, deque
@@ -30,6 +31,8 @@ from securefair.protocol.messages import (
     Hello,
     Key,
     Keys,
+    Parts,
+    Recover,
     Reveal,
 )
 
@@ -86,7 +89,7 @@ class Town:
 
     Args:
         people: hosts, by name.
-        change: what arrives of a message, by its sender, recipient and content.
+        change: what arrives of a message, by its sender, recipient and content; None: nothing.
 
     Attributes:
         asked: (student, round) of all questions.
@@ -116,7 +119,9 @@ class Town:
     def _deliver(self):
         while self._posted:
             sender, recipient, message = self._posted.popleft()
-            self._hear(recipient, Received(sender, self.change(sender, recipient, message)))
+            arrived = self.change(sender, recipient, message)
+            if arrived is not None:
+                self._hear(recipient, Received(sender, arrived))
 
     def _hear(self, name, heard):
         own = self.people[name]
@@ -155,6 +160,7 @@ class Together:
     def __init__(self, names, honest):
         self.names, self.honest = names, honest
         self.shares, self.keys = defaultdict(dict), defaultdict(set)
+        self.parts = defaultdict(lambda: defaultdict(set))
         self.fits, self.sums = {}, []
 
     def ask(self, teacher, student, round, attempt, senders, request):
@@ -177,12 +183,36 @@ class Together:
         replies = self.honest[teacher].tell(student, Reveal(round, attempt))
         if not any(isinstance(reply, Key) for reply in replies):
             return
-        for what, shares in self.shares.items():
-            if what[:3] == (student, round, attempt) and teacher in shares:
-                self.keys[what].add(teacher)
-                needed = set(what[3]) - set(self.names)
-                if needed and self.keys[what] == needed:
-                    self.sums.append([shares[name] for name in sorted(needed)])
+        for what in self._with_share_of(teacher, student, round, attempt):
+            self.keys[what].add(teacher)
+            self._open(what)
+
+    def recover(self, teacher, student, round, attempt, lost):
+        """Ask for parts of the keys of others; note a sum that this opens."""
+        replies = self.honest[teacher].tell(student, Recover(round, attempt, lost))
+        if not any(isinstance(reply, Parts) for reply in replies):
+            return
+        for what in self._with_share_of(teacher, student, round, attempt):
+            for name in lost:
+                self.parts[what][name].add(teacher)
+            self._open(what)
+
+    def _with_share_of(self, teacher, student, round, attempt):
+        asked = student, round, attempt
+        return [what for what, made in self.shares.items() if what[:3] == asked and teacher in made]
+
+    def _open(self, what):
+        """Every share and its key: given, or from parts of enough of the others and their own."""
+        needed, shares = set(what[3]) - set(self.names), self.shares[what]
+        if not needed or not needed <= set(shares):
+            return
+        sums = next(iter(self.honest.values())).machine.settings.sums
+        spare = sums.spare(what[0], what[3])
+        for name in needed - self.keys[what]:
+            helping = len(self.parts[what][name]) + len(what[3]) - len(needed)
+            if not spare or helping < len(what[3]) - spare:
+                return
+        self.sums.append([shares[name] for name in sorted(needed)])
 
     def known_of(self):
         """By honest hospital: how many functions of its fits alone follow from all sums."""

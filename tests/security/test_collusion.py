@@ -151,8 +151,11 @@ def drawn_senders(rng, agreed, together, teacher):
     return tuple(sorted({teacher, *chosen}))
 
 
-def act(rng, group, together, honest, renew):
-    """Some rounds of whatever they like; in a burst one sum is asked for of all its senders."""
+def act(rng, group, together, honest, renew, late):
+    """Some rounds of whatever they like; in a burst one sum is asked for of all its senders.
+
+    In so many of the bursts some are not asked for their keys, but others for parts of them.
+    """
     known = Together(together, honest)
     asked = Counter()
     for round in range(ROUNDS):
@@ -170,9 +173,16 @@ def act(rng, group, together, honest, renew):
             for name in senders:
                 if name in honest and rng.random() < 0.95:
                     known.ask(name, student, when, attempt, senders, request)
+            lost = ()
+            if late and rng.random() < late:
+                drawn = rng.choice([one for one in agreed if one in honest], rng.integers(1, 3))
+                lost = tuple(sorted({str(name) for name in drawn}))
             for name in senders:
-                if name in honest and rng.random() < 0.95:
+                if name in honest and name not in lost and rng.random() < 0.95:
                     known.reveal(name, student, when, attempt)
+            for name in senders:
+                if lost and name in honest and rng.random() < 0.95:
+                    known.recover(name, student, when, attempt, lost)
             if renew and rng.random() < 0.1:
                 host = honest[str(rng.choice(list(honest)))].host
                 data = ParticipantData(host.name, patients(int(rng.integers(999))), host.data.test)
@@ -180,14 +190,14 @@ def act(rng, group, together, honest, renew):
     return known
 
 
-def runs(agreement, size, weaken=None, *, renew=True, count=None):
+def runs(agreement, size, weaken=None, *, renew=True, count=None, late=0.5):
     """What was found, over drawn runs of drawn hospitals that work together."""
     for seed in range(examples(RUNS) if count is None else count):
         group = agreement.participants
         rng = np.random.default_rng([seed, size, len(group)])
         together = [str(name) for name in rng.choice(group, size=size, replace=False)]
         honest = transferring(agreement, together, weaken)
-        yield act(rng, group, together, honest, renew)
+        yield act(rng, group, together, honest, renew, late)
 
 
 def agreed(names, **constants):
@@ -226,7 +236,7 @@ class TestTransfer:
         """Any two senders: a student and a teacher. One set a student: two students."""
         agreement = agreed("abcdefghi")
         assert size < agreement.enough_together == 7
-        found = [one.known_of() for one in runs(agreement, size, weaken, count=40)]
+        found = [one.known_of() for one in runs(agreement, size, weaken, count=40, late=0)]
         assert any(any(known.values()) for known in found)
 
     def test_groups_know_nothing_of_each_other(self):
@@ -237,7 +247,9 @@ class TestTransfer:
             outside = [one for one in agreement.participants if one not in group]
             together = [*outside, group[0]]
             honest = transferring(agreement, together, None)
-            known = act(np.random.default_rng(0), agreement.participants, together, honest, True)
+            known = act(
+                np.random.default_rng(0), agreement.participants, together, honest, True, 0.5
+            )
             assert not any(known.known_of().values())
 
     def test_single_answers_are_as_many_as_the_ledger_says(self):

@@ -120,7 +120,7 @@ class Nine:
 
     def plain(self, own):
         asked = read_request(self.request, STUDENT)
-        return answer(self.agreement, own.answering, asked, backend="rns")
+        return answer(self.agreement, own.answering, asked, backend="rns", device="cpu")
 
     def alone(self, name):
         """What the student makes of one teacher, in sums over it and the accomplice."""

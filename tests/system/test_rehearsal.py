@@ -53,7 +53,9 @@ def test_a_year_loses_no_round_and_spends_nothing_twice(algorithm, rounds):
     assert (found["days"], found["sites"]) == (365, 8)
     assert found["rounds_finished"] == found["rounds_possible"] == rounds
     assert found["spent_twice"] == 0
-    known = "identity new|project sign, site init|site leave|site block|site upgrade|move its"
+    known = (
+        "identity new|project sign, site init|site leave|site block|site upgrade|move its|recover"
+    )
     assert all(re.search(known, action) for action in found["actions"])
 
 

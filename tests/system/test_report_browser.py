@@ -184,6 +184,23 @@ def test_the_wards_part_is_one_sheet_of_paper(page):
     assert page.value("getComputedStyle(document.querySelector('.first')).breakAfter") == "page"
 
 
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_no_table_makes_the_printed_pages_smaller(page, report, tmp_path, language):
+    """Chromium shrinks all pages until the widest table fits: A4 with its margins is 717 px."""
+    options = ("--language", language, "--out", str(tmp_path))
+    done = CliRunner().invoke(app, ["report", str(report.parent), *options])
+    assert done.exit_code == 0, done.output
+    (written,) = tmp_path.glob("report*.html")
+    sheet = {"width": 717, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    page.command("Emulation.setEmulatedMedia", media="print")
+    page.command("Emulation.setDeviceMetricsOverride", **sheet)
+    page.open(written)
+    page.value("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    assert page.value("document.documentElement.scrollWidth") == 717
+    # Page one in every language, at its own size: A4 less two margins is 1046 px high.
+    assert page.value("document.querySelector('.first').getBoundingClientRect().bottom") < 1046
+
+
 def test_without_scripts_the_last_round_stands(page, report):
     page.command("Emulation.setScriptExecutionDisabled", value=True)
     try:

@@ -6,8 +6,11 @@ import importlib
 import re
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+
+from securefair.model.transfer.sums.register import AUTO
 
 ROOT = Path(__file__).parents[3]
 MANUAL = ROOT / "docs" / "worth.md"
@@ -39,12 +42,15 @@ def test_the_page_shows_the_stored_rows(stored):
 
 def test_the_manual_shows_them_in_short(stored):
     _, rows = stored
+    sums = importlib.import_module("worth_sums")
+    today = msgspec.json.decode(sums.ROWS.read_bytes(), type=dict[str, dict])
     lines = MANUAL.read_text("utf-8").splitlines()
     for name, r in rows.items():
         (line,) = [line for line in lines if line.startswith(f"| {name} |")]
         assert line == (
             f"| {name} | {r.alone:.3f} | {r.averaged_alone:+.3f} | {r.pooled:+.3f} "
-            f"| **{r.transfer:+.3f}** ± {r.error:.3f} | {r.share:.2f} | {r.auc[1]:+.1f} |"
+            f"| **{r.transfer:+.3f}** ± {r.error:.3f} | {r.share:.2f} | {r.auc[1]:+.1f} "
+            f"| {today[name]['changes'][AUTO]:+.3f} |"
         )
 
 

@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
-from securefair_lab.data.pool import Pool, balanced_subset, pool_of, stratified_subset
+from securefair_lab.data.pool import Pool, balanced_subset, pool_of
 
 
 def numbered(labels, classes=4, sites=None):
@@ -39,26 +37,6 @@ def test_features_are_made_only_for_what_is_taken():
     assert made == [4]
 
 
-@given(st.lists(st.integers(0, 3), min_size=4, max_size=60), st.data())
-def test_a_subset_keeps_the_mixture_to_within_a_sample(labels, data):
-    count = data.draw(st.integers(1, len(labels)))
-    pool = numbered(labels)
-    found = stratified_subset(pool, count, np.random.default_rng(0))
-    rows = rows_of(found)
-    assert len(rows) == len(set(rows)) == count
-    for label in range(4):
-        exact = labels.count(label) * count / len(labels)
-        assert abs(int((found.labels == label).sum()) - exact) < 1
-
-
-def test_subsets_are_drawn_and_seeded():
-    pool = numbered([0, 1] * 50)
-    one, same, other = (
-        rows_of(stratified_subset(pool, 20, np.random.default_rng(seed))) for seed in (0, 0, 1)
-    )
-    assert one.tolist() == same.tolist() != other.tolist()
-
-
 def test_balanced_subsets_have_each_class_alike():
     found = balanced_subset(numbered([0] * 9 + [1] * 4 + [2] * 5, 3), 4, np.random.default_rng(0))
     assert np.bincount(found.labels).tolist() == [4, 4, 4]
@@ -67,8 +45,6 @@ def test_balanced_subsets_have_each_class_alike():
 
 @pytest.mark.parametrize("count", [0, 11])
 def test_impossible_subsets_are_refused(count):
-    with pytest.raises(DataError, match="expected '1 to 10'"):
-        stratified_subset(numbered([0] * 10), count, np.random.default_rng(0))
     with pytest.raises(DataError, match=r"class 0: .*expected '1 to 10'"):
         balanced_subset(numbered([0] * 10, 1), count, np.random.default_rng(0))
     with pytest.raises(DataError, match=r"class 1: .*expected '1 to 0'"):

@@ -15,12 +15,14 @@ from securefair.averaging.interface import (
     get_averaging,
     plan_sum,
 )
+from securefair.averaging.recovery import Divided
 from securefair.averaging.shares import (
     Share,
     Shares,
     make_share,
     open_sum,
     opened_messages,
+    part_for,
     release,
     share_message,
 )
@@ -28,6 +30,7 @@ from securefair.averaging.spec import SumPlan, SumSpec
 
 __all__ = [
     "AVERAGING",
+    "Divided",
     "Share",
     "Shares",
     "Gathering",
@@ -41,6 +44,7 @@ __all__ = [
     "get_averaging",
     "open_sum",
     "opened_messages",
+    "part_for",
     "plan_sum",
     "release",
 ]

@@ -24,6 +24,7 @@ from securefair.storage import Secret
 
 PUBLIC_BYTES = 32
 MASK_KEY_BYTES = 32
+_MASK = "securefair pair mask"
 
 
 @dataclass(frozen=True)
@@ -105,19 +106,47 @@ def pair_masks(
         raise LocalProtocolError(
             "only a sender of a sum masks", found=sender, expected=", ".join(gathering.senders)
         )
-    own = public_bytes(private)
     masks = []
     for peer in gathering.senders:
-        if peer == sender:
-            continue
-        if peer not in publics:
-            raise LocalProtocolError("a sender's public key is missing", where=peer)
-        first, second = sorted([(sender, own), (peer, publics[peer])])
-        info = msgspec.msgpack.encode(("securefair pair mask", first, second, context))
-        derivation = HKDF(SHA256(), length=MASK_KEY_BYTES, salt=gathering.digest, info=info)
-        key = derivation.derive(_shared_secret(private, peer, publics[peer]))
-        masks.append(PairMask(peer, key, 1 if sender < peer else -1))
+        if peer != sender:
+            key = derived(private, publics, gathering, sender, peer, _MASK, context, MASK_KEY_BYTES)
+            masks.append(PairMask(peer, key, 1 if sender < peer else -1))
     return masks
+
+
+def derived(
+    private: X25519PrivateKey,
+    publics: Mapping[str, bytes],
+    gathering: Gathering,
+    sender: str,
+    peer: str,
+    purpose: str,
+    context: bytes,
+    size: int,
+) -> bytes:
+    """So many bytes that two senders of a gathering, and nobody else, can compute.
+
+    Args:
+        private: the own key.
+        publics: X25519 keys of the other senders, by name.
+        gathering: the sum.
+        sender: the own name.
+        peer: that of the other one.
+        purpose: what they are for.
+        context: what else they are bound to; both must pass the same.
+        size: how many.
+
+    Raises:
+        LocalProtocolError: the peer's key is missing.
+        RemoteProtocolError: it is none.
+    """
+    if peer not in publics:
+        raise LocalProtocolError("a sender's public key is missing", where=peer)
+    own = public_bytes(private)
+    first, second = sorted([(sender, own), (peer, publics[peer])])
+    info = msgspec.msgpack.encode((purpose, first, second, context))
+    derivation = HKDF(SHA256(), length=size, salt=gathering.digest, info=info)
+    return derivation.derive(_shared_secret(private, peer, publics[peer]))
 
 
 def _shared_secret(private: X25519PrivateKey, peer: str, public: bytes) -> bytes:

@@ -13,6 +13,9 @@ A sender that is asked again for the same round with fewer senders makes another
 masks and will never release the key of the earlier attempt. Once it has released a key it gives no
 other share to that receiver in that round. A late message of a lost sender is useless:
 no sender that went on to another attempt releases the key without which the first sum stays shut.
+
+Where a sum may lose some senders after all shares are there, the others put their keys together
+(`recovery`): whoever helps has released its own key of that very sum.
 """
 
 from __future__ import annotations
@@ -27,9 +30,12 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.recovery import Divided, recovered, sent_beside
 from securefair.averaging.spec import SumPlan
 from securefair.averaging.streams import crypt
 from securefair.errors import LocalProtocolError, RemoteProtocolError
+
+_NONE: Mapping[str, Mapping[str, bytes]] = {}
 
 KEY_BYTES = 32
 """AES-256 in counter mode, a fresh key for every message."""
@@ -42,7 +48,7 @@ class Share:
     Attributes:
         gathering: the sum it is for.
         request: what was asked.
-        closed: the message, encrypted under `key`.
+        closed: the message, encrypted under `key`, and what follows it where keys are divided.
         key: opens it; leaves the sender at most once a (receiver, round).
         released: the key has left.
     """
@@ -118,8 +124,17 @@ def share_message(
     sender: str,
     request: bytes,
     make: Callable[[], bytes],
+    divided: Divided | None = None,
 ) -> tuple[Shares, bytes]:
     """As `make_share`, for a message of any kind, made only if it may be.
+
+    Args:
+        memory: of the sender.
+        gathering: the sum.
+        sender: the own name.
+        request: what was asked.
+        make: the message.
+        divided: how other senders are to open it in the sender's place; None: nobody can.
 
     Raises:
         RemoteProtocolError: the receiver asks for what would let it compare two sums.
@@ -144,8 +159,9 @@ def share_message(
             return memory, before.closed
         _check_repeat(before, gathering)
     message = make()
-    key = os.urandom(KEY_BYTES)
-    made = Share(gathering, request, crypt(message, key), key)
+    drawn = (os.urandom(KEY_BYTES), b"")
+    key, beside = drawn if divided is None else divided.closing(gathering, request)
+    made = Share(gathering, request, crypt(message, key) + beside, key)
     return memory.having(made), made.closed
 
 
@@ -166,6 +182,22 @@ def release(memory: Shares, gathering: Gathering) -> tuple[Shares, bytes]:
     return memory.having(replace(made, released=True)), made.key
 
 
+def part_for(memory: Shares, divided: Divided, gathering: Gathering, owner: str) -> bytes:
+    """A part of the key of another sender that does not give it.
+
+    Raises:
+        RemoteProtocolError: this sender has not released its own key of that sum.
+    """
+    made = memory.of(gathering.receiver, gathering.round)
+    if made is None or made.gathering != gathering or not made.released:
+        raise RemoteProtocolError(
+            "asked for parts of keys before the own one was given",
+            culprit=gathering.receiver,
+            where=f"round {gathering.round}, attempt {gathering.attempt}",
+        )
+    return divided.part(gathering, made.request, owner)
+
+
 def open_sum(
     sums: WeightedSums[Any, Any],
     plan: SumPlan,
@@ -184,14 +216,33 @@ def open_sum(
 
 
 def opened_messages(
-    gathering: Gathering, closed: Mapping[str, bytes], released: Mapping[str, bytes]
+    gathering: Gathering,
+    closed: Mapping[str, bytes],
+    released: Mapping[str, bytes],
+    *,
+    spare: int = 0,
+    parts: Mapping[str, Mapping[str, bytes]] = _NONE,
 ) -> dict[str, bytes]:
     """Every sender's message, by name, from closed messages and their keys.
 
+    Args:
+        gathering: the sum.
+        closed: what every sender sent first.
+        released: keys, by sender.
+        spare: senders whose keys may be missing.
+        parts: of the keys that are missing, by sender and by who gave them.
+
     Raises:
-        LocalProtocolError: a message or a key is missing.
-        RemoteProtocolError: a key has the wrong length.
+        LocalProtocolError: a message or a key is missing, or parts of it.
+        RemoteProtocolError: a key or a part of one has the wrong length.
     """
+    split = {name: len(message) - sent_beside(spare) for name, message in closed.items()}
+    together = {
+        name: recovered(gathering, name, spare, closed[name][split[name] :], given)
+        for name, given in parts.items()
+        if name in closed
+    }
+    released = {**together, **released}
     for what, given in (("message", closed), ("key", released)):
         missing = [name for name in gathering.senders if name not in given]
         if missing:
@@ -207,7 +258,7 @@ def opened_messages(
                 found=f"{len(released[name])} bytes",
                 expected=f"{KEY_BYTES} bytes",
             )
-        opened[name] = crypt(closed[name], released[name])
+        opened[name] = crypt(closed[name][: split[name]], released[name])
     return opened
 
 

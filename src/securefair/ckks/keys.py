@@ -6,7 +6,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.tensor import CipherMeta
-from securefair.errors import BackendUnavailableError, EncryptionError
+from securefair.errors import BackendUnavailableError, ConfigError, EncryptionError
 from securefair.storage.secret import Secret
 
 
@@ -137,6 +137,21 @@ class Backend(ABC):
 
     portable = True
     """Whether what one process encrypts another can evaluate."""
+
+    @classmethod
+    def on_device(cls, device: str) -> Self:
+        """The same with evaluators that compute on that device.
+
+        Raises:
+            ConfigError: no such device, or this backend knows the processor only.
+            BackendUnavailableError: there is no such card, or what it needs is not installed.
+        """
+        raise ConfigError(
+            "this backend computes on the processor only",
+            where="device",
+            found=f"{device}, backend {cls.name}",
+            expected="cpu",
+        )
 
     @abstractmethod
     def generate_keys(

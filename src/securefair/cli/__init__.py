@@ -24,6 +24,7 @@ PLACES = {
     "check": (START, "securefair.cli.starting:check"),
     "config": (START, "securefair.cli.starting:config"),
     "describe": (START, "securefair.cli.describing:describe"),
+    "validate": (RUN, "securefair.cli.validating:validate"),
     "doctor": (START, "securefair.cli.health:doctor"),
     "demo": (RUN, "securefair.cli.running:demo"),
     "run": (RUN, "securefair.cli.running:run"),

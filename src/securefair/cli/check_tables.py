@@ -26,6 +26,9 @@ from securefair.report.wording import (
     sensitivity_of,
 )
 
+FEW = 4
+"""Samples from which something is learnt, or tested, at least."""
+
 
 def check_report(checked: Checked, points: int = 0) -> RenderableType:
     """Everything, for `rich.console.Console.print`.
@@ -76,6 +79,9 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
     silent = [row.student for row in checked.disclosure if not row.permitted]
     if silent:
         yield Text(f"It can be run, but nobody would answer {', '.join(silent)}.", style="red")
+    elif few := [one.name for one in checked.participants if one.train < FEW or one.test < FEW]:
+        said = "It can be run, but there are too few samples to learn from or to test on at"
+        yield Text(f"{said} {', '.join(few)}.", style="red")
     elif points:
         said = f"{plural(points, 'point')} to look at in the tables: see the top"
         yield Text(f"It can be run; nothing was run. {said}.", style="yellow")

@@ -139,7 +139,7 @@ def _kernels() -> HealthFinding:
         status="ok" if info.native else "missing",
         found=f"{info.instruction_set}, {info.threads} threads"
         if info.native
-        else "not built: encrypted computations run on torch alone, many times slower",
+        else "not built: kernels for devices compute instead, many times slower",
         hint="" if info.native else "Install a C++20 compiler (g++ 11 or later), then reinstall",
     )
 

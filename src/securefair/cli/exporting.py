@@ -48,6 +48,8 @@ def export(
         check_new_file(target, force=force)
     elif target.suffix == ".onnx":
         stop(f"{target}: this is a run, whose models are in {folder}/models; name one of them")
+    elif out is not None and target.suffix[1:].isalpha() and not target.is_dir():
+        stop(f"{target}: a bundle is a folder, or one file that ends in .zip")
     check_writable(target.parent)
     files = write_bundle(run, target)
     if json:

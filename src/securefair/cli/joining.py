@@ -43,7 +43,7 @@ SharedFolderOption = Annotated[
     typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
 ]
 RoleOption = Annotated[
-    str, typer.Option(help="both; a transfer also knows teacher and student alone.")
+    str, typer.Option(help="both; a transfer and a validation also know teacher and student alone.")
 ]
 
 LOOK_EVERY = 5.0

@@ -72,10 +72,10 @@ def _confusion(found: ModelEvaluation) -> FittingTable:
 
 def pages_report(pages: Pages) -> Sequence[RenderableType]:
     """Pages of scores of the same patients, by model."""
-    return [part for table in score_tables(pages, words_of()) for part in _fitting(table)]
+    return [part for table in score_tables(pages, words_of()) for part in fitting(table)]
 
 
-def _fitting(table: ScoreTable) -> list[RenderableType]:
+def fitting(table: ScoreTable) -> list[RenderableType]:
     """The last columns are left out first where a terminal is narrow."""
     columns = [
         TableColumn(

@@ -17,6 +17,10 @@ SeedsOption = Annotated[
 BackendOption = Annotated[
     str | None, typer.Option("--backend", help="Encryption engine, instead of the config's.")
 ]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option("--device", help="What computes on ciphertexts, instead of the config's."),
+]
 RoundsOption = Annotated[
     int | None,
     typer.Option(

@@ -123,7 +123,7 @@ def evaluate(
     """Score a kept model on patients whose outcome is known, such as another year's.
 
     Scores have standard errors over the patients. Calibration, a decision curve and groups of
-    patients follow, as of `securefair validate`.
+    patients follow.
 
     Example: securefair evaluate runs/mine/models/north external.csv --by sex
     """

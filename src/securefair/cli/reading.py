@@ -33,6 +33,7 @@ def report(
     from securefair.run.folder import read_run, write_page
 
     run = read_run(folder)
+    language = language.lower()
     if out is not None and out.suffix in (".html", ".htm") and not out.exists():
         stop(f"{out}: the report goes into a folder, as {file_name(language)}")
     if out is not None:

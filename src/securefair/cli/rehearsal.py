@@ -60,8 +60,9 @@ def rehearse(
     With --year eight hospitals live through a year in some minutes, over a share that is brought up
     to date every night: each week one is down for a day, once all are for three; a clock is a day
     ahead for a day, one hospital leaves, one joins, one loses its keys, one gets another machine,
-    and twice all are upgraded, one after the other. Exit code 0 only if every round that enough
-    hospitals could take part in is finished, and nothing is spent twice.
+    one puts a backup back, one has other patients, and twice all are upgraded, one after the other.
+    Exit code 0 only if every round that enough hospitals could take part in is finished, and
+    nothing is spent twice.
 
     With --beside PYTHON an upgrade is rehearsed: sites of two versions in one project.
 

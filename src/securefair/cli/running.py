@@ -14,6 +14,7 @@ from securefair.cli.loggers import loggers
 from securefair.cli.options import (
     BackendOption,
     CeilingOption,
+    DeviceOption,
     JsonOption,
     LogOption,
     OutOption,
@@ -56,6 +57,7 @@ def run(
     seeds: SeedsOption = None,
     rounds: RoundsOption = None,
     backend: BackendOption = None,
+    device: DeviceOption = None,
     ceiling: CeilingOption = False,
     restart: RestartOption = False,
     log: LogOption = None,
@@ -78,6 +80,7 @@ def run(
         restart,
         quiet,
         json,
+        device=device,
         log=log or (),
     )
 
@@ -180,6 +183,7 @@ def _start(
     quiet: bool,
     json: bool,
     *,
+    device: str | None = None,
     log: Sequence[str] = (),
     again: bool = False,
 ) -> None:
@@ -196,6 +200,8 @@ def _start(
         changes["training.rounds"] = rounds
     if backend is not None:
         changes["encryption.backend"] = backend
+    if device is not None:
+        changes["encryption.device"] = device
     if ceiling:
         changes["run.ceiling"] = True
     if changes:

@@ -23,7 +23,7 @@ from securefair.cli.joining import (
     make_site,
     run,
 )
-from securefair.cli.options import JsonOption
+from securefair.cli.options import ByOption, JsonOption
 from securefair.report.telling import tell
 
 app = typer.Typer(name="site", help="One hospital's own machine.", no_args_is_help=True)
@@ -175,10 +175,13 @@ def stop(folder: SiteArgument, json: JsonOption = False) -> None:
 def export(
     folder: SiteArgument,
     out: Annotated[Path, typer.Argument(help="New folder for the model and the report.")],
+    by: ByOption = None,
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write this site's own model and its own report as they are now: what it may know.
+
+    In a validation also the page of peers' models on its own patients, with --by for groups.
 
     `site start` writes both at the end, into the folder `results` of the site.
 
@@ -188,7 +191,7 @@ def export(
     from securefair.sites.site.starting import export_site
 
     check_new_folder(out)
-    own = export_site(folder, site_passphrase(folder, passphrase_file), out)
+    own = export_site(folder, site_passphrase(folder, passphrase_file), out, by=by or ())
     files = [str(path) for path in (own.model, own.page, *own.others)]
     tell(json, "\n".join(files), files)
 

@@ -136,6 +136,8 @@ def new(
         say(f"Column {column} is not used: {why}.")
     for finding in project.findings:
         say(line_of(finding))
+    if project.missable:
+        say(f'The class that must not be missed: "{project.missable}" (--positive names another).')
     say("\nNext:")
     for command in ("check", "run"):
         say(f"  securefair {command} {shown(name / 'config.toml')}")

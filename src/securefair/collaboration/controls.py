@@ -86,7 +86,7 @@ def controls_of(
     epochs = training.local_epochs + training.rounds * training.local_steps
     early = Control(EarlyStopping(rounds=epochs), trained, 1)
     of_classes = outcome_of(data[0].train).tells_classes
-    own = TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer))
+    own = TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer.fit))
     common = Control(MOST_COMMON, own, 1)
     if not fits:
         tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=STANDALONE)
@@ -118,7 +118,7 @@ def head_controls(
 def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
     """What one fit on everybody's samples reaches: head-room, in experiments only."""
     return Control(
-        POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer)), 1
+        POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer.fit)), 1
     )
 
 

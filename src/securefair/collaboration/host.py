@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from securefair.protocol.jobs import Job, JobResult
 from securefair.protocol.ledger import Ledger
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 
 Role = Literal["both", "teacher", "student"]
 """Of one site: a teacher lets no patient's features out, a student no answer."""
+
+
+class FittedToAll(NamedTuple):
+    """A model that was fitted anew to all of a participant's own samples, which nobody measured.
+
+    Attributes:
+        function: the model.
+        temperature: that its logits are to be divided by.
+    """
+
+    function: Function
+    temperature: float
+
 
 KEPT = "kept "
 """Begins the names of pieces that survive a recovery."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.host import Host, Role, Stored
+from securefair.collaboration.host import FittedToAll, Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
@@ -37,9 +37,11 @@ from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
+    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.heads import Head
     from securefair.model.stored import Function
     from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +147,11 @@ class Kind(ABC, Generic[A]):
     @property
     def takes_teachers(self) -> bool:
         """Whether a model that a participant brings may answer for it."""
+        return False
+
+    @property
+    def validates(self) -> bool:
+        """Whether it is there to look at peers' models, and not to learn: `validation` tells."""
         return False
 
     @property
@@ -349,6 +356,39 @@ class Kind(ABC, Generic[A]):
         Args:
             config, agreement, own, seed: as `host`.
             pieces: that its host gave out.
+        """
+        del config, agreement, own, seed, pieces
+        return None
+
+    def validation(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        groups: Groups | None = None,
+    ) -> HospitalValidation | None:
+        """How good peers' models are on own patients, as stored; None in most kinds. Groups are in
+        the order of `ParticipantData.rows`, and the rest as of `estimates`."""
+        del config, agreement, own, seed, pieces, groups
+        return None
+
+    def fitted_to_all(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> FittedToAll | None:
+        """The model fitted anew to all own samples (`ParticipantData.whole`), from what is stored
+        and without an exchange; None where there are no others, and in kinds that cannot.
+
+        Args:
+            config, agreement, own, seed, pieces: as `estimates`.
         """
         del config, agreement, own, seed, pieces
         return None

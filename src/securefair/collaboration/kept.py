@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
-from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
+from securefair.data import ParticipantData, TableSpec, feature_names
+from securefair.data.dataset import Samples
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function, logits_of
@@ -30,7 +32,7 @@ from securefair.prediction.card import Taught, limits
 from securefair.prediction.effects import ColumnEstimate, estimates_of
 from securefair.prediction.evaluation import score
 from securefair.records import VerdictResult
-from securefair.user.tables import extractor_files, table_spec
+from securefair.user.tables import extractor_files
 
 UNCALIBRATED = Calibration()
 
@@ -55,6 +57,7 @@ def kept_model(
     taught: list[Taught],
     versions: Mapping[str, str],
     calibration: Calibration = UNCALIBRATED,
+    refitted: FittedToAll | None = None,
     privacy: str | None = None,
     classes: Sequence[str] | None = None,
     verdict: VerdictResult | None = None,
@@ -69,11 +72,12 @@ def kept_model(
         own: its data.
         algorithm: that the model is of.
         function: the model.
-        rules: of tables (`table_rules`); None where samples are numbers.
+        rules: of tables (`user.tables.table_rules`); None where samples are numbers.
         controls: models without the others, by algorithm.
         taught: what passed between it and its peers.
         versions: of what computed it.
         calibration: of the model's probabilities.
+        refitted: the model of all its samples, which is kept instead; scores stay the model's.
         privacy: what is promised to the patients behind its answers.
         classes: names of classes that the rules do not say.
         verdict: of the run; None: from its own test patients alone, where there are controls.
@@ -84,7 +88,6 @@ def kept_model(
     facts = training_facts(own.train)
     outcome = outcome_of(own.train)
     names = list(outcome.strata or classes or class_names(rules, own.train.classes))
-    part = outcome.own_part(logits_of(function, own.train.features), own.train)
     record = ModelRecord(
         hospital=own.name,
         run=config.run.name,
@@ -100,14 +103,13 @@ def kept_model(
         calibration=calibration,
         versions=dict(versions),
         outcome=own.train.outcome,
-        own={key: list(values) for key, values in part.items()},
+        own=_own_part(function, own.train),
     )
     plain = structs.replace(record, calibration=UNCALIBRATED)
 
     def tested(function: Function) -> ModelEvaluation:
-        added = outcome.own_part(logits_of(function, own.train.features), own.train)
-        of_it = {key: list(values) for key, values in added.items()}
-        return score(HospitalModel(structs.replace(plain, own=of_it), function), own.test)
+        record = structs.replace(plain, own=_own_part(function, own.train))
+        return score(HospitalModel(record, function), own.test)
 
     test = score(HospitalModel(record, function), own.test)
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
@@ -129,14 +131,40 @@ def kept_model(
         verdict=verdict or own_verdict(own, algorithm, function, controls, config.run.metric),
         taught=taught,
         origin=origin,
-        limits=limits(test, len(config.run.seeds), origin, by_class, findings),
+        limits=limits(
+            test, len(config.run.seeds), origin, by_class, findings, refitted=refitted is not None
+        ),
         versions=dict(versions),
         calibration=record.calibration,
-        uncalibrated=tested(function) if record.calibration.method != "none" else None,
+        uncalibrated=tested(function)
+        if record.calibration.method != "none" and outcome.tells_classes
+        else None,
         privacy=privacy,
+        fitted_to=len(own.train) if refitted is None else len(own.train) + len(own.test),
     )
     weights = extractor_files(config.table, folder or Path())
+    everyone = own.whole()
+    if refitted is not None and everyone is not None:
+        function, facts = refitted.function, training_facts(everyone)
+        divisor = structs.replace(
+            calibration, temperature=refitted.temperature, patients=len(everyone)
+        )
+        record = structs.replace(
+            record,
+            low=facts.low,
+            high=facts.high,
+            usual=facts.usual,
+            patients=len(everyone),
+            own=_own_part(function, everyone),
+            calibration=divisor if calibration.method != "none" else calibration,
+        )
     return KeptModel(HospitalModel(record, function, weights), card, estimates)
+
+
+def _own_part(function: Function, samples: Samples) -> dict[str, list[float]]:
+    """What a model adds to predictors from the samples that it was fitted to, for its record."""
+    part = outcome_of(samples).own_part(logits_of(function, samples.features), samples)
+    return {key: list(values) for key, values in part.items()}
 
 
 def _features(spec: TableSpec) -> list[str]:
@@ -180,12 +208,3 @@ def kept_estimates(
     usual = np.array(training_facts(own.train).usual)
     low, high = rules.target.range or (-1.0, 1.0)
     return estimates_of(rules, usual, found, outcome_of(own.train), half=(high - low) / 2)
-
-
-def table_rules(config: RunConfig) -> TableSpec | None:
-    """The rules that turn a table of this run into features; None where samples are numbers."""
-    if config.data.source == "heart":
-        return HEART_SPEC
-    table = config.table
-    files = any(one.is_table for one in config.participants)
-    return table_spec(table) if table is not None and table.columns and files else None

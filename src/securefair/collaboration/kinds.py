@@ -18,6 +18,7 @@ AnyKind = Kind[Any]
 
 REGISTERED: dict[str, str] = {
     "transfer": "securefair.collaboration.transfer.kind:TRANSFER",
+    "validation": "securefair.collaboration.validation.kind:VALIDATE",
     "vpdl": "securefair.collaboration.distillation.kind:VPDL",
     "cycle": "securefair.collaboration.distillation.kind:CYCLE",
     "cycle-gossip": "securefair.collaboration.gossip.kind:CYCLE_GOSSIP",
@@ -47,6 +48,11 @@ def kind_of(algorithm: str, *, where: str = "run.algorithms") -> AnyKind:
     module, _, name = REGISTERED[algorithm].partition(":")
     found: AnyKind = getattr(import_module(module), name)
     return found
+
+
+def validating_kind() -> AnyKind:
+    """The kind by which hospitals look at each other's models."""
+    return next(kind for kind in map(kind_of, REGISTERED) if kind.validates)
 
 
 FOR_MODULES = "cycle"

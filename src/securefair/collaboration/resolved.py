@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from securefair.collaboration.kept import table_rules
 from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
@@ -14,7 +13,7 @@ from securefair.data.findings import Finding
 from securefair.errors import ConfigError, PlanError
 from securefair.records import STANDALONE
 from securefair.user.participants import load_participants
-from securefair.user.tables import ReadTables, resolve
+from securefair.user.tables import ReadTables, resolve, table_rules
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from securefair.privacy.guarantees import meaning_of
-from securefair.records import PrivacyResult
+from securefair.records import PrivacyResult, StandInResult
 from securefair.words import Words
 
 Limit = tuple[str, str]
@@ -60,3 +60,15 @@ def chosen_questions(words: Words, *more: str) -> Limit:
 def sizes_and_times(words: Words, *more: str) -> Limit:
     """What everybody sees of an exchange, with what this kind adds."""
     return words("limits.sizes"), " ".join([words("limits.sizes_text"), *more])
+
+
+def told_of_stand_in(name: str, found: StandInResult, words: Words) -> str:
+    """That a model which a participant brought does not answer itself, and how far it is off."""
+    return words(
+        "transfer.stand_in",
+        name=name,
+        model=found.model,
+        own=words.decimal(found.own),
+        other=words.percent(found.other_class, 1),
+        synthetic=words.decimal(found.synthetic),
+    )

@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from securefair.config.user_data import (
         absolute_teacher as absolute_teacher,
     )
+    from securefair.config.validation import ValidationSection as ValidationSection
     from securefair.config.writing import to_toml as to_toml
 
 

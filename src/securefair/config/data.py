@@ -61,19 +61,15 @@ class DataSection(Section):
         default=None, description="How to divide a data set that has no hospitals of its own"
     )
 
-    @property
-    def own(self) -> bool:
-        """Whether somebody brought the data, rather than this package."""
-        return self.source in OWN_SOURCES
-
     @model_validator(mode="after")
     def _check(self) -> Self:
-        natural = self.source in NATURAL_SOURCES or self.own
+        own = self.source in OWN_SOURCES  # somebody brought it, rather than this package
+        natural = self.source in NATURAL_SOURCES or own
         if natural and self.partition is not None:
             raise contradiction(
                 "partition",
                 f"{self.source} already belongs to real hospitals"
-                if not self.own
+                if not own
                 else "your own data comes divided",
                 found=self.partition.kind,
                 expected="no [data.partition] section",
@@ -90,7 +86,7 @@ class DataSection(Section):
             ("entry", self.entry, by_code),
             ("module_folder", self.module_folder, by_code),
             ("centers", self.centers, self.source == "flamby"),
-            ("feature_range", self.feature_range, self.own),
+            ("feature_range", self.feature_range, own),
         ):
             if value is not None and not allowed:
                 raise contradiction(

@@ -69,6 +69,9 @@ MIN_SENDERS = 2  # a sum over one sender is that sender's model
 
 # Encryption.
 BACKEND: Final = "rns"
+PROCESSOR: Final = "cpu"  # where ciphertexts are computed on
+SAME_KERNELS: Final = "cpu-kernels"  # those of cards, on the processor
+DEVICE_PATTERN: Final = r"cpu|cpu-kernels|cuda(:\d{1,2})?"
 FLOODING_BITS = 30
 ANSWERS = 16  # to one upload: as often as a student of some rounds asks
 MIN_FLOODING_BITS, MAX_FLOODING_BITS = 30, 60  # nobody answers with less, nobody plans more

@@ -14,11 +14,19 @@ from securefair.config.registers import BACKENDS, Named
 class EncryptionSection(Section):
     """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
 
-    own_matter = frozenset({"backend"})  # their ciphertexts are the same
+    own_matter = frozenset({"backend", "device"})  # their ciphertexts are the same
+    later = frozenset({"device"})
 
     backend: Annotated[str, Named(BACKENDS)] = Field(
         default=defaults.BACKEND,
         description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
+    )
+    device: str = Field(
+        default=defaults.PROCESSOR,
+        pattern=f"^({defaults.DEVICE_PATTERN})$",
+        description="What computes on ciphertexts: this processor, or a card (rns only); "
+        "cpu-kernels runs what is compiled for cards on the processor, slowly, to check it",
+        json_schema_extra={"expected": "cpu, cpu-kernels, cuda or cuda:NUMBER"},
     )
     flooding_bits: int = Field(
         default=defaults.FLOODING_BITS,

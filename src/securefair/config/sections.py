@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from securefair.config.base import Section, contradiction, refuse_repeats
 from securefair.config.data import DataSection
@@ -21,10 +21,14 @@ from securefair.config.run import ReportSection, RunSection
 from securefair.config.training import ModelSection, TrainingSection
 from securefair.config.transfer import TransferSection
 from securefair.config.user_data import ParticipantSection, TableSection
+from securefair.config.validation import ValidationSection
 
 
 class RunConfig(Section):
     """A whole configuration file."""
+
+    # Sections check themselves where they are made: defaults once, not with every file.
+    model_config = ConfigDict(validate_default=False)
 
     run: RunSection
     data: DataSection
@@ -34,6 +38,7 @@ class RunConfig(Section):
     model: ModelSection = ModelSection()
     training: TrainingSection = TrainingSection()
     transfer: TransferSection = TransferSection()
+    validation: ValidationSection = ValidationSection()
     distillation: DistillationSection = DistillationSection()
     fairness: FairnessSection = FairnessSection()
     gossip: GossipSection = GossipSection()

@@ -56,11 +56,16 @@ class TransferSection(Section):
     )
 
 
-def degree_of(section: TransferSection) -> Degree:
+def degree_of(fit: str) -> Degree:
     """Of everybody's own regularised fit, in the features or in these and leaves."""
-    return 2 if section.fit == "quadratic" else 1
+    return 2 if fit == "quadratic" else 1
 
 
-def answers_from_leaves(section: TransferSection) -> bool:
+def answers_from_leaves(fit: str) -> bool:
     """Whether answers are functions of the leaves of public trees as well."""
-    return section.fit == "trees"
+    return fit == "trees"
+
+
+def answers_are_linear(fit: str) -> bool:
+    """Whether answers are linear in the features alone, so that fits can be added up."""
+    return degree_of(fit) == 1 and not answers_from_leaves(fit)

@@ -32,7 +32,8 @@ class ParticipantSection(Section):
     name: str = Field(min_length=1, max_length=80, description="Name of the participant")
     file: FilePath | None = Field(
         default=None,
-        description="Its samples: .csv, .parquet, .xlsx or .npz; a path relative to this file",
+        description="Its samples: .csv, .parquet, .xlsx, .sav, .dta, .sas7bdat or .npz; a path "
+        "relative to this file",
     )
     data: str | None = Field(
         default=None,

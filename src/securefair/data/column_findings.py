@@ -14,7 +14,17 @@ from securefair.data.shape import MAX_LEVELS, Shape
 
 MAYBE_MISSING = frozenset(
     (
-        *("unknown", "missing", "not done", "n.d.", "unbekannt", "fehlt", "keine angabe"),
+        *(
+            "unknown",
+            "missing",
+            "None",
+            "none given",
+            "not done",
+            "n.d.",
+            "unbekannt",
+            "fehlt",
+            "keine angabe",
+        ),
         *("nicht erhoben", "inconnu", "manquant", "tbd"),
     )
 )
@@ -107,6 +117,29 @@ def column_findings(
             column.first(np.arange(column.different) == at),
             [column.texts[at]],
         )
+    for at, often in shape.piled.items():
+        yield finding(
+            "piled",
+            f'"{column.texts[at]}" stands {often} times, beyond all others or at their end: it may '
+            "be a code for a missing value; it counts as a number",
+            f'If it is a code, say missing = ["{column.texts[at]}"] for this column',
+            column.first(np.arange(column.different) == at),
+            [column.texts[at]],
+        )
+    negative = shape.values < 0
+    few = int(column.counts()[negative].sum())
+    positive = shape.values[shape.values > 0]
+    if shape.numeric and 0 < few <= max(1, shape.rows // 50) and len(positive) >= 10:
+        least = float(np.nanmin(np.abs(shape.values[negative])))
+        if (shape.values >= 0).sum() == len(positive) and least > np.min(positive) / 10:
+            yield finding(
+                "negative",
+                f'"{column.texts[int(np.flatnonzero(negative)[0])]}" is below 0, where all others '
+                "are above",
+                "Correct the sign, or the table",
+                column.first(negative),
+                [column.texts[int(np.flatnonzero(negative)[0])]],
+            )
     if shape.limits.any():
         row = column.first(shape.limits)
         text = column.texts[int(column.codes[row])]
@@ -120,7 +153,7 @@ def column_findings(
         )
     for at in np.flatnonzero(shape.counted).tolist()[: MAX_LEVELS + 1]:
         text = column.texts[at]
-        if text.casefold() in MAYBE_MISSING:
+        if text in MAYBE_MISSING or text.casefold() in MAYBE_MISSING:
             yield finding(
                 "missing_word",
                 f'"{text}" may mean that a value is missing; it counts as a level of its own',

@@ -199,8 +199,10 @@ class ParticipantData:
             on it, DPFL chooses collaborators and checkpoints.
         test_rows: (B,) where the test samples stand among all of the participant's, which are the
             same under every seed; None where the test samples are the same under every seed.
+        train_rows: (B,) the same of the training samples; None where they come first, in order.
         earlier: its data before they changed in the course of a collaboration, the first first.
         teacher: a model that answers peers instead of a fit of `train`; None: the fit does.
+        reduced: whether training samples were left out on purpose, to see what fewer do.
 
     Raises:
         DataError: the name cannot be printed as it is.
@@ -211,8 +213,10 @@ class ParticipantData:
     test: Samples
     validation: Samples | None = None
     test_rows: NDArray[np.int64] | None = None
+    train_rows: NDArray[np.int64] | None = None
     earlier: tuple[ParticipantData, ...] = ()
     teacher: TeacherModel | None = None
+    reduced: bool = False
 
     def __post_init__(self) -> None:
         if printable(self.name) != self.name or "\n" in self.name:
@@ -223,6 +227,32 @@ class ParticipantData:
             )
 
     @property
+    def rows(self) -> NDArray[np.int64]:
+        """(B,) where training samples, and then test samples, stand among all of the participant's.
+
+        Those of a table and of one that is for testing stand behind each other.
+        """
+        train = np.arange(len(self.train)) if self.train_rows is None else self.train_rows
+        if self.test_rows is None:
+            return np.concatenate([train, len(self.train) + np.arange(len(self.test))])
+        return np.concatenate([train, self.test_rows])
+
+    @property
     def test_patients(self) -> NDArray[np.int64]:
         """(B,) numbers by which test samples of several seeds are known to be the same."""
         return np.arange(len(self.test)) if self.test_rows is None else self.test_rows
+
+    def whole(self) -> Samples | None:
+        """All own samples, training ones first, where testing ones were held out of them.
+
+        None where test samples came by themselves, which whoever brought them may want to score
+        again, and where training samples were left out on purpose.
+        """
+        if self.test_rows is None or self.reduced:
+            return None
+        parts = [one for one in (self.train, self.validation, self.test) if one is not None]
+        patients = [one.patients for one in parts if one.patients is not None]
+        everyone = together(parts)
+        if len(patients) == len(parts):
+            everyone = replace(everyone, patients=np.concatenate(patients))
+        return everyone if self.train.weights is None else everyone.balanced()

@@ -187,12 +187,19 @@ def _records(data: bytes, separator: str, source: str) -> Iterator[tuple[int, li
         DataError: quotes do not fit; names the line.
     """
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=separator, strict=True)
+    reader, ended = csv.reader(text, delimiter=separator, strict=True), 0
     try:
         for fields in reader:
-            if fields or reader.line_num == 1:
-                yield reader.line_num, fields
+            ended = reader.line_num
+            if fields or ended == 1:
+                yield ended, fields
     except csv.Error as error:
+        if reader.line_num > ended + 1:  # it took several lines for one
+            raise DataError(
+                "a quotation mark is opened here, and not closed where its field ends",
+                where=f"{source}, line {ended + 1}",
+                hint="Close it, or write two of them for one that belongs to the text",
+            ) from error
         raise DataError(
             "not comma-separated text", where=f"{source}, line {reader.line_num}", found=str(error)
         ) from error

@@ -14,8 +14,9 @@ CLIPPED = 0.05
 """Share of patients beyond a range from which it is worth a line; from half of them it is grave."""
 
 
-FILLED, LEAST = 0.02, 5
-"""Share of a range that values should fill, where there are so many different ones."""
+FILLED, BARELY, LEAST = 0.02, 0.06, 5
+"""Share of a range that values should fill, where there are so many different ones: with less of
+it they become nearly equal, with less than the second the range is worth a look."""
 
 
 def range_findings(
@@ -38,7 +39,7 @@ def range_findings(
         counts = column.counts()
         clipped, total = int(counts[beyond].sum()), int(counts[known].sum())
         values = column.measured[known]
-        if len(values) >= LEAST and np.ptp(values) < FILLED * (rule.high - rule.low):
+        if len(values) >= LEAST and np.ptp(values) < BARELY * (rule.high - rule.low):
             yield Finding(
                 site=site,
                 column=rule.name,
@@ -47,7 +48,7 @@ def range_findings(
                 message=f"values are {values.min():g} to {values.max():g}, which the range "
                 f"{rule.low:g} to {rule.high:g} makes nearly equal",
                 remedy="Correct low and high, or the unit of the table",
-                severity="grave",
+                severity="grave" if np.ptp(values) < FILLED * (rule.high - rule.low) else "warning",
             )
         if clipped < max(2, CLIPPED * total):
             continue

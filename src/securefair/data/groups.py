@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config import defaults
-from securefair.data.cells import Column, Row, table_of
-from securefair.errors import DataError
+from securefair.data.cells import Column, Row, Table, table_of
+from securefair.data.dataset import ParticipantData
+from securefair.errors import ConfigError, DataError
 
 MOST_GROUPS = 8
 """Different values that are groups as they stand; more of a measurement are halved."""
@@ -35,6 +36,27 @@ def groups_of(rows: Sequence[Row], columns: Sequence[str]) -> dict[str, NDArray[
             expected=f"of {', '.join(table.columns)}",
         )
     return {name: _groups(table.columns[name], name, table.source) for name in columns}
+
+
+def own_groups(
+    own: ParticipantData, by: Sequence[str], table: Table | None
+) -> dict[str, NDArray[np.str_]]:
+    """The group of each of a participant's patients, in the order of `ParticipantData.rows`.
+
+    Raises:
+        ConfigError: there is no table.
+        DataError: there is no such column.
+    """
+    if not by:
+        return {}
+    if table is None:
+        raise ConfigError(
+            "patients are grouped by columns of a table",
+            where=own.name,
+            found=", ".join(by),
+            expected="hospitals that bring tables",
+        )
+    return {name: of_whom[own.rows] for name, of_whom in groups_of(table, by).items()}
 
 
 def _groups(column: Column, name: str, source: str) -> NDArray[np.str_]:

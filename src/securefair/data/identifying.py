@@ -27,6 +27,9 @@ _IDENTIFIERS = re.compile(
     r"|aktenzeichen|(?:fall|patienten|pat|versicherten|fallakten)(?:nummer|nr|id)|kennung"
     r"|(?:fore|sur)name|(?:vor|nach)name|anschrift|adresse|telefon|strasse|straße|plz"
 )
+_SECONDS = re.compile(r"1[0-9]{9}(?:\.0+)?|1[0-9]{12}(?:\.0+)?")
+"""Seconds or milliseconds since 1970, of the years 2001 to 2033."""
+
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _DATE = re.compile(
     r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?"
@@ -56,8 +59,8 @@ def heading_identifies(name: str) -> bool:
 
 
 def are_dates(texts: Sequence[str]) -> bool:
-    """Whether all are days or months, in the usual spellings."""
-    return all(map(_DATE.fullmatch, texts))
+    """Whether all are days or months, in the usual spellings, or seconds since 1970."""
+    return all(map(_DATE.fullmatch, texts)) or all(map(_SECONDS.fullmatch, texts))
 
 
 def are_persons(texts: Sequence[str]) -> bool:

@@ -178,7 +178,9 @@ def check_classes(groups: Sequence[Sequence[str]], label: str, *, least: int = 2
         raise DataError(
             "the label does not name a few classes",
             where=f"column {label}",
-            found=f"{'more than ' if len(groups) > MAX_LEVELS else ''}{min(len(groups), 20)}",
+            found=f"more than {MAX_LEVELS}"
+            if len(groups) > MAX_LEVELS
+            else "; ".join(", ".join(codes) for codes in groups) or "none",
             expected=f"2 to {MAX_LEVELS} classes",
             hint="Name another column, or say in table.classes which codes make a class",
         )

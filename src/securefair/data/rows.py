@@ -11,12 +11,13 @@ from securefair.data.cells import Row, Table
 from securefair.data.databases import is_query, read_query
 from securefair.data.delimited import parse_delimited, read_delimited
 from securefair.data.excel import read_excel
+from securefair.data.statistics_files import READERS, read_statistics
 from securefair.errors import DataError
 
 __all__ = ["Row", "Table", "parse_rows", "read_rows"]
 
 TEXT = (".csv", ".tsv", ".txt")
-KINDS = ".csv, .tsv or .txt (also .gz), .parquet, .xlsx"
+KINDS = ".csv, .tsv or .txt (also .gz), .parquet, .xlsx, .sav, .dta, .sas7bdat, .xpt"
 
 
 def read_rows(path: Path | str) -> Table:
@@ -41,6 +42,8 @@ def _read(path: Path) -> Table:
             return read_parquet(path)
         case ".xlsx":
             return read_excel(path)
+        case known if known in READERS:
+            return read_statistics(path)
         case known if known in TEXT:
             return read_delimited(path)
     raise DataError(

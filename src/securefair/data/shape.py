@@ -47,6 +47,8 @@ class Shape:
         low, high: of the values that are no outliers; NaN where there are none.
         outliers: different texts that are far from all others.
         sentinels: texts that look like codes for a missing value, with their number.
+        piled: different texts such as 99 that may be such codes, by how often they stand, though
+            measurements come near.
         limits, stray: different texts that are limits, or no numbers among numbers, (K,).
     """
 
@@ -58,6 +60,7 @@ class Shape:
     high: float
     outliers: tuple[int, ...]
     sentinels: Mapping[str, int]
+    piled: Mapping[int, int]
     limits: NDArray[np.bool_]
     stray: NDArray[np.bool_]
 
@@ -98,6 +101,7 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
         high=float(within.max()) if len(within) else math.nan,
         outliers=tuple(np.flatnonzero(outliers).tolist()),
         sentinels=sentinels,
+        piled=_piled(values, counts) if all_numbers else {},
         limits=column.limits & counted & (all_numbers or mostly),
         stray=strays & ((mostly or few) and not all_numbers),
     )
@@ -133,6 +137,19 @@ def _sentinels(
         if negative or gap > max(spread, 1.0):
             found[texts[at]] = int(counts[at])
     return found
+
+
+def _piled(values: NDArray[np.float64], counts: NDArray[np.int64]) -> dict[int, int]:
+    """Codes such as 99 that are the largest value and stand far more often than any other."""
+    known = np.flatnonzero(np.isfinite(values))
+    if len(known) <= MAX_LEVELS:
+        return {}
+    last = int(known[values[known].argmax()])
+    others = counts[known[known != last]]
+    often = int(counts[last])
+    if values[last] not in SENTINELS or often < LEAST_OTHERS or often < 2 * int(others.max()):
+        return {}
+    return {last: often}
 
 
 def _stands_apart(value: float, rest: NDArray[np.float64]) -> bool:

@@ -42,7 +42,7 @@ def hold_out(
         kept, held = stratified_rows(samples.labels, test_fraction, rng)
         train, test = samples.take(kept), samples.take(held)
         if not validation_fraction:
-            return ParticipantData(name, train, test, test_rows=held)
+            return ParticipantData(name, train, test, test_rows=held, train_rows=kept)
         train, validation = stratified_split(train, validation_fraction, rng)
     except DataError as error:
         raise error.about(f"participant {name}") from error
@@ -55,8 +55,12 @@ def keep_training(own: ParticipantData, most: int, seed: int) -> ParticipantData
     A smaller number keeps a part of what a larger one keeps; test samples stay.
     """
     rng = participant_rng(own.name, seed)
-    rows = rng.permutation(len(own.train))[:most]
-    return replace(own, train=own.train.take(np.sort(rows)))
+    rows = np.sort(rng.permutation(len(own.train))[:most])
+    left = rows if own.train_rows is None else own.train_rows[rows]
+    held = own.test_rows
+    if held is None:  # of a table of their own, behind all that there was to train on
+        held = len(own.train) + np.arange(len(own.test))
+    return replace(own, train=own.train.take(rows), train_rows=left, test_rows=held, reduced=True)
 
 
 def stratified_split(

@@ -38,6 +38,11 @@ class Target(Section):
     later: ClassVar[frozenset[str]] = frozenset({"outcome", "beside", "range"})
     """See `Section.later`."""
 
+    @property
+    def classes(self) -> int:
+        """Labels that there are: classes, or the two parts by which others are held out."""
+        return 2 if self.outcome else len(self.groups)
+
     def model_post_init(self, context: object, /) -> None:
         """Refuse codes that are not there or do not differ."""
         del context

@@ -54,6 +54,7 @@ class Answerer:
             student may bring. None answers whatever a student specifies.
         seed: public seed that was agreed on for the basis of projections.
         backend: which encryption engine to use; must be the student's ("seal" and "rns" mix).
+        device: what computes on ciphertexts: "cpu", or a card such as "cuda" (rns only).
         min_flooding_bits: refuse requests that hide the model less well.
         min_samples: fewest samples that a student may bring, where something was agreed: sums over
             few patients tell more of the model. None: a quarter of the agreed number.
@@ -62,6 +63,7 @@ class Answerer:
         ModelError: encryption cannot evaluate such a model.
         PlanError: a network without `agreed`: bounds of a stranger's choice would make refusals
             tell what the network computes for its owner's own samples.
+        ConfigError, BackendUnavailableError: there is no such engine or device.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Answerer:
         *,
         seed: bytes = b"",
         backend: str = defaults.BACKEND,
+        device: str = defaults.PROCESSOR,
         min_flooding_bits: int = defaults.MIN_FLOODING_BITS,
         min_samples: int | None = None,
     ) -> None:
@@ -85,7 +88,7 @@ class Answerer:
             _check_widths(self.model.folded(), agreed)
         self._agreed = agreed
         self._seed = seed
-        self._backend = get_backend(backend)
+        self._backend = get_backend(backend, device)
         self._min_flooding_bits = min_flooding_bits
         self._min_samples = min_samples
 

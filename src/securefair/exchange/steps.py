@@ -284,7 +284,10 @@ def _plausible(values: Array, part: Released) -> Array:
     largest = np.inf if part.coefficients is None else limit
     if not np.abs(values).max() <= largest or not np.isfinite(values).all():
         # Nothing of the value: texts of errors may travel.
-        raise EncryptionError("an opened value is out of range")
+        raise EncryptionError(
+            "an opened value is out of range",
+            hint="It may be an answer to another request, or under other keys",
+        )
     return values
 
 

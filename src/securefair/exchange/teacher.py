@@ -57,6 +57,7 @@ class Teacher(Answerer):
             the choice of release, numbers and bounds: only for students that may have the model.
         seed: public seed that was agreed on for the basis of projections.
         backend: which encryption engine to use; must be the student's ("seal" and "rns" mix).
+        device: what computes on ciphertexts: "cpu", or a card such as "cuda" (rns only).
         min_flooding_bits: refuse requests that hide the model less well.
         min_samples: fewest samples that a student may bring, where something was agreed: sums over
             few patients tell more of the model. None: a quarter of the agreed number.
@@ -79,6 +80,7 @@ class Teacher(Answerer):
             tell what the network computes for its owner's own samples.
         LedgerError: a limit is negative, or not a number.
         StorageError: the store cannot be used, or is missing without `create_store`.
+        ConfigError, BackendUnavailableError: there is no such engine or device.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Teacher(Answerer):
         *,
         seed: bytes = b"",
         backend: str = defaults.BACKEND,
+        device: str = defaults.PROCESSOR,
         min_flooding_bits: int = defaults.MIN_FLOODING_BITS,
         min_samples: int | None = None,
         store: str | Path | None = None,
@@ -101,6 +104,7 @@ class Teacher(Answerer):
             agreed,
             seed=seed,
             backend=backend,
+            device=device,
             min_flooding_bits=min_flooding_bits,
             min_samples=min_samples,
         )
@@ -155,6 +159,7 @@ class Teacher(Answerer):
         *,
         passphrase_file: str | Path | None = None,
         store: str | Path | None = None,
+        device: str = defaults.PROCESSOR,
     ) -> Teacher:
         """The teacher that was saved, with its store and limits.
 
@@ -162,6 +167,7 @@ class Teacher(Answerer):
             path, passphrase, passphrase_file: as in `Student.load`.
             store: where its store is now; None: where it was, by its absolute path. It must be
                 there: an account that is gone does not begin again.
+            device: what computes here; it is not kept.
 
         Raises:
             StorageError: the file is missing, damaged, of another version or open to others, or
@@ -173,6 +179,7 @@ class Teacher(Answerer):
             state.agreed,
             seed=state.seed,
             backend=state.backend,
+            device=device,
             min_flooding_bits=state.min_flooding_bits,
             min_samples=state.min_samples,
             max_numbers=state.max_numbers,

@@ -8,5 +8,6 @@ what comes back.
 
 from securefair.library.call import collaborate
 from securefair.library.result import Result
+from securefair.library.validating import validate
 
-__all__ = ["Result", "collaborate"]
+__all__ = ["Result", "collaborate", "validate"]

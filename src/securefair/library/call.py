@@ -13,15 +13,9 @@ from securefair.collaboration.kinds import default_algorithm, kind_of, unread_ke
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
-from securefair.data.findings import Finding
 from securefair.errors import ConfigError
-from securefair.library.classes import numbered
-from securefair.library.hospitals import (
-    check_different,
-    check_hospitals,
-    participants,
-    with_teachers,
-)
+from securefair.library.given import given_data
+from securefair.library.hospitals import check_hospitals
 from securefair.library.models import (
     Model,
     Models,
@@ -32,13 +26,11 @@ from securefair.library.models import (
 )
 from securefair.library.result import Result
 from securefair.library.settings import settings as checked
-from securefair.library.tables import participants_of_tables
 from securefair.model.heads import Head
 from securefair.report.progress import Progress, Silence, show_progress
 from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
 from securefair.run.execute import run_resolved
-from securefair.user.data_sets import alike
 
 
 def collaborate(
@@ -135,28 +127,27 @@ def collaborate(
     _check_callbacks(callbacks)
     check_hospitals(hospitals, extractor)
     models = Models.of("quadratic" if model is None else model, list(hospitals))
-    rules, classes = None, None
-    findings: list[Finding] = []
-    if label is not None:
-        if extractor is not None:
-            raise ConfigError("a table has no pixels to extract features from", where="extractor")
-        data, rules, findings = participants_of_tables(hospitals, label, config, positive)
-    else:
-        named, classes = numbered(hospitals, at_least=models.classes, positive=positive)
-        data = participants(named, extractor, config)
-    data = with_teachers(alike(data, at_least=models.classes), teachers or {})
-    check_different(data)
+    given = given_data(
+        hospitals,
+        config,
+        label=label,
+        positive=positive,
+        extractor=extractor,
+        teachers=teachers,
+        at_least=models.classes,
+    )
+    data = given.data
     heads = models.heads(data, config.model.hidden, seed)
     config = _completed(config, data, heads)
     run = ResolvedRun(
         config=config,
         kinds={algorithm: kind},
-        rules=rules,
+        rules=given.rules,
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,
-        classes=classes,
-        findings=findings,
+        classes=given.classes,
+        findings=given.findings,
     ).load()
     with threads_set(threads), _watched(progress) as watched:
         outcome = run_resolved(
@@ -173,7 +164,7 @@ def collaborate(
         plan=kind.forecast(config, run.agreements[seed][algorithm], data).plan,
         config=config,
         outcome=outcome,
-        findings=tuple(findings),
+        findings=tuple(given.findings),
     )
 
 

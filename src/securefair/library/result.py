@@ -34,7 +34,8 @@ class Result:
 
     Attributes:
         models: everyone's trained model: a module of the type that was given, or what the algorithm
-            makes, which has `predict_proba`.
+            makes, which has `predict_proba`. After a transfer with one data set a hospital it was
+            fitted anew to all of it, the part held out included.
         plan: of the exchange with the hospital that has the most samples; None without one.
         config: the settings, as a configuration file would have them.
         outcome: everything that was recorded.
@@ -152,10 +153,12 @@ class Result:
             The path of the report.
 
         Raises:
-            ConfigError: no such name is possible.
+            ConfigError: no such name is possible, or the folder is a file.
             OSError: the folder cannot be written.
         """
         folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise ConfigError("a run is a folder, and this is none", where=str(folder))
         config = override(self.config, {"run.name": name})
         named = replace(self.outcome, result=structs.replace(self.outcome.result, name=name))
         folder.mkdir(parents=True, exist_ok=True)

@@ -52,10 +52,7 @@ def participants_of_tables(
         DataError: a table cannot be read or breaks the rules; names hospital, row and column.
     """
     parts = {name: _parts(name, given) for name, given in hospitals.items()}
-    whole = {
-        name: tables[0] if len(tables) == 1 else stacked(tables[0], tables[1])
-        for name, tables in parts.items()
-    }
+    whole = {name: _whole(tables) for name, tables in parts.items()}
     if isinstance(label, TableSpec):
         spec = label
         found = _findings(whole, spec, given=True)
@@ -82,6 +79,19 @@ def participants_of_tables(
             else hold_out(name, samples[0], config.data.test_fraction, config.run.seeds[0])
         )
     return alike(everyone), spec, found
+
+
+def whole_tables(hospitals: Mapping[str, object]) -> dict[str, Table]:
+    """Everyone's rows by name, those for testing behind the others.
+
+    Raises:
+        ConfigError, DataError: as `participants_of_tables`.
+    """
+    return {name: _whole(_parts(name, given)) for name, given in hospitals.items()}
+
+
+def _whole(tables: list[Table]) -> Table:
+    return tables[0] if len(tables) == 1 else stacked(tables[0], tables[1])
 
 
 def _findings(tables: Mapping[str, Table], spec: TableSpec, *, given: bool) -> list[Finding]:

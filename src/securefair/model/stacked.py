@@ -31,6 +31,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from securefair.config import defaults
 from securefair.errors import ModelError
 from securefair.model.stacked_layers import LayerSequence
 
@@ -78,7 +79,7 @@ class Stacked:
         build: Build,
         *,
         dtype: torch.dtype = torch.float32,
-        device: str = "cpu",
+        device: str = defaults.PROCESSOR,
         form: Form | None = None,
     ) -> None:
         self.build = build

@@ -53,6 +53,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
         versions: of what computed it.
         calibration: how logits become probabilities.
         uncalibrated: `model` before that; None where there is no calibration.
+        fitted_to: own patients that the kept model was fitted to; 0 in cards that do not say. Where
+            they are more than the training patients, it was fitted anew to those held out, too.
         verdict: whether the others helped, by the one rule; None where there is nothing to compare
             with.
         privacy: what is promised to the patients behind this hospital's answers to the others,
@@ -79,6 +81,7 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     privacy: str | None = None
     titles: dict[str, str] = {}
     verdict: VerdictResult | None = None
+    fitted_to: int = 0
 
 
 def limits(
@@ -87,12 +90,15 @@ def limits(
     origin: str | None,
     outcomes: dict[str, int],
     findings: Sequence[str] = (),
+    *,
+    refitted: bool = False,
 ) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
-    tested = f"It was tested on {test.patients} patients of the same hospital"
+    tested, accuracy = ("What was measured", "accuracy") if refitted else ("It", "its accuracy")
+    tested += f" was tested on {test.patients} patients of the same hospital"
     if "accuracy" in test.intervals:
         low, high = test.intervals["accuracy"]
-        tested += f": its accuracy there lies between {low:.1%} and {high:.1%} (95 % interval)"
+        tested += f": {accuracy} there lies between {low:.1%} and {high:.1%} (95 % interval)"
     said = [
         "It is a result of research. It is no medical device, and nobody validated it for care.",
         f"{tested}. Elsewhere it is unknown.",
@@ -144,6 +150,7 @@ def markdown(card: ModelCard) -> str:
         "- Training patients: "
         + ", ".join(f"{_plain(name)}: {count}" for name, count in card.train_by_class.items()),
         f"- Test patients: {card.model.patients}",
+        *_refitted(card),
         "",
         "## How good it is",
         "",
@@ -170,6 +177,18 @@ def markdown(card: ModelCard) -> str:
         ", ".join(f"{name} {version}" for name, version in card.versions.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _refitted(card: ModelCard) -> list[str]:
+    trained = sum(card.train_by_class.values())
+    if card.fitted_to <= trained:
+        return []
+    return [
+        f"- The kept model was fitted anew to all {card.fitted_to} patients, in the same way and "
+        "with what the others had said. Nobody measured it: scores are of the model of the "
+        f"{trained} training patients. More patients seldom make a model worse. Score it on "
+        "patients of another time, not on these."
+    ]
 
 
 def _scores(card: ModelCard) -> list[str]:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data import Samples, read_rows
-from securefair.data.encoding import encode_known
+from securefair.data.cells import Table
+from securefair.data.encoding import encode, encode_known
 from securefair.data.groups import groups_of
-from securefair.errors import DataError
+from securefair.errors import DataError, SecureFairError
 from securefair.prediction.hospital_model import HospitalModel
+from securefair.prediction.record import training_facts
 from securefair.worth.interval import wilson
 from securefair.worth.page import ScorePage, check_scorable, score_page
 
@@ -80,6 +82,11 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
     )
     said = found.said
     page, warnings = None, tuple(found.warnings)
+    if _fitted_to(model, rows):
+        warnings += (
+            "these are the patients that the model was fitted to: scores say how well it fits "
+            "them, and nothing of other patients",
+        )
     try:
         check_scorable(samples)
     except DataError as error:
@@ -92,6 +99,21 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
         filled=sum(map(bool, found.filled)),
         warnings=warnings,
         page=page,
+    )
+
+
+def _fitted_to(model: HospitalModel, rows: Table) -> bool:
+    """Whether a table holds as many patients as the model was fitted to, with the same values."""
+    record = model.record
+    if record.table is None or len(rows) != record.patients:
+        return False
+    try:
+        facts = training_facts(encode(rows, record.table))
+    except SecureFairError:  # a value that no training had, or images
+        return False
+    return all(
+        np.allclose(found, known, atol=1e-9, rtol=0)
+        for found, known in zip(facts, (record.low, record.high, record.usual), strict=True)
     )
 
 

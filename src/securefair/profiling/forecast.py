@@ -12,7 +12,6 @@ from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.resolved import ResolvedRun
-from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_of
@@ -20,6 +19,7 @@ from securefair.profiling.cost_model import MEASURE
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
 from securefair.profiling.pricing import PRICINGS
+from securefair.records import STANDALONE
 from securefair.user.tables import table_spec
 
 
@@ -88,7 +88,8 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
             of the run has one.
     """
     config, kinds = run.config, run.kinds
-    run = run.load(outlines=True)
+    # A model that is brought is tried on patients, to say how far its stand-in is from it.
+    run = run.load(outlines=all(one.teacher is None for one in config.participants))
     run.smaller(outlines=True)  # refuses as a run would
     seed, first = next(iter(run.data.items()))
     agreed = run.agreements[seed]
@@ -96,9 +97,10 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
     planned = next((one for one in forecasts if one.plan is not None), None)
     plan = None if planned is None else planned.plan
     measure, cost, priced = MEASURE, None, ""
-    if config.run.main in kinds:
-        main = agreed[config.run.main]
-        pricing = PRICINGS[kinds[config.run.main].prices]
+    subject = [STANDALONE, *kinds][-1]  # the last is what a run is about
+    if subject in kinds:
+        main = agreed[subject]
+        pricing = PRICINGS[kinds[subject].prices]
         measure = pricing.measure(main)
         if cost_model is not None and pricing.cost is not None:
             cost = pricing.cost(cost_model, config, main, plan)
@@ -107,7 +109,7 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         raise ConfigError(
             "this run has no measured price",
             where=str(cost_model),
-            found=config.run.main + priced,
+            found=subject + priced,
             expected=" or ".join(
                 name for name in REGISTERED if PRICINGS[kind_of(name).prices].cost is not None
             ),
@@ -140,7 +142,7 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         sums=next((one.sums for one in forecasts if one.sums is not None), None),
         chosen=[one.chosen for one in forecasts if one.chosen],
         warnings=[
-            *_warnings(config, first),
+            *_warnings(config.encryption.backend, None if table is None else table.origin, first),
             *dict.fromkeys(words for one in forecasts for words in one.warnings),
         ],
     )
@@ -160,11 +162,11 @@ LEAST_TRAINING = 10
 """Samples below which a hospital learns next to nothing."""
 
 
-def _warnings(config: RunConfig, data: Sequence[ParticipantData]) -> list[str]:
+def _warnings(backend: str, origin: str | None, data: Sequence[ParticipantData]) -> list[str]:
     found = []
-    if not encrypts(config.encryption.backend):
+    if not encrypts(backend):
         found.append("Backend clear encrypts nothing: for tests only (encryption.backend).")
-    if config.table is not None and config.table.origin == "participants":
+    if origin == "participants":
         found.append(
             "Ranges and levels of columns come from the tables, which tells everyone something of "
             'them. Write them from general knowledge, then say table.origin = "public".'

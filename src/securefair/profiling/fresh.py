@@ -20,6 +20,7 @@ import numpy as np
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
+from securefair.config.defaults import PROCESSOR
 from securefair.errors import BackendUnavailableError
 from securefair.profiling.dry_exchange import ANSWER
 from securefair.profiling.head_record import Exchanges
@@ -41,6 +42,7 @@ class Start(msgspec.Struct, frozen=True):
     side: str
     spec: ExchangeSpec
     backend: str
+    device: str
     threads: int
     repeats: int
 
@@ -102,13 +104,20 @@ class OpenedAnswers(msgspec.Struct, frozen=True):
     peak: int
 
 
-def fresh_exchanges(plan: ExchangePlan, *, backend: str, threads: int, repeats: int) -> Exchanges:
+def fresh_exchanges(
+    plan: ExchangePlan,
+    *,
+    backend: str,
+    device: str = PROCESSOR,
+    threads: int,
+    repeats: int,
+) -> Exchanges:
     """One student's upload, answered by so many teachers.
 
     Raises:
         BackendUnavailableError: a process ended early; its own message is on the standard error.
     """
-    start = Start("student", plan.spec, backend, threads, repeats)
+    start = Start("student", plan.spec, backend, device, threads, repeats)
     teachers, opened = [], []
     with _process(start) as student:
         asked = receive(student[0], AskedUpload)

@@ -85,7 +85,8 @@ def _teacher(start: Start, source: BinaryIO, to: BinaryIO) -> None:
     )
     public = PublicKeys.read(question.encryption, question.evaluation)
     stages, totals = Stopwatch(), Stopwatch()
-    teacher = DryTeacher(plan, model, get_backend(start.backend), public, stages, totals)
+    engine = get_backend(start.backend, start.device)
+    teacher = DryTeacher(plan, model, engine, public, stages, totals)
     teacher.prepare()
     teacher.receive(sent)
     answers = [teacher.answer(sent)]

@@ -62,6 +62,7 @@ def profile_head(
     spec: ExchangeSpec,
     *,
     backend: str = defaults.BACKEND,
+    device: str = defaults.PROCESSOR,
     threads: int | None = None,
     repeats: int = 5,
     warm: bool = False,
@@ -71,6 +72,7 @@ def profile_head(
     Args:
         spec: sizes, release, flooding and precision.
         backend: "rns", "seal" or "clear".
+        device: where the teacher computes (`ckks.backends.get_backend`).
         threads: for all pools together (`threads.set_threads`); None for one a core.
         repeats: teachers, or exchanges, that count, at least 1.
         warm: both sides in one process, after an exchange that does not count. Otherwise each side
@@ -82,7 +84,7 @@ def profile_head(
         BackendUnavailableError: there is no such backend here.
     """
     plan = plan_exchange(spec)
-    engine = get_backend(backend)  # refuse before anything is measured
+    engine = get_backend(backend, device)  # refuse before anything is measured
     if not warm and not engine.portable:
         raise ConfigError(
             "this engine's ciphertexts cannot leave its process",
@@ -94,10 +96,12 @@ def profile_head(
     set_threads(threads)
     limits = measure_limits()
     if warm:
-        return profile_plan(plan, limits, backend=backend, threads=threads, repeats=repeats)
-    done = fresh_exchanges(plan, backend=backend, threads=threads, repeats=repeats)
+        return profile_plan(
+            plan, limits, backend=backend, device=device, threads=threads, repeats=repeats
+        )
+    done = fresh_exchanges(plan, backend=backend, device=device, threads=threads, repeats=repeats)
     material = synthetic(plan)
-    return _profile(material, limits, done, backend, threads, repeats, fresh=True)
+    return _profile(material, limits, done, backend, device, threads, repeats, fresh=True)
 
 
 def profile_plan(
@@ -105,6 +109,7 @@ def profile_plan(
     limits: MachineLimits,
     *,
     backend: str,
+    device: str = defaults.PROCESSOR,
     threads: int,
     repeats: int,
     clock: Clock = time.perf_counter,
@@ -117,7 +122,7 @@ def profile_plan(
     Raises:
         ConfigError, BackendUnavailableError: see `profile_head`.
     """
-    engine = get_backend(backend)
+    engine = get_backend(backend, device)
     set_threads(threads)
     material = synthetic(plan)
     gc.collect()
@@ -146,7 +151,7 @@ def profile_plan(
         peak=peak,
         student_peak=peak,
     )
-    return _profile(material, limits, exchanges, backend, threads, repeats, fresh=False)
+    return _profile(material, limits, exchanges, backend, device, threads, repeats, fresh=False)
 
 
 def _profile(
@@ -154,6 +159,7 @@ def _profile(
     limits: MachineLimits,
     done: Exchanges,
     backend: str,
+    device: str,
     threads: int,
     repeats: int,
     *,
@@ -166,6 +172,7 @@ def _profile(
     return HeadProfile(
         spec=spec,
         backend=backend,
+        device=device,
         threads=threads,
         repeats=repeats,
         fresh=fresh,

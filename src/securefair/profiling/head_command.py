@@ -5,6 +5,7 @@ from __future__ import annotations
 from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
 from securefair.profiling.options import (
+    DeviceOption,
     EngineOption,
     JsonOption,
     RepeatsOption,
@@ -19,6 +20,7 @@ from securefair.report.telling import say_json
 def head(
     spec: ExchangeSpec,
     backend: EngineOption = defaults.BACKEND,
+    device: DeviceOption = defaults.PROCESSOR,
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
     warm: WarmOption = False,
@@ -32,7 +34,9 @@ def head(
     from securefair.profiling.tables import profile_table
     from securefair.report.screen import Screen
 
-    measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats, warm=warm)
+    measured = profile_head(
+        spec, backend=backend, device=device, threads=threads, repeats=repeats, warm=warm
+    )
     if json:
         say_json(measured)
     else:

@@ -90,6 +90,7 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of one exchange; times are medians.
 
     Attributes:
+        device: where the teacher computed.
         fresh: every teacher is a fresh process: no memory of it was touched before.
         server_ms_per_sample: from uploaded bytes to the answer's bytes; of a fresh process the
             first answer.
@@ -123,6 +124,7 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     spec: ExchangeSpec = msgspec.field(name="wish")  # the key that scripts read
     backend: str
+    device: str
     threads: int
     repeats: int
     fresh: bool

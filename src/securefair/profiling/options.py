@@ -45,6 +45,7 @@ AnswersOption = Annotated[
     int, typer.Option(help="To one upload: how often seconds and bytes count in the choice.")
 ]
 EngineOption = Annotated[str, _key("encryption.backend", "--backend")]
+DeviceOption = Annotated[str, _key("encryption.device", "--device")]
 ThreadsOption = Annotated[
     int | None,
     typer.Option(min=1, help="Threads of all libraries together (default: all cores)."),

@@ -56,6 +56,7 @@ def _figures(p: HeadProfile) -> Table:
         ("Release", spec.release),
         ("Processor", f"{machine.processor}, {plural(machine.cores, 'core')}"),
         ("Backend", f"{p.backend}, {machine.instruction_set}, {plural(p.threads, 'thread')}"),
+        ("Device", p.device),
         ("Repeats", f"median of {p.repeats}, {'fresh processes' if p.fresh else 'one process'}"),
         ("Ring degree, limbs, blocks", f"{count(p.ring_degree)}, {p.limbs}, {p.blocks}"),
         ("log2 QP, flooding", f"{p.log_qp:.1f} bits, {p.flooding_bits} bits"),

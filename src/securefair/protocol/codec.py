@@ -32,6 +32,8 @@ from securefair.protocol.messages import (
     Keys,
     Message,
     Offer,
+    Parts,
+    Recover,
     Reveal,
     name_of,
 )
@@ -48,6 +50,8 @@ TYPE_CODES: Mapping[type[Message], int] = {
     Decline: 15,
     Reveal: 16,
     Key: 17,
+    Recover: 18,
+    Parts: 19,
 }
 """The tag of each message type on the wire; a code is never given to another type."""
 
@@ -65,7 +69,8 @@ class Limits:
     """Most bytes of every opaque field, as the agreed Plan computes them.
 
     Fields that a collaboration does not use (a basis, a question) have limit 0. `names` is room for
-    the names of all senders of a sum together, in a question or a decline.
+    the names of all senders of a sum together, in a question or a decline; `parts` for all parts of
+    keys in one message.
 
     Raises:
         ConfigError: a limit is negative.
@@ -78,6 +83,7 @@ class Limits:
     question: int
     answer: int
     names: int = 0
+    parts: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -99,8 +105,8 @@ class Limits:
 
     def of_frame(self, kind: type[Message]) -> int:
         """Most bytes of a whole frame of one message type."""
-        names = self.names if kind in (Ask, Decline) else 0
-        return FRAMING_BYTES + names + sum(self.of_fields(kind).values())
+        lists = {Ask: self.names, Decline: self.names, Recover: self.names, Parts: self.parts}
+        return FRAMING_BYTES + lists.get(kind, 0) + sum(self.of_fields(kind).values())
 
     @property
     def largest_frame(self) -> int:

@@ -43,6 +43,8 @@ from securefair.protocol.messages import (
     Keys,
     Message,
     Offer,
+    Parts,
+    Recover,
     Reveal,
     name_of,
 )
@@ -155,6 +157,9 @@ FLOWS: tuple[Flow, ...] = (
     *_independent(Key, TEACHER, "round", "attempt", "key"),
     *_independent(Offer, TEACHER, "round"),
     Flow(Offer, "shares", TEACHER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
+    # Who is lost is who gave no key.
+    *_independent(Recover, STUDENT, "round", "attempt", "lost"),
+    *_independent(Parts, TEACHER, "round", "attempt", "parts"),
 )
 """Every field of every message, in the order of `MESSAGE_TYPES`."""
 
@@ -169,6 +174,8 @@ MISSING: Mapping[type[Message], str] = {
     Key: "is a decline",
     # A step beyond the range is not taken, and the model of before is offered.
     Offer: "nothing",
+    Recover: "nothing",
+    Parts: "is a decline",
 }
 """What it tells of opened values that a message is not sent where one could be."""
 

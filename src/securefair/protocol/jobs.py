@@ -16,6 +16,7 @@ participant.
 Where sums are opened:
 
     ReleaseKey             -> KeyReleased   as teacher, once a student and round
+    ReleaseParts           -> PartsReleased as teacher, as often, where keys of others do not come
     Combine                -> Combined      as student, once a round, instead of OpenAnswer
 
 and where models are averaged, instead of Step:
@@ -120,14 +121,28 @@ class ReleaseKey(Value, frozen=True, tag="release_key"):
     senders: tuple[str, ...]
 
 
+class ReleaseParts(Value, frozen=True, tag="release_parts"):
+    """Give away parts of the keys of senders that are lost, after the own key."""
+
+    peer: str
+    round: int
+    attempt: int
+    senders: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
 class Combine(Value, frozen=True, tag="combine"):
-    """Open the sum and put it, with the own share, in the place of the model."""
+    """Open the sum and put it, with the own share, in the place of the model.
+
+    `parts` are those of keys that are not among `keys`, by sender and by who gave them.
+    """
 
     round: int
     attempt: int
     senders: tuple[str, ...]
     closed: Mapping[str, bytes]
     keys: Mapping[str, bytes]
+    parts: Mapping[str, Mapping[str, bytes]] = {}
 
 
 Job: TypeAlias = (
@@ -139,6 +154,7 @@ Job: TypeAlias = (
     | Step
     | Adapt
     | ReleaseKey
+    | ReleaseParts
     | Combine
 )
 
@@ -197,6 +213,12 @@ class KeyReleased(Value, frozen=True, tag="key_released"):
     key: bytes
 
 
+class PartsReleased(Value, frozen=True, tag="parts_released"):
+    """One of each that is lost."""
+
+    parts: tuple[bytes, ...]
+
+
 class Combined(Value, frozen=True, tag="combined"):
     """The model is the average now."""
 
@@ -210,6 +232,7 @@ JobResult: TypeAlias = (
     | Stepped
     | Adapted
     | KeyReleased
+    | PartsReleased
     | Combined
 )
 
@@ -222,6 +245,7 @@ RESULT_OF: dict[type[Job], type[JobResult]] = {
     Step: Stepped,
     Adapt: Adapted,
     ReleaseKey: KeyReleased,
+    ReleaseParts: PartsReleased,
     Combine: Combined,
 }
 
@@ -233,7 +257,7 @@ def key_of(job: Job) -> tuple[str, str, int]:
     """
     kind = type(job).__name__
     match job:
-        case PrepareAsk(summed=True) | ReleaseKey():
+        case PrepareAsk(summed=True) | ReleaseKey() | ReleaseParts():
             kind += f" of sum {job.attempt}"
         case AnswerAsk(senders=senders) if senders:
             kind += f" of sum {job.attempt}"

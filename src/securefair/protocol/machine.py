@@ -6,8 +6,9 @@ while and until the next Begin: Ask -> decide -> AnswerAsk -> Answer. The first 
 exchanges keys and features, where questions do not bring them.
 
 Where answers are opened only in a sum (settings.sums) they travel closed: Ask -> Answer of every
-sender -> Reveal -> Key -> Combine, instead of a step. Where models are averaged single questions
-align gradients, in forced rounds only, and Adapt and offers come before the sum.
+sender -> Reveal -> Key -> Combine, instead of a step; where a key is lost Recover -> Parts come
+before. Where models are averaged single questions align gradients, in forced rounds only, and Adapt
+and offers come before the sum.
 
 Guarantees, whatever arrives in whatever order:
 
@@ -18,8 +19,8 @@ Guarantees, whatever arrives in whatever order:
 - a peer's reputation changes only when its answer is opened in a forced round, in time.
 
 The transitions are in states.py. What they do is in rounds.py, admission.py, student.py and
-teacher.py, for sums in linking.py and summing.py. Here inputs find their way: messages by their
-type and by what is known of their sender, results of jobs in outcomes.py.
+teacher.py, for sums in linking.py, summing.py, opening.py and keys.py. Here inputs find their way:
+messages by their type and by what is known of their sender, results of jobs in outcomes.py.
 """
 
 from __future__ import annotations
@@ -28,7 +29,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
-from securefair.protocol import admission, linking, outcomes, rounds, student, summing, teacher
+from securefair.protocol import (
+    admission,
+    keys,
+    linking,
+    outcomes,
+    rounds,
+    student,
+    summing,
+    teacher,
+)
 from securefair.protocol.effects import (
     Begin,
     Blame,
@@ -50,6 +60,8 @@ from securefair.protocol.messages import (
     Key,
     Keys,
     Offer,
+    Parts,
+    Recover,
     Reveal,
     name_of,
 )
@@ -196,10 +208,12 @@ def _receive(turn: Turn, event: Received) -> None:
         case Ask():
             teacher.on_ask(turn, sender, message)
         case Reveal():
-            teacher.on_reveal(turn, sender, message)
+            keys.on_reveal(turn, sender, message)
+        case Recover():
+            keys.on_recover(turn, sender, message)
         case Answer(summed=False) | Decline(summed=False):
             student.on_reply(turn, sender, message)
-        case Answer() | Decline() | Key():
+        case Answer() | Decline() | Key() | Parts():
             summing.on_reply(turn, sender, message)
         case Offer():
             linking.on_offer(turn, sender, message)
@@ -212,3 +226,4 @@ def _take_note_of(turn: Turn, event: Presence) -> None:
     if not event.here:
         student.give_up(turn, event.peer)
         linking.link(turn)
+        summing.give_up(turn, event.peer)

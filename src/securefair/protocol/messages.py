@@ -13,6 +13,8 @@ its inside.
     Answer     what it asked for      |      Decline     the reason for none
     Reveal     the answers of all teachers of a sum are there: the student asks for the keys
     Key        what opens one of them
+    Recover    keys of some do not come: the student asks the others for their parts of them
+    Parts      these
 
 An answer to a question for a sum is closed under a key of its own until all of them are there. So
 nobody can choose its answer after it saw others, and of two sums that differ by a teacher one stays
@@ -32,11 +34,14 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 13
+PROTOCOL_VERSION = 14
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 GROUPS_SINCE = 13
 """Before it participants greeted everybody, since then those alone whom they exchange with."""
+
+RECOVERED_SINCE = 14
+"""Before it a sum was lost with any key that did not come; since then others stand in for it."""
 
 OLDEST_PROTOCOL = 12
 """The oldest that is spoken: a project goes on in the version that it was founded with."""
@@ -47,9 +52,16 @@ COLLABORATION_BYTES = 32
 ANSWER_KEY_BYTES = 32
 """Length of the key under which an answer is closed."""
 
+PART_BYTES = 32
+"""Length of a part of such a key."""
+
+PART_ROOM = PART_BYTES + 2
+"""Room for one in a message, its length prefix included."""
+
 MAX_NAME_BYTES = 256
 """Room for one participant's name in a message, its length prefix included."""
 
+_Part = Annotated[bytes, msgspec.Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
 _Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=1 << 12)]
 _Counter = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -168,7 +180,25 @@ class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     shares: bool
 
 
-Message: TypeAlias = Hello | Keys | Features | Ask | Answer | Decline | Reveal | Key | Offer
+class Recover(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Keys of `lost` do not come: the student asks whoever gave its own for parts of theirs."""
+
+    round: _Counter
+    attempt: _Counter
+    lost: _Names
+
+
+class Parts(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A part of the key of each that was lost, in the order of `Recover.lost`."""
+
+    round: _Counter
+    attempt: _Counter
+    parts: Annotated[tuple[_Part, ...], msgspec.Meta(min_length=1, max_length=1 << 12)]
+
+
+Message: TypeAlias = (
+    Hello | Keys | Features | Ask | Answer | Decline | Reveal | Key | Offer | Recover | Parts
+)
 """The tagged union; the tag is the second byte of a frame (codec.TYPE_CODES)."""
 
 MESSAGE_TYPES: tuple[type[Message], ...] = (
@@ -181,10 +211,12 @@ MESSAGE_TYPES: tuple[type[Message], ...] = (
     Reveal,
     Key,
     Offer,
+    Recover,
+    Parts,
 )
 
-UP: tuple[type[Message], ...] = (Ask, Reveal)
-DOWN: tuple[type[Message], ...] = (Answer, Key, Offer)
+UP: tuple[type[Message], ...] = (Ask, Reveal, Recover)
+DOWN: tuple[type[Message], ...] = (Answer, Key, Offer, Parts)
 """What a student asks a teacher, and what comes back."""
 
 

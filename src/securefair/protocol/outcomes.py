@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from securefair.protocol import admission, linking, rounds, student, summing, teacher
+from securefair.protocol import admission, keys, linking, rounds, student, summing, teacher
 from securefair.protocol.effects import Blame, Done, Failed
 from securefair.protocol.jobs import (
     Adapt,
@@ -15,11 +15,13 @@ from securefair.protocol.jobs import (
     KeyReleased,
     OpenAnswer,
     OpenedAnswer,
+    PartsReleased,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
     ReleaseKey,
+    ReleaseParts,
     Step,
 )
 from securefair.protocol.states import Event
@@ -47,7 +49,9 @@ def done(turn: Turn, event: Done) -> None:
         case Adapt() as job, Adapted() as adapted:
             linking.on_adapted(turn, job, adapted)
         case ReleaseKey() as job, KeyReleased(key=key):
-            teacher.on_key_released(turn, job, key)
+            keys.on_key_released(turn, job, key)
+        case ReleaseParts() as job, PartsReleased(parts=parts):
+            keys.on_parts_released(turn, job, parts)
         case Combine() as job, Combined():
             summing.on_combined(turn, job)
 
@@ -70,8 +74,8 @@ def failed(turn: Turn, event: Failed) -> None:
             student.on_open_failed(turn, job, event.error)
         case Step() | Adapt():
             rounds.end(turn, Event.STEP_FAILED, event.error)
-        case ReleaseKey() as job:
-            teacher.on_release_failed(turn, job)
+        case ReleaseKey() | ReleaseParts() as job:
+            keys.on_release_failed(turn, job)
         case Combine():
             rounds.end(turn, Event.COMBINE_FAILED, None, sum_error=event.error)
     culprit = event.culprit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,7 @@ class SumSettings:
         told_to_all: weights that follow from an alignment are shown to all neighbours, and not
             only to the one that it is with.
         max_sums: rounds in which a neighbour is offered the own model at most; None: all.
+        recovers: senders can open the parts of others together (`spare`).
 
     Raises:
         ConfigError: a sender is doubled, or is the receiver; receivers are not those that this
@@ -56,6 +57,7 @@ class SumSettings:
     alignment_bits: float = 0.0
     told_to_all: bool = False
     max_sums: int | None = None
+    recovers: bool = False
 
     def __post_init__(self) -> None:
         if self.min_senders < 1:
@@ -95,6 +97,17 @@ class SumSettings:
         if self.missing is None:
             return self.min_senders
         return max(self.min_senders, len(self.senders.get(receiver, ())) - self.missing)
+
+    def spare(self, receiver: str, senders: Sequence[str]) -> int:
+        """How many keys of a sum over these may fail to come.
+
+        As many as may be missing, where nobody is so far: if a sum over fewer could spare some as
+        well, it and the first would open together where fewer senders cheat than is stated.
+        """
+        agreed = self.senders.get(receiver, ())
+        if not self.recovers or self.missing is None or tuple(senders) != agreed:
+            return 0
+        return len(agreed) - self.fewest(receiver)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,6 +61,9 @@ class Event(enum.Enum):
     ANSWERED_CLOSED = "Answer, closed"
     REVEAL_SENT = "Reveal sent"
     KEY = "Key"
+    RECALLED = "others asked for its key"
+    RECOVER_SENT = "Recover sent"
+    PARTS = "Parts"
     DECLINED = "Decline"
     ANSWER_OPENED = "opened"
     OPEN_FAILED = "could not be opened"
@@ -118,6 +121,8 @@ class AskingState(enum.Enum):
     ASKED = "asked"
     CLOSED = "closed answer there"
     REVEALING = "asked for the key"
+    RECALLED = "others asked for its key"
+    RECOVERING = "asked for parts of keys"
     OPENING = "opening"
     OPENED = "opened"
     DECLINED = "declined"
@@ -269,6 +274,16 @@ ASKING = TransitionTable(
         AskingState.OPENING: {
             Event.ANSWER_OPENED: AskingState.OPENED,
             Event.OPEN_FAILED: AskingState.FAILED,
+            Event.EXPIRED: AskingState.MISSED,
+            Event.RECOVER_SENT: AskingState.RECOVERING,
+        },
+        # Only of a sum of which all answers are there and some keys do not come.
+        AskingState.MISSED: {Event.RECALLED: AskingState.RECALLED},
+        AskingState.DECLINED: {Event.RECALLED: AskingState.RECALLED},
+        AskingState.RECALLED: {Event.KEY: AskingState.OPENING},
+        AskingState.RECOVERING: {
+            Event.PARTS: AskingState.OPENING,
+            Event.DECLINED: AskingState.DECLINED,
             Event.EXPIRED: AskingState.MISSED,
         },
     },

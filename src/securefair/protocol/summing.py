@@ -1,12 +1,15 @@
 """This participant as student of a sum: how it gets the answers of all its senders, and opens them.
 
     ask each sender -> all answers, closed: ask for the keys -> all keys: combine
+    some keys do not come: ask the others for parts of them -> enough parts: combine
 
 An answer that is late costs its sender its place: the sum is asked for again without it, under
 fresh masks, as long as enough are left and no key has been asked for. Whoever declines may name the
 senders of a smaller sum that it would answer for: then the next attempt is over those. After keys
-were asked for it is given up: senders that have given a key away answer for no other sum of this
-round. Whoever gets no sum goes on with what it has, and the summary says so.
+were asked for there is no other attempt: senders that have given a key away answer for no other sum
+of this round. If so few keys do not come that the others can stand in for them
+(`SumSettings.spare`), they are asked to. Whoever gets no sum goes on with what it has, and the
+summary says so.
 """
 
 from __future__ import annotations
@@ -14,20 +17,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import RemoteProtocolError
+from securefair.protocol import opening
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import Combine, PrepareAsk, Questions
-from securefair.protocol.messages import Answer, Ask, Decline, Key, Reveal, name_of
+from securefair.protocol.messages import (
+    Answer,
+    Ask,
+    Decline,
+    Key,
+    Parts,
+    name_of,
+)
 from securefair.protocol.states import ASKING, ROUND, AskingState, Event, RoundState
 from securefair.protocol.turn import Asking, Sum, Turn
 
-AWAITED = (AskingState.WAITING, AskingState.ASKED, AskingState.REVEALING)
-_LOST = (AskingState.DECLINED, AskingState.MISSED)
+AWAITED = (
+    AskingState.WAITING,
+    AskingState.ASKED,
+    AskingState.REVEALING,
+    AskingState.RECOVERING,
+)
+_EXPIRING = (AskingState.ASKED, AskingState.REVEALING, AskingState.RECOVERING)
 
 
 def ask(turn: Turn, attempt: int, senders: tuple[str, ...]) -> None:
     """Begin an attempt; until its questions are made nobody in it has been asked for anything."""
     chosen = Asking(ASKING.next(ASKING.initial, Event.CHOSEN))
-    _set_sum(turn, Sum(attempt, dict.fromkeys(senders, chosen)))
+    turn.set_sum(Sum(attempt, dict.fromkeys(senders, chosen)))
     turn.run(PrepareAsk(turn.round, attempt, senders, summed=True))
 
 
@@ -41,7 +57,7 @@ def on_prepared(turn: Turn, job: PrepareAsk, questions: Questions) -> None:
         return
     turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
     for name in job.teachers:
-        _move(turn, name, Event.ASK_SENT)
+        turn.move_part(name, Event.ASK_SENT)
         turn.send(name, Ask(job.round, job.attempt, questions.payloads[name], 0, job.teachers))
 
 
@@ -51,8 +67,11 @@ def on_preparation_failed(turn: Turn, job: PrepareAsk, error: str) -> None:
         turn.ending = Event.ALONE, error
 
 
-def on_reply(turn: Turn, name: str, message: Answer | Decline | Key) -> None:
-    """An answer, a key, or that there is none; late ones pass, unasked ones are blamed."""
+def on_reply(turn: Turn, name: str, message: Answer | Decline | Key | Parts) -> None:
+    """An answer, a key, parts of keys, or that there is none of these.
+
+    Late ones pass, unasked ones are blamed.
+    """
     current = turn.memory.averaging.sum
     if message.round < turn.round or (
         message.round == turn.round and current is not None and message.attempt < current.attempt
@@ -78,19 +97,30 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline | Key) -> None:
         case Answer():
             _on_answer(turn, name, asking, message)
         case Key():
-            _on_key(turn, name, asking, message)
+            opening.on_key(turn, name, asking, message)
+        case Parts():
+            opening.on_parts(turn, name, asking, message)
         case Decline():
             _on_decline(turn, name, asking, message)
     _go_on(turn)
 
 
 def expire(turn: Turn) -> None:
-    """A deadline: go on without the answers or keys that are not there."""
+    """A deadline: go on without the answers, keys or parts that are not there."""
     current = turn.memory.averaging.sum
     if current is not None:
         for name, asking in current.teachers.items():
-            if asking.state in (AskingState.ASKED, AskingState.REVEALING):
-                _move(turn, name, Event.EXPIRED)
+            if asking.state in _EXPIRING:
+                turn.move_part(name, Event.EXPIRED)
+        _go_on(turn)
+
+
+def give_up(turn: Turn, name: str) -> None:
+    """A sender is away, and will not send what it was asked for."""
+    current = turn.memory.averaging.sum
+    asking = None if current is None else current.teachers.get(name)
+    if turn.memory.state is RoundState.SUMMING and asking and asking.state in _EXPIRING:
+        turn.move_part(name, Event.EXPIRED)
         _go_on(turn)
 
 
@@ -108,8 +138,8 @@ def _on_answer(turn: Turn, name: str, asking: Asking, message: Answer) -> None:
             where=f"round {message.round}, attempt {message.attempt}",
         )
     if asking.state is AskingState.ASKED:
-        _set(turn, name, replace(asking, reply=message))
-        _move(turn, name, Event.ANSWERED_CLOSED)
+        turn.set_part(name, replace(asking, reply=message))
+        turn.move_part(name, Event.ANSWERED_CLOSED)
 
 
 def _on_decline(turn: Turn, name: str, asking: Asking, message: Decline) -> None:
@@ -123,26 +153,13 @@ def _on_decline(turn: Turn, name: str, asking: Asking, message: Decline) -> None
             found=", ".join(named),
             expected=f"fewer of {', '.join(sorted(asked))} in ascending order, {name} among them",
         )
-    if asking.state in (AskingState.ASKED, AskingState.REVEALING):
+    if asking.state in _EXPIRING:
         if asking.state is AskingState.ASKED:
-            _set(turn, name, replace(asking, reply=message))
+            turn.set_part(name, replace(asking, reply=message))
         averaging = turn.memory.averaging
         said = {**averaging.declined, name: message.reason}
         turn.set_averaging(replace(averaging, declined=said))
-        _move(turn, name, Event.DECLINED)
-
-
-def _on_key(turn: Turn, name: str, asking: Asking, message: Key) -> None:
-    early = asking.state in (AskingState.ASKED, AskingState.CLOSED)
-    if early or (asking.key is not None and asking.key != message):
-        raise RemoteProtocolError(
-            "sent a key that it was not asked for",
-            culprit=name,
-            where=f"round {message.round}, attempt {message.attempt}",
-        )
-    if asking.state is AskingState.REVEALING:
-        _set(turn, name, replace(asking, key=message))
-        _move(turn, name, Event.KEY)
+        turn.move_part(name, Event.DECLINED)
 
 
 def _go_on(turn: Turn) -> None:
@@ -151,47 +168,29 @@ def _go_on(turn: Turn) -> None:
     if current is None or turn.memory.state is not RoundState.SUMMING:
         return
     states = {asking.state for asking in current.teachers.values()}
-    if states & set(AWAITED):
+    if opening.opens(turn, current):
+        opening.combine(turn, current)
+    elif states & set(AWAITED):
         return
-    if states & set(_LOST):
+    elif current.recalled:
+        opening.give_up(turn, (*current.recalled, *opening.lost_of(current)))
+    elif states & set(opening.LOST):
         _without_lost(turn, current)
     elif states == {AskingState.CLOSED}:
-        for name in current.teachers:
-            _move(turn, name, Event.REVEAL_SENT)
-            turn.send(name, Reveal(turn.round, current.attempt))
-        # Nothing can be asked again now: who was gone for a day costs no sum.
-        seconds = turn.settings.round_seconds + turn.settings.setup_seconds
-        turn.effects.append(SetDeadline(turn.round, seconds))
-    else:
-        turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ALL_OPEN))
-        turn.run(
-            Combine(
-                turn.round,
-                current.attempt,
-                tuple(current.teachers),
-                {
-                    name: asking.reply.payload
-                    for name, asking in current.teachers.items()
-                    if isinstance(asking.reply, Answer)
-                },
-                {
-                    name: asking.key.key
-                    for name, asking in current.teachers.items()
-                    if asking.key is not None
-                },
-            )
-        )
+        opening.reveal(turn, current)
 
 
 def _without_lost(turn: Turn, current: Sum) -> None:
+    # Keys are asked for as soon as all answers are there, and whoever was asked for one may have
+    # given it away, even if it never arrived.
+    if all(isinstance(asking.reply, Answer) for asking in current.teachers.values()):
+        opening.recover(turn, current)
+        return
     averaging, sums = turn.memory.averaging, turn.settings.sums
     left = _left(current, 0 if sums is None else sums.fewest(sums.name))
     lost = tuple(name for name in current.teachers if name not in left)
     turn.set_averaging(replace(averaging, lost=(*averaging.lost, *lost)))
-    # Keys are asked for as soon as all answers are there, and whoever was asked for one may have
-    # given it away, even if it never arrived.
-    asked_for_keys = all(isinstance(asking.reply, Answer) for asking in current.teachers.values())
-    if asked_for_keys or sums is None or len(left) < sums.fewest(sums.name):
+    if sums is None or len(left) < sums.fewest(sums.name):
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LOST))
@@ -209,7 +208,9 @@ def _left(current: Sum, fewest: int) -> tuple[str, ...]:
         for name, asking in current.teachers.items()
         if isinstance(asking.reply, Decline) and len(asking.reply.senders) >= fewest
     }
-    answered = {name for name, asking in current.teachers.items() if asking.state not in _LOST}
+    answered = {
+        name for name, asking in current.teachers.items() if asking.state not in opening.LOST
+    }
     together = (answered | set(named)).intersection(*named.values())
     chosen = together if len(together) >= fewest else answered
     return tuple(name for name in current.teachers if name in chosen)
@@ -221,20 +222,3 @@ def _current(turn: Turn, job: PrepareAsk) -> Sum | None:
     if turn.memory.state is not RoundState.SUMMING or current is None:
         return None
     return current if (job.round, job.attempt) == (turn.round, current.attempt) else None
-
-
-def _move(turn: Turn, name: str, event: Event) -> None:
-    current = turn.memory.averaging.sum
-    if current is not None:
-        asking = current.teachers[name]
-        _set(turn, name, replace(asking, state=ASKING.next(asking.state, event)))
-
-
-def _set(turn: Turn, name: str, asking: Asking) -> None:
-    current = turn.memory.averaging.sum
-    if current is not None:
-        _set_sum(turn, replace(current, teachers={**current.teachers, name: asking}))
-
-
-def _set_sum(turn: Turn, current: Sum) -> None:
-    turn.set_averaging(replace(turn.memory.averaging, sum=current))

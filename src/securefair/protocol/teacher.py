@@ -6,7 +6,7 @@ without computing it again.
 
 Sums that differ by one teacher would show that teacher's answer. So who is in a sum was agreed on
 (`SumSettings.senders`). A later attempt at a sum must lose senders, never gain any, and none
-follows once a key was given away.
+follows once a key was given away (`keys`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from securefair.errors import LedgerError, RemoteProtocolError
 from securefair.protocol.flows import REPLY_BITS
-from securefair.protocol.jobs import AnswerAsk, Answered, ReleaseKey
-from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason, Key, Reveal
+from securefair.protocol.jobs import AnswerAsk, Answered
+from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason
 from securefair.protocol.states import SERVING, AdmissionState, Event, ServingState
 from securefair.protocol.turn import Serving, Turn
 
@@ -109,41 +109,6 @@ def on_answer_failed(turn: Turn, job: AnswerAsk, senders: tuple[str, ...]) -> No
     if learnt and turn.settings.free(job.round):
         turn.tell(job.peer, REPLY_BITS)
     _decline(turn, job.peer, serving, Event.COMPUTE_FAILED, DeclineReason.FAILED, senders)
-
-
-def on_reveal(turn: Turn, name: str, message: Reveal) -> None:
-    """Give the key of the last attempt away, once; again the same to whoever asks again."""
-    if message.round < turn.round - turn.settings.keep_rounds:
-        return
-    serving = turn.peer(name).serving.get((message.round, True))
-    closed = serving is not None and serving.state in (ServingState.ANSWERED, ServingState.REVEALED)
-    if serving is None or not closed or serving.asked.attempt != message.attempt:
-        raise RemoteProtocolError(
-            "asked for a key that does not exist",
-            culprit=name,
-            where=f"round {message.round}, attempt {message.attempt}",
-            expected="the last attempt, after its answer was sent",
-        )
-    if serving.key is not None:
-        turn.send(name, serving.key)
-    elif serving.state is ServingState.ANSWERED:
-        state = SERVING.next(serving.state, Event.REVEALED)
-        turn.set_serving(name, replace(serving, state=state))
-        turn.run(ReleaseKey(name, message.round, message.attempt, serving.asked.senders))
-
-
-def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
-    """Send the key, and keep it for repeated requests."""
-    serving = turn.peer(job.peer).serving.get((job.round, True))
-    if serving is not None:
-        message = Key(job.round, job.attempt, key)
-        turn.set_serving(job.peer, replace(serving, key=message))
-        turn.send(job.peer, message)
-
-
-def on_release_failed(turn: Turn, job: ReleaseKey) -> None:
-    """Without its key the answer is worth nothing; the student goes on without."""
-    turn.send(job.peer, Decline(job.round, job.attempt, DeclineReason.FAILED, summed=True))
 
 
 def _check_single(turn: Turn, name: str, ask: Ask) -> None:

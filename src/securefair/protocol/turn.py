@@ -25,6 +25,7 @@ from securefair.protocol.messages import (
     Key,
     Keys,
     Message,
+    Parts,
 )
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
@@ -69,21 +70,30 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Asking:
-    """This participant as student: its question of the current round to one teacher."""
+    """This participant as student: its question of the current round to one teacher.
+
+    `parts` are the teacher's, of the keys of those that are lost.
+    """
 
     state: AskingState = ASKING.initial
     reply: Answer | Decline | None = None
     key: Key | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True)
 class Serving:
-    """This participant as teacher: one student's question of one round, in its last attempt."""
+    """This participant as teacher: one student's question of one round, in its last attempt.
+
+    `lost` are those of whose keys it was asked for its `parts`.
+    """
 
     asked: Ask
     state: ServingState = SERVING.initial
     reply: Answer | Decline | None = None
     key: Key | None = None
+    lost: tuple[str, ...] = ()
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,7 @@ class Sum:
 
     attempt: int
     teachers: Mapping[str, Asking]
+    recalled: tuple[str, ...] = ()  # of whose keys parts are asked for
 
 
 @dataclass(frozen=True)
@@ -205,6 +216,23 @@ class Turn:
     def set_averaging(self, averaging: Averaging) -> None:
         """Replace what is remembered of sums."""
         self.memory = replace(self.memory, averaging=averaging)
+
+    def set_sum(self, current: Sum) -> None:
+        """Replace the sum of this round, which this participant asks for."""
+        self.set_averaging(replace(self.memory.averaging, sum=current))
+
+    def set_part(self, name: str, asking: Asking) -> None:
+        """Replace the question to one sender of that sum, if there is one."""
+        current = self.memory.averaging.sum
+        if current is not None:
+            self.set_sum(replace(current, teachers={**current.teachers, name: asking}))
+
+    def move_part(self, name: str, event: Event) -> None:
+        """What happened to that question."""
+        current = self.memory.averaging.sum
+        if current is not None:
+            asking = current.teachers[name]
+            self.set_part(name, replace(asking, state=ASKING.next(asking.state, event)))
 
     def tell(self, name: str, bits: float) -> None:
         """Charge a peer's account with what control messages tell it of opened values."""

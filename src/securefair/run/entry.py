@@ -45,6 +45,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         interrupted: how often another process went on with it.
         models: everyone's, once finished (`model.stored.to_bytes`).
         estimates: of everyone's coefficients, once finished, where they are asked for.
+        refitted: models fitted anew to all own samples, and their temperatures, likewise.
     """
 
     rounds: int
@@ -56,6 +57,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: int = 0
     models: dict[str, bytes] = {}
     estimates: dict[str, list[ColumnEstimate]] = {}
+    refitted: dict[str, tuple[bytes, float]] = {}
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.controls import Control, ceiling_of
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import has_estimates, kept_estimates
 from securefair.collaboration.kinds import AnyKind
 from securefair.collaboration.privacy import caveats_of
@@ -184,6 +185,12 @@ class _Part:
             one.name: kept_estimates(rules, one, partial(found.get, one.name)) for one in people
         }
 
+    def refitted(self, run: RunInRounds) -> Mapping[str, FittedToAll]:
+        """Models that are kept, fitted anew to all of everyone's own samples."""
+        asked = self.run.config.run
+        kept = self.name == asked.main and self.seed == asked.seeds[0]
+        return run.fitted_to_all() if kept else {}
+
     def begins_anew(self, entry: Entry) -> bool:
         """Whether an earlier process has left nothing that could be gone on with."""
         if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
@@ -239,7 +246,14 @@ def _run_part(
         run: RunInRounds | None = None
         if entry.state is None or not entry.state.finished:
             run = part.begin(entry, closing)
-            run_rounds(run, entry, part.rounds, heard, estimated=partial(part.estimated, run))
+            run_rounds(
+                run,
+                entry,
+                part.rounds,
+                heard,
+                estimated=partial(part.estimated, run),
+                refitted=partial(part.refitted, run),
+            )
         if part.run.keeps_heads and not isinstance(part.what, Control):
             repetition.heads[name] = (run or part.end(entry, closing)).heads()
         if entry.state is not None and not entry.state.models:  # they only predict
@@ -253,6 +267,10 @@ def _run_part(
     repetition.rounds[name], repetition.exchanges[name] = entry.rounds, entry.exchanges
     repetition.seconds[name] = last.seconds
     repetition.estimates[name] = last.estimates
+    repetition.refitted[name] = {
+        owner: FittedToAll(from_bytes(data, where=f"{name}, {owner}"), temperature)
+        for owner, (data, temperature) in last.refitted.items()
+    }
     repetition.interrupted += last.interrupted
     if last.facts is not None:
         repetition.runs[name] = last.facts

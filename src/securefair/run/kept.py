@@ -42,6 +42,7 @@ def kept_models(
             },
             taught=_taught(repetition, main, own.name),
             calibration=_calibration(repetition, main, own),
+            refitted=repetition.refitted.get(main, {}).get(own.name),
             privacy=_privacy(repetition, own.name),
             versions=versions,
             rules=run.rules,

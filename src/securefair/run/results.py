@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
 from securefair.collaboration.scores import class_counts, scores_of
@@ -62,6 +63,7 @@ class Repetition:
     models: dict[str, Mapping[str, Function]] = field(default_factory=dict)  # after the last round
     heads: dict[str, Mapping[str, Head]] = field(default_factory=dict)  # the same, where asked for
     estimates: dict[str, dict[str, list[ColumnEstimate]]] = field(default_factory=dict)
+    refitted: dict[str, dict[str, FittedToAll]] = field(default_factory=dict)
 
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""

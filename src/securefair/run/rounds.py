@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import Seen
 from securefair.model.heads import Head
 from securefair.model.stored import Function, is_stored, to_bytes
@@ -55,6 +56,10 @@ class RunInRounds(Protocol):
         """Everyone's coefficients, by name, where models have some."""
         ...
 
+    def fitted_to_all(self) -> Mapping[str, FittedToAll]:
+        """Models fitted anew to all own samples, by name, where that can be done."""
+        ...
+
 
 def run_rounds(
     run: RunInRounds,
@@ -64,6 +69,7 @@ def run_rounds(
     *,
     keeps_models: bool = True,
     estimated: Callable[[], dict[str, list[ColumnEstimate]]] = dict,
+    refitted: Callable[[], Mapping[str, FittedToAll]] = dict,
 ) -> None:
     """Run what is left of so many rounds.
 
@@ -75,6 +81,7 @@ def run_rounds(
         keeps_models: whether a finished entry holds everyone's model; where only records count
             these are large and of no use.
         estimated: what a finished entry holds of coefficients.
+        refitted: models that it holds, fitted anew to all own samples.
     """
     earlier, started = entry.state, time.perf_counter()
 
@@ -89,6 +96,7 @@ def run_rounds(
             interrupted=earlier.interrupted + 1 if earlier else 0,
             models=_stored(run.models()) if finished and keeps_models else {},
             estimates=estimated() if finished else {},
+            refitted=_refits(refitted()) if finished else {},
         )
 
     for record in run.rounds(total):
@@ -97,6 +105,10 @@ def run_rounds(
             entry.save(state(finished=False))
         heard(record)
     entry.save(state(finished=True))
+
+
+def _refits(models: Mapping[str, FittedToAll]) -> dict[str, tuple[bytes, float]]:
+    return {name: (to_bytes(one.function), one.temperature) for name, one in models.items()}
 
 
 def _stored(models: Mapping[str, Function]) -> dict[str, bytes]:
@@ -161,4 +173,8 @@ class ReferenceRun(Generic[State, Members]):
 
     def estimates(self) -> Mapping[str, LinearEstimates]:
         """See `RunInRounds`: nobody asks for those of controls."""
+        return {}
+
+    def fitted_to_all(self) -> Mapping[str, FittedToAll]:
+        """See `RunInRounds`: nobody keeps a control."""
         return {}

@@ -125,6 +125,8 @@ def read_private(path: Path, what: str) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             found = os.fstat(descriptor)
+            if stat.S_ISDIR(found.st_mode):
+                raise StorageError(f"{what} is a folder", where=str(path))
             if found.st_mode & _OTHERS:
                 raise StorageError(
                     f"other users of this machine can read {what}",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from securefair.config import ParticipantSection, RunConfig
+from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule
 from securefair.data.between import findings_between, site_columns
 from securefair.data.cells import Table, column_of
 from securefair.data.findings import Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
 from securefair.data.images.findings import image_findings
+from securefair.data.opposed import opposed_classes
 from securefair.data.quality import site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
@@ -31,10 +32,12 @@ def inspect_tables(
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
-    found = _inspected(config, config.participants, read, images)
+    found = _inspected(config.table, config.participants, read, images)
     if config.renewals:  # the tables of now, beside those of the others
         now = {one.name: one for one in (*config.participants, *config.renewals)}
-        found += [one for one in _inspected(config, now.values(), read, images) if one not in found]
+        found += [
+            one for one in _inspected(config.table, now.values(), read, images) if one not in found
+        ]
     return found
 
 
@@ -44,16 +47,15 @@ def inspect_own(config: RunConfig, one: ParticipantSection) -> list[Finding]:
     Raises:
         DataError: as `inspect_tables`.
     """
-    return _inspected(config, [one], ReadTables(), ())
+    return _inspected(config.table, [one], ReadTables(), ())
 
 
 def _inspected(
-    config: RunConfig,
+    section: TableSection | None,
     participants: Iterable[ParticipantSection],
     read: ReadTables,
     images: Sequence[str],
 ) -> list[Finding]:
-    section = config.table
     files = [one for one in participants if one.is_table]
     if section is None or section.label is None or not files:
         return []
@@ -118,7 +120,7 @@ def look_at(
     """
     of_classes = None if known else label
     found: list[Finding] = []
-    sites = {}
+    sites, looked = {}, {}
     for site, table in tables.items():
         for name in known or (label,):
             if name not in table.columns:
@@ -131,6 +133,7 @@ def look_at(
         shapes = shapes_of(table, missing)
         found += site_findings(site, table, shapes, label=of_classes, joined=joined)
         sites[site] = site_columns(table, shapes)
+        looked[site] = table, shapes
     if handled:
         used = {*handled, label, *known}
         found = [one for one in found if _still_open(one, used, handled)]
@@ -141,6 +144,8 @@ def look_at(
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
     between = list(findings_between(sites, label=of_classes, joined=joined))
+    if of_classes is not None:
+        between += opposed_classes(looked, of_classes, joined=joined)
     between += shared_rows(tables)
     if of_classes is not None:
         between += class_findings(tables, of_classes, classes, joined=joined)

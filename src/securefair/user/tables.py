@@ -19,6 +19,7 @@ from securefair.config import (
 )
 from securefair.config.columns import ColumnRule
 from securefair.data import (
+    HEART_SPEC,
     Table,
     TableSpec,
     Target,
@@ -211,6 +212,15 @@ def target_of(table: TableSection) -> Target:
         beside=tuple(table.beside[key] for key in outcome.beside if key in table.beside),
         range=table.label_range,
     )
+
+
+def table_rules(config: RunConfig) -> TableSpec | None:
+    """The rules that turn a table of this run into features; None where samples are numbers."""
+    if config.data.source == "heart":
+        return HEART_SPEC
+    table = config.table
+    files = any(one.is_table for one in config.participants)
+    return table_spec(table) if table is not None and table.columns and files else None
 
 
 def table_spec(table: TableSection) -> TableSpec:

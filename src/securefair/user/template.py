@@ -75,12 +75,14 @@ class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
         files: paths in it.
         unused: columns of somebody's own tables that are no features, with the reason.
         findings: what to look at in these tables, columns that are no features left out.
+        missable: code of the class that sensitivity is of; empty but for two classes.
     """
 
     folder: str
     files: list[str]
     unused: dict[str, str]
     findings: list[Finding] = []
+    missable: str = ""
 
 
 def new_project(
@@ -139,7 +141,7 @@ def new_project(
             **(known or {}),
         }
         rules = {key: value for key, value in rules.items() if value}
-        files, unused, findings = _own_files(
+        files, unused, findings, missable = _own_files(
             name, folder, tables, rules, image=image, unread=unread, drop=drop, missing=missing
         )
     elif given := [
@@ -159,10 +161,10 @@ def new_project(
             f"--{given[0]} needs tables", where=f"--{given[0]}", hint="Name them with --data"
         )
     else:
-        files, unused, findings = _example_files(name, unread), {}, []
+        files, unused, findings, missable = _example_files(name, unread), {}, [], ""
     _write(folder, files)
     return ProposedProject(
-        folder=str(folder), files=sorted(files), unused=unused, findings=findings
+        folder=str(folder), files=sorted(files), unused=unused, findings=findings, missable=missable
     )
 
 
@@ -244,10 +246,12 @@ def _own_files(
     unread: Collection[str],
     drop: Sequence[str],
     missing: Sequence[str],
-) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
+) -> tuple[dict[str, str], dict[str, str], list[Finding], str]:
     """A configuration for tables that stay where they are."""
     label = rules.get("label")
-    if label is None or label in drop:
+    if label is not None and label in drop:
+        raise ConfigError("the column to predict cannot be left out", where="--drop", found=label)
+    if label is None:
         raise ConfigError(
             "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
         )
@@ -305,7 +309,14 @@ def _own_files(
         if one.column not in resolved.unused or one.kind in _WHY_UNUSED
     ]
     used = [*_codes_of_nobody(missing, smallest, read), *used]
-    return {"config.toml": text}, dict(resolved.unused), used
+    return {"config.toml": text}, dict(resolved.unused), used, _missable(config)
+
+
+def _missable(config: RunConfig) -> str:
+    """The class that sensitivity is of, where that can be said."""
+    if config.table is None or len(config.table.groups) != 2:
+        return ""
+    return config.table.positive or config.table.groups[-1][0]
 
 
 def _positive(config: RunConfig) -> dict[str, str]:

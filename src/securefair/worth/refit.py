@@ -28,7 +28,7 @@ _PENALTY = 1e-7
 
 
 @dataclass(frozen=True)
-class Refitted:
+class Refits:
     """One refit for each of R weightings; NaN where there is none.
 
     Attributes:
@@ -40,7 +40,7 @@ class Refitted:
     slopes: Array
 
 
-def refit(predictors: Array, samples: Samples, weights: Array) -> Refitted:
+def refit(predictors: Array, samples: Samples, weights: Array) -> Refits:
     """Refit predictors to what is known, by the likelihood of the outcome.
 
     There is no slope where predictors are alike, and neither number where patients are told apart
@@ -59,10 +59,10 @@ def refit(predictors: Array, samples: Samples, weights: Array) -> Refitted:
     if outcome.moves:
         moved = _fitted(ones, predictors, samples, weights)
     if alike:
-        return Refitted(moved, nothing)
+        return Refits(moved, nothing)
     scaled = (predictors - middle) / spread
     own = np.column_stack([scaled, ones]) if outcome.moves else scaled
-    return Refitted(moved, _fitted(own, 0 * predictors, samples, weights) / spread)
+    return Refits(moved, _fitted(own, 0 * predictors, samples, weights) / spread)
 
 
 def _fitted(own: Array, offset: Array, samples: Samples, weights: Array) -> Array:

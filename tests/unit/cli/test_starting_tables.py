@@ -48,7 +48,7 @@ class TestOptionsOfNew:
         ("options", "words"),
         [
             (("--drop", "wieght"), "no table has this column"),
-            (("--drop", "ill"), "tables need a column to predict"),
+            (("--drop", "ill"), "the column to predict cannot be left out"),
             (("--class", "no", "--class", "maybe"), "belong to no class"),
             (("--class", "", "--class", "yes"), "a class needs codes"),
             (("--image", "photo"), "the table has no such column"),
@@ -190,3 +190,22 @@ def test_what_only_images_have_is_refused_without_them(invoke, tables, option):
     done = invoke("new", "mine", *tables, *option)
     assert done.exit_code == 2
     assert "only a column of images" in done.stderr
+
+
+def test_a_check_says_how_far_a_stand_in_is_from_the_model_that_is_brought(invoke, tmp_path):
+    for name, shift in (("north", 0), ("south", 5)):
+        (tmp_path / f"{name}.csv").write_text(site(["no", "yes"], shift=shift))
+    tables = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
+    assert invoke("new", "p", *tables).exit_code == 0
+    config = tmp_path / "p" / "config.toml"
+    text = config.read_text()
+    assert "stand-in" not in invoke("check", "p/config.toml").output
+    config.write_text(text.replace("# teacher =", 'teacher = "forest"', 1))
+    told = " ".join(invoke("check", "p/config.toml").output.split())
+    run = invoke("run", "p/config.toml", "--backend", "clear", "--out", "done")
+    assert run.exit_code == 0, run.stderr
+    metrics = json.loads(next((tmp_path / "done").rglob("metrics.json")).read_text())
+    found = metrics["algorithms"]["transfer"]["stand_ins"]
+    assert list(found) == ["north"]
+    assert 0 < found["north"]["own"] < 1
+    assert f"their probabilities differ by {found['north']['own']:.3f} on average" in told

@@ -59,4 +59,6 @@ def test_a_class_of_nobody_is_told():
 def test_a_range_that_makes_values_nearly_equal_is_told():
     (one,) = said(0, 1e6)
     assert (one.kind, one.severity) == ("wide_range", "grave")
-    assert said(0, 2000) == []
+    (two,) = said(0, 2000)
+    assert (two.kind, two.severity) == ("wide_range", "warning")
+    assert said(0, 900) == []

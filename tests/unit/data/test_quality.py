@@ -230,3 +230,33 @@ def test_minus_1_in_what_is_never_negative_and_a_slip_that_repeats():
     assert kinds == ["sentinel"]
     kinds = [one.kind for one in found(changed("chol", {3: "1e9", 9: "1e9", 12: "1e9"}))]
     assert kinds == ["outlier"]
+
+
+def test_a_code_beside_measurements_is_told_where_it_stands_far_more_often():
+    ages = np.random.default_rng(0).integers(30, 97, 90)
+    piled = np.where(np.arange(90) % 6 == 0, 99, ages)
+    kinds = {one.kind for one in found(clean(n=90) | {"age": piled})}
+    assert "piled" in kinds
+    assert "piled" not in {one.kind for one in found(clean(n=90) | {"age": ages})}
+
+
+def test_a_single_sign_is_told():
+    ages = np.random.default_rng(0).integers(30, 97, 80)
+    (one,) = [
+        each for each in found(clean() | {"age": [-61, *ages[1:]]}) if each.kind == "negative"
+    ]
+    assert (one.column, one.line) == ("age", 2)
+    both = np.random.default_rng(0).normal(0, 1, 80).round(2)
+    assert "negative" not in {each.kind for each in found(clean() | {"age": both})}
+
+
+def test_a_word_of_a_program_that_means_nothing_may_be_a_missing_value():
+    words = np.where(np.arange(80) % 3 == 0, "None", "A")
+    assert "missing_word" in {one.kind for one in found(clean() | {"ward": words})}
+    small = np.where(np.arange(80) % 3 == 0, "none", "A")
+    assert "missing_word" not in {one.kind for one in found(clean() | {"ward": small})}
+
+
+def test_seconds_since_1970_are_dates():
+    times = 1_700_000_000 + 3600 * np.arange(80)
+    assert "date" in {one.kind for one in found(clean() | {"chol": times})}

@@ -165,3 +165,9 @@ def test_nothing_above_and_nothing_below_is_no_patient(tmp_path, above):
     assert rows[0].line == above.count("\n") + 2
     (note,) = rows.notes
     assert "above the table" in note.message
+
+
+def test_a_quotation_mark_that_stays_open_is_named_with_its_line():
+    lines = ["age,sex\n", "1,f\n", '2,"m\n', *(f"{at},f\n" for at in range(40))]
+    with pytest.raises(DataError, match="line 3: a quotation mark is opened here"):
+        parse_rows(lines, "t.csv")

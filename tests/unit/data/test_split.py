@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.data import Samples, hold_out, stratified_split
+from securefair.data import ParticipantData, Samples, hold_out, stratified_split
+from securefair.data.split import keep_training
 from securefair.errors import ConfigError, DataError
 
 
@@ -68,3 +69,13 @@ def test_refuses_impossible_fractions(fraction):
 def test_refuses_to_take_the_last_sample_of_every_class(labels):
     with pytest.raises(DataError, match="participant Basel: too few samples"):
         hold_out("Basel", numbered(labels), 1 / 3, seed=0)
+
+
+def test_all_own_samples_are_those_for_training_and_for_testing():
+    samples = numbered([0, 1, 2, 3] * 8)
+    own = hold_out("A", samples, 1 / 3, seed=0)
+    whole = own.whole()
+    assert len(whole) == len(samples)
+    assert sorted(whole.features[:, 0]) == sorted(samples.features[:, 0])
+    assert keep_training(own, 8, 0).whole() is None  # fewer on purpose
+    assert ParticipantData("A", own.train, own.test).whole() is None  # brought by themselves

@@ -1,16 +1,17 @@
-"""Answers are as exact on tensors, as on a GPU, and where no native kernels could be compiled."""
+"""Answers are as exact by the kernels of devices, also where nothing else could be compiled."""
 
 import math
 
 import numpy as np
 import pytest
+import torch
 
 from securefair.circuit.planner import plan_exchange
-from securefair.ckks.backends import kernel_choice, kernels
-from securefair.ckks.backends.rns import RnsBackend
+from securefair.ckks.backends import kernel_choice, kernels, residues_device
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from support.parties import head_of, predictions_of, run, samples_of, spec_of
+from unit.exchange.elsewhere import CARD, pretend
 
 IN_MONOMIALS = pytest.param("logits", 4, {}, id="monomials")
 IN_SLOTS = pytest.param("logits", 4, {"samples": 1500}, id="slots")
@@ -18,6 +19,7 @@ SLOWLY_IN_SLOTS = pytest.param(*IN_SLOTS.values, id="slots", marks=pytest.mark.s
 IN_PAIRS = pytest.param("logits", 3, {"features": 65, "samples": 2100}, id="pairs")
 BESIDE = pytest.param("logits", 3, {"features": 65}, id="beside")
 LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS, BESIDE)
+SUMS = ("class_sums", 3, {})
 OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {"q": 3}), ("loss", 0, {}))
 
 
@@ -39,8 +41,7 @@ def test_logits_travel_in_every_way_and_switch_keys():
 @pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS])
 def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
     done = run(spec_of(release, hidden, **changes), "rns")
-    teacher = Teacher(head_of(done.plan.spec), max_numbers=math.inf)
-    teacher._backend = RnsBackend("cpu")
+    teacher = Teacher(head_of(done.plan.spec), device="cpu-kernels", max_numbers=math.inf)
     opened = done.student.open(teacher.answer(done.request))
     assert np.abs(opened.released - done.exact).max() <= done.plan.error_bound
 
@@ -52,7 +53,7 @@ def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     """Student and teacher without native kernels, and answers that either of them gave."""
     done = run(spec_of(release, hidden, **changes), "rns")
     monkeypatch.setattr(kernel_choice, "_native", None)
-    assert kernels.describe().instruction_set == "torch"
+    assert kernels.describe().instruction_set == "device"
     opened = done.student.open(done.answer)
     assert np.array_equal(opened.released, done.opened.released)
     spec = done.plan.spec
@@ -60,3 +61,28 @@ def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     asked = predictions_of(spec) if spec.sends_predictions else None
     answer = teacher.answer(student.request(samples_of(spec), predictions=asked))
     assert np.abs(student.open(answer).released - done.exact).max() <= done.plan.error_bound
+
+
+@pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS, SUMS])
+def test_nothing_on_a_card_meets_what_stayed_behind(release, hidden, changes, monkeypatch):
+    """Nine kinds of exchange, on a card that is pretended: mixing would raise."""
+    done = run(spec_of(release, hidden, **changes), "rns")
+    with pretend(monkeypatch) as card:
+        teacher = Teacher(head_of(done.plan.spec), device="cuda:7", max_numbers=math.inf)
+        answer = teacher.answer(done.request)
+    assert card.moved
+    opened = done.student.open(answer)
+    assert np.abs(opened.released - done.exact).max() <= done.plan.error_bound
+
+
+def test_a_pretended_card_refuses_what_is_not_on_it(monkeypatch):
+    with pretend(monkeypatch):
+        here = torch.ones(3, dtype=torch.int32)
+        there = here.to(CARD)
+        assert (there.device, here.device) == (CARD, torch.device("cpu"))
+        for mixed in (lambda: there + here, lambda: there[(here.long(),)], there.numpy):
+            with pytest.raises(RuntimeError, match=r"devices|array"):
+                mixed()
+        with pytest.raises(AssertionError, match="not on its device"):
+            residues_device._words(here)
+        assert (there + there).cpu().numpy().tolist() == [2, 2, 2]

@@ -9,6 +9,9 @@ from rich.console import Console
 from torch import nn
 
 import securefair as sf
+from securefair.ckks.backends import get_backend
+from securefair.errors import BackendUnavailableError, ConfigError
+from securefair.exchange import answerer
 from securefair.library.settings import ENTRY, settings
 from securefair.report.progress import PlainProgress
 from securefair.user.participants import load_participants
@@ -216,3 +219,28 @@ def test_a_transfer_follows_the_model_and_the_numbers_that_are_asked_for(hospita
     assert (result.config.transfer.fit, result.config.transfer.q) == ("quadratic", 3)
     assert result.plan.spec.hidden > 0
     assert {row.numbers_per_answer for row in result.ledger} == {3}
+
+
+def test_a_call_names_a_device(hospitals, monkeypatch):
+    named = []
+
+    def noted(name, device):
+        named.append(device)
+        return get_backend(name)
+
+    monkeypatch.setattr(answerer, "get_backend", noted)
+    result = sf.collaborate(hospitals, sums="none", device="cpu-kernels")
+    assert result.config.encryption.device == "cpu-kernels"
+    assert set(named) == {"cpu-kernels"}
+    with pytest.raises(ConfigError, match=r"encryption\.device"):
+        sf.collaborate(hospitals, sums="none", device="gpu")
+    with pytest.raises(ConfigError, match="device"):
+        sf.collaborate(hospitals, algorithm="cycle-gossip", device="cpu-kernels")
+
+
+@pytest.mark.parametrize("settings", [{"sums": "none"}, {"algorithm": "vpdl", "rounds": 1}])
+def test_a_card_that_is_not_there_ends_a_call(hospitals, monkeypatch, settings):
+    """It is no reason for teachers to decline, which would look like a result."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(BackendUnavailableError, match="no such card"):
+        sf.collaborate(hospitals, device="cuda", **settings)

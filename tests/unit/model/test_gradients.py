@@ -1,9 +1,12 @@
+from types import SimpleNamespace
+
 import numpy as np
 import torch
 from torch import nn
 
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import build_head
+from unit.exchange.elsewhere import CARD, Pretended
 
 
 def test_entries_follow_the_parameters_in_order():
@@ -45,3 +48,11 @@ def test_two_losses_of_one_forward_pass_and_no_trace_in_the_model():
     first, second = flat_gradient(z[0, 0], head), flat_gradient(z[0, 1], head)
     assert (first != second).any()
     assert all(parameter.grad is None for parameter in head.parameters())
+
+
+def test_parameters_may_be_on_a_card():
+    """Pretended: its tensors are no arrays. Values are not compared, as it keeps no graph."""
+    with Pretended():
+        weights = torch.ones(3, dtype=torch.float64).to(CARD).requires_grad_()
+        model = SimpleNamespace(parameters=lambda: iter([weights]))
+        assert flat_gradient((weights * weights).sum(), model).shape == (3,)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from securefair.ckks.backends import kernel_choice, kernels, residues_torch
+from securefair.ckks.backends import kernel_choice, kernels, residues_device
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import ntt_primes
 from securefair.ckks.rules import fresh
@@ -80,8 +80,8 @@ def test_transforms_are_those_of_the_kernels(monkeypatch, limbs):
 
         return counted
 
-    for name in ("_forward", "_inverse"):
-        monkeypatch.setattr(residues_torch, name, counting(getattr(residues_torch, name)))
+    for name in ("ntt_forward_", "ntt_inverse_"):
+        monkeypatch.setattr(residues_device, name, counting(getattr(residues_device, name)))
     monkeypatch.setattr(kernel_choice, "_native", None)
     primes = ntt_primes(n, 31, limbs + 1)
     basis = kernels.Basis(n, primes[:limbs])
@@ -96,7 +96,7 @@ def test_transforms_are_those_of_the_kernels(monkeypatch, limbs):
     kernels.rescale(x, limbs - 1, basis)
     assert cost(step("rescale", wide, output=replace(wide, limbs=limbs - 1))).transforms == rows
     planned = cost(step("relinearize", wide, output=replace(wide, polys=2))).transforms
-    # torch transforms every digit again, the native kernel not those under their own prime.
+    # A device transforms every digit again, the native kernel not those under their own prime.
     assert planned == relinearised - len(x) * limbs
 
 

@@ -45,3 +45,12 @@ def test_a_side_that_ends_early_is_an_error_and_no_hang(spec, monkeypatch):
     monkeypatch.setattr(fresh, "SIDE", "securefair.no_such_module")
     with pytest.raises(BackendUnavailableError, match="ended early"):
         fresh.fresh_exchanges(plan_exchange(spec()), backend="clear", threads=1, repeats=1)
+
+
+def test_a_profile_computes_on_the_device_that_it_names(spec, limits, monkeypatch):
+    monkeypatch.setattr(head, "measure_limits", lambda: limits)
+    found = profile_head(spec(), device="cpu-kernels", threads=1, repeats=1)
+    assert (found.device, found.fresh) == ("cpu-kernels", True)
+    assert 0 < found.max_abs_error <= found.error_bound
+    with pytest.raises(ConfigError, match="processor only"):
+        profile_head(spec(), backend="seal", device="cpu-kernels", threads=1, repeats=1)

@@ -6,6 +6,8 @@ import pytest
 from securefair import load_model
 from securefair.config import demo_config, override
 from securefair.data import load_heart
+from securefair.model.stored import to_bytes
+from securefair.prediction.card import markdown
 from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
 from support.experiments import run_experiment
@@ -89,6 +91,16 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
         assert one.card.uncalibrated.scores["log_loss"] != one.card.model.scores["log_loss"]
         assert {row.fit for row in one.estimates} == {"alone", "together"}
         assert {row.effect for row in one.estimates} == {"odds_ratio"}
+    people = {own.name: own for own in load_heart(3, 1 / 3)}
+    for one in outcome.models:  # fitted to everybody, measured on those held out
+        own = people[one.card.hospital]
+        assert one.model.record.patients == len(own.train) + len(own.test) == one.card.fitted_to
+        assert sum(one.card.train_by_class.values()) == len(own.train)
+        assert one.model.record.low == own.whole().features.min(axis=0).tolist()
+        assert f"fitted anew to all {one.card.fitted_to} patients" in markdown(one.card)
+        probabilities = one.model.predict_proba(own.test.features)
+        chosen = probabilities[np.arange(len(own.test)), own.test.labels]
+        assert -np.log(chosen).mean() != pytest.approx(metrics[own.name], abs=1e-5)
 
     class Interrupting(Silent):
         def advance(self, record):
@@ -100,6 +112,8 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
     resumed = run_experiment(config, Silent(), out=tmp_path, resume=True)
     assert [one.card for one in resumed.models] == [one.card for one in outcome.models]
     assert [one.estimates for one in resumed.models] == [one.estimates for one in outcome.models]
+    for one, other in zip(resumed.models, outcome.models, strict=True):
+        assert to_bytes(one.model.function) == to_bytes(other.model.function)
     write_outcome(outcome, config, tmp_path / "done")
     rows = (tmp_path / "done" / "estimates.csv").read_text().splitlines()
     assert len(rows) == 1 + sum(len(one.estimates) for one in outcome.models)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from securefair.data import Samples
 from securefair.errors import DataError
-from securefair_lab.data.partition.interface import apportion, samples_by_class
+from securefair_lab.data.partition.interface import samples_by_class
 
 Rows = NDArray[np.int64]
 
@@ -79,29 +79,6 @@ def pool_of(samples: Samples, sites: tuple[str, ...] | None = None) -> Pool:
     return Pool(
         labels=samples.labels, classes=samples.classes, features_of=samples.take, sites=sites
     )
-
-
-def stratified_subset(pool: Pool, count: int, rng: np.random.Generator) -> Pool:
-    """So many samples, of each class its share to within one, in random order.
-
-    Args:
-        pool: at least `count` samples.
-        count: 1 or more.
-        rng: source of the draw.
-
-    Raises:
-        DataError: there are not as many.
-    """
-    if not 1 <= count <= len(pool):
-        raise DataError(
-            "no such number of samples", found=count, expected=f"1 to {len(pool)}", where="count"
-        )
-    by_class = list(samples_by_class(pool.labels, rng).values())
-    shares = np.array([len(rows) for rows in by_class]) / len(pool)
-    sizes = apportion(count, shares, rng)
-    # Rounding may ask one more than a class has, where nearly everything is taken.
-    rows = np.concatenate([own[:size] for own, size in zip(by_class, sizes, strict=True)])
-    return pool.take(rng.permutation(rows))
 
 
 def balanced_subset(pool: Pool, each: int, rng: np.random.Generator) -> Pool:

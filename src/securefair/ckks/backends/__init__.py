@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from securefair.ckks.keys import Backend
+from securefair.config import defaults
 from securefair.config.registers import BACKENDS
 from securefair.errors import BackendUnavailableError
 
@@ -19,11 +20,17 @@ def encrypts(name: str) -> bool:
     return name != CLEAR
 
 
-def get_backend(name: str) -> Backend:
-    """The backend of that name.
+def get_backend(name: str, device: str = defaults.PROCESSOR) -> Backend:
+    """The backend of that name, whose teacher's side computes on that device.
+
+    Args:
+        name: of a line in the register.
+        device: "cpu"; where the backend has kernels for cards also "cuda", "cuda:1", or
+            "cpu-kernels", which runs those kernels on the processor.
 
     Raises:
-        BackendUnavailableError: there is none, or what it needs is not installed.
+        BackendUnavailableError: there is no such backend or card, or what it needs is missing.
+        ConfigError: no such device, or the backend knows this processor only.
     """
     if name not in BACKENDS:
         raise BackendUnavailableError(
@@ -31,7 +38,8 @@ def get_backend(name: str) -> Backend:
         )
     module, _, cls = BACKENDS[name].partition(":")
     try:
-        backend: Backend = getattr(import_module(module), cls)()
+        kind: type[Backend] = getattr(import_module(module), cls)
+        backend = kind() if device == defaults.PROCESSOR else kind.on_device(device)
     except ImportError as error:
         raise BackendUnavailableError(
             f"backend {name} cannot be imported", found=str(error), hint="Run: make setup"

@@ -1,4 +1,4 @@
-"""Who computes on residues: the native module where it is built, torch elsewhere."""
+"""Who computes on residues: the native module where it is built, the devices' kernels elsewhere."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _load_native() -> ModuleType | None:
         from securefair.ckks.backends import residues_native
     except ImportError as error:
         _log.warning(
-            "native kernels are not available (%s): encrypted computations run on torch alone, "
-            "which is many times slower; install a C++20 compiler and reinstall securefair",
+            "native kernels are not available (%s): those for devices compute instead, many times "
+            "slower; install a C++20 compiler and reinstall securefair",
             error,
         )
         return None
@@ -58,7 +58,7 @@ class KernelInfo:
 
     Attributes:
         native: the native module is built and in use.
-        instruction_set: "avx512", "avx2" or "scalar"; "torch" without the native module.
+        instruction_set: "avx512", "avx2" or "scalar"; "device" without the native module.
         threads: threads that a call may use.
     """
 
@@ -75,7 +75,7 @@ def available() -> bool:
 def describe() -> KernelInfo:
     """Instruction set and threads in use."""
     if _native is None:
-        return KernelInfo(False, "torch", import_module("torch").get_num_threads())
+        return KernelInfo(False, "device", 1)
     return KernelInfo(True, _native.instruction_set(), _native.threads())
 
 
@@ -95,8 +95,8 @@ def set_threads(count: int) -> None:
 
 
 def implementation(device: Device) -> ModuleType:
-    """The module that computes on arrays there: numpy's for None, else torch's of that device."""
+    """The module that computes there: numpy's for None, else one source for all devices."""
     if device is None and _native is not None:
         return _native
-    name = "residues_torch" if device is not None else "residues_fallback"
+    name = "residues_device" if device is not None else "residues_fallback"
     return import_module(f"securefair.ckks.backends.{name}")

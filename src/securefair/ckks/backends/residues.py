@@ -7,12 +7,17 @@ which keeps its array's kind.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from securefair.config.defaults import DEVICE_PATTERN, PROCESSOR
+from securefair.errors import BackendUnavailableError, ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -23,12 +28,44 @@ Device: TypeAlias = "torch.device | None"
 """Where residues are; None for numpy arrays."""
 
 
-def named_device(name: str | None) -> Device:
-    """The torch device of that name; None for None."""
-    if name is None:
+def named_device(name: str) -> Device:
+    """What computes on ciphertexts there; None for the native kernels on this processor.
+
+    Args:
+        name: "cpu"; "cpu-kernels" for the kernels of cards on this processor, where each of their
+            bits can be checked without one; "cuda" or "cuda:1" for a card.
+
+    Raises:
+        ConfigError: no such name.
+        BackendUnavailableError: there is no such card, or what compiles for it is missing.
+    """
+    if name == PROCESSOR:
         return None
-    device: torch.device = import_module("torch").device(name)
-    return device
+    if not re.fullmatch(DEVICE_PATTERN, name):
+        raise ConfigError(
+            "unknown device", where="device", found=name, expected="cpu, cpu-kernels, cuda, cuda:1"
+        )
+    if find_spec("warp") is None:
+        raise BackendUnavailableError(
+            "what compiles kernels for devices is not installed",
+            where="device",
+            found=name,
+            hint='pip install "securefair[gpu]"',
+        )
+    torch: Any = import_module("torch")
+    kind, _, number = name.partition(":")
+    if kind != "cuda":
+        return cast("Device", torch.device("cpu"))
+    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(number or 0) >= cards:
+        raise BackendUnavailableError(
+            "torch finds no such card",
+            where="device",
+            found=name,
+            expected=f"one of {cards}" if cards else "a card, and torch's build for it",
+            hint="make gpu-report sets up and checks what a card needs",
+        )
+    return cast("Device", torch.device("cuda", int(number or 0)))
 
 
 def device_of(x: Residues) -> Device:

@@ -1,4 +1,4 @@
-"""The kernels on numpy arrays by torch's operations, where no native module is built.
+"""The kernels on numpy arrays by the devices' source, where no native module is built.
 
 Arrays and tensors share their memory, so nothing is copied on the way but read-only arrays.
 """
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import residues_torch
+from securefair.ckks.backends import residues_device
 from securefair.ckks.backends.basis import Basis
 
 
@@ -20,13 +20,13 @@ def receive(
     first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis
 ) -> NDArray[Any] | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    received = residues_torch.receive(first, seeds, basis, torch.device("cpu"))
+    received = residues_device.receive(first, seeds, basis, torch.device("cpu"))
     return None if received is None else received.numpy()
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """Any other kernel."""
-    kernel = getattr(residues_torch, name)
+    kernel = getattr(residues_device, name)
 
     def on_arrays(*arguments: Any) -> Any:
         result = kernel(*map(_shared, arguments))

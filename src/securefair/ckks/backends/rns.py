@@ -1,13 +1,13 @@
 """The rns backend: everything between upload and answer on residue arrays, without SEAL objects.
 
-numpy arrays on the CPU, tensors of torch on a GPU (`kernels` chooses who computes on them).
+numpy arrays on the processor, tensors on a card (`kernels` chooses who computes on them).
 SEAL still does whatever samples or touches a key: encryptions of zero, decryption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.config import defaults
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -313,14 +314,26 @@ class RnsBackend(WireBackend):
     """Residue kernels.
 
     Args:
-        device: device of the teacher's side, a name of torch's; None computes on numpy arrays.
+        device: of the teacher's side, see `residues.named_device`.
+
+    Raises:
+        ConfigError: no such device.
+        BackendUnavailableError: there is no such card; or nothing was compiled for this processor
+            when it was installed, and what compiles kernels now is missing.
     """
 
     name = "rns"
     own_encoding = True
 
-    def __init__(self, device: str | None = None) -> None:
+    def __init__(self, device: str = defaults.PROCESSOR) -> None:
         self._device = named_device(device)
+        if not kernels.available():
+            named_device(defaults.SAME_KERNELS)  # what then computes on arrays
+
+    @classmethod
+    def on_device(cls, device: str) -> Self:
+        """See `Backend`."""
+        return cls(device)
 
     def generate_keys(
         self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
-from securefair.config import DisclosureSection, RunConfig
 from securefair.data import ParticipantData
 from securefair.model.building import build_model
+from securefair.protocol.ledger import DisclosurePolicy
+from securefair.protocol.settings import MachineSettings
 
 
 def forecast_of(
-    name: str, config: RunConfig, agreed: DistillationAgreement, data: Sequence[ParticipantData]
+    name: str,
+    agreed: DistillationAgreement,
+    settings: MachineSettings,
+    data: Sequence[ParticipantData],
 ) -> Forecast:
-    """See `Kind.forecast`."""
-    disclosure = _disclosure(config, agreed, data)
+    """See `Kind.forecast`.
+
+    Args:
+        name: of the algorithm.
+        agreed: what was agreed on.
+        settings: of anyone's machine; how many parameters a model has is found here.
+        data: of everyone.
+    """
+    disclosure = _disclosure(agreed, settings.disclosure, data)
     return Forecast(
-        traffic=_algorithm(config, name, agreed, data, disclosure),
+        traffic=_algorithm(name, agreed, settings, data, disclosure),
         numbers=max(row.numbers_in_run for row in disclosure),
         plan=plan_exchange(agreed.spec),
         disclosure=disclosure,
@@ -29,20 +41,20 @@ def forecast_of(
 
 
 def _algorithm(
-    config: RunConfig,
     name: str,
     agreed: DistillationAgreement,
+    settings: MachineSettings,
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> CheckedAlgorithm:
-    rounds = config.training.rounds
+    rounds = agreed.training.rounds
     students = [own for own in data if agreed.asked_by(own.name)]
     teachers = len(agreed.teachers) or len(data)
     forced = rounds if agreed.always_share else -(-rounds // agreed.fairness.forced_every)
     plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in students]
     peers = [len(agreed.asked_by(own.name)) for own in students]
-    total = config.disclosure.teacher_total
-    renewals = _renewals(agreed, rounds)
+    total = settings.disclosure.teacher_total
+    renewals = 0 if settings.key_rounds is None else (rounds - 1) // settings.key_rounds
 
     def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
         """Answers and bytes; `extreme` is max for what is certain, min for what is possible."""
@@ -70,12 +82,6 @@ def _algorithm(
     )
 
 
-def _renewals(agreed: DistillationAgreement, rounds: int) -> int:
-    """How often a participant makes new keys: by the public schedule."""
-    settings = agreed.machine_settings(agreed.participants[0], 1, DisclosureSection())
-    return 0 if settings.key_rounds is None else (rounds - 1) // settings.key_rounds
-
-
 def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int, renewals: int) -> int:
     """Between one student and one teacher over a run."""
     upload = plan.key_bytes + plan.feature_bytes + plan.basis_bytes
@@ -83,27 +89,24 @@ def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int, renewals: int
 
 
 def _disclosure(
-    config: RunConfig, agreed: DistillationAgreement, data: Sequence[ParticipantData]
+    agreed: DistillationAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
-    spec, limits = agreed.spec, config.disclosure
-    section = config.model
+    spec, section = agreed.spec, agreed.model
     model = build_model(
         section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
     )
     parameters = model.parameter_count
-    policy = agreed.machine_settings(
-        agreed.participants[0], parameters, config.disclosure
-    ).disclosure
+    policy = replace(policy, teacher_parameters=parameters)
     rows = []
     for own in (one for one in data if agreed.asked_by(one.name)):
         samples = len(own.train)
         numbers, limit = policy.numbers_per_answer(samples), policy.limit_per_version(samples)
-        totals = (limits.student_total, limits.teacher_total)
+        totals = (policy.student_total, policy.teacher_total)
         least = min([limit, *(total for total in totals if total is not None)])
         permitted = numbers <= least
-        answers = config.training.rounds if permitted else 0  # every round has another version
-        if limits.student_total is not None:
-            answers = min(answers, limits.student_total // numbers)
+        answers = agreed.training.rounds if permitted else 0  # every round has another version
+        if policy.student_total is not None:
+            answers = min(answers, policy.student_total // numbers)
         rows.append(
             CheckedDisclosure(
                 student=own.name,

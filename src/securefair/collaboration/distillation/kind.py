@@ -153,6 +153,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
             model_of(config),
             seed=seed,
             backend=config.encryption.backend,
+            device=config.encryption.device,
             disclosure=config.disclosure,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
@@ -240,7 +241,8 @@ class DistillationKind(Kind["DistillationAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.distillation.forecast import forecast_of
 
-        return forecast_of(self.name, config, agreement, data)
+        settings = agreement.machine_settings(agreement.participants[0], 1, config.disclosure)
+        return forecast_of(self.name, agreement, settings, data)
 
 
 def model_of(config: RunConfig) -> ModelConfig:

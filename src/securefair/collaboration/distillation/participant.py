@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
@@ -104,6 +105,7 @@ class Participant(Remembering):
         seed: of initialisation and mini-batches; None draws a private one. A public seed, which
             simulations need, lets everybody compute the first weights.
         backend: encryption engine.
+        device: what computes on the ciphertexts of its students.
         disclosure: how much it lets out as teacher; one answer a version by default.
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
@@ -118,6 +120,7 @@ class Participant(Remembering):
     Raises:
         PlanError, DataError, ModelError: data or model do not fit what was agreed.
         EncryptionError: the keys are not of this collaboration.
+        ConfigError, BackendUnavailableError: no such engine or device.
     """
 
     def __init__(
@@ -128,6 +131,7 @@ class Participant(Remembering):
         *,
         seed: int | None = None,
         backend: str,
+        device: str = defaults.PROCESSOR,
         disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
@@ -169,7 +173,8 @@ class Participant(Remembering):
         self.rounds = Rounds[RoundNotes]()
         self._model = model
         self._seed = seed
-        self._backend = backend
+        get_backend(backend, device)  # one that is not there is no reason to decline later
+        self._backend, self._device = backend, device
         self._student = Student(
             collaboration.spec_for(len(data.train)),
             backend=backend,
@@ -278,7 +283,12 @@ class Participant(Remembering):
         """The machine's ledger has charged what is asked here."""
         agreed = self.collaboration
         return Answerer(
-            model, agreed.spec, seed=agreed.basis_seed, backend=self._backend, min_samples=1
+            model,
+            agreed.spec,
+            seed=agreed.basis_seed,
+            backend=self._backend,
+            device=self._device,
+            min_samples=1,
         )
 
     def _open(self, job: OpenAnswer) -> float | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums, Forecast
 from securefair.collaboration.gossip.agreement import GossipAgreement
-from securefair.config import RunConfig
 
 
-def forecast_of(name: str, config: RunConfig, agreed: GossipAgreement) -> Forecast:
+def forecast_of(name: str, agreed: GossipAgreement) -> Forecast:
     """See `Kind.forecast`."""
-    rounds = config.training.rounds
+    rounds = agreed.training.rounds
     cosines = -(-rounds // agreed.fairness.forced_every)
     return Forecast(
         traffic=_traffic(name, rounds, agreed),

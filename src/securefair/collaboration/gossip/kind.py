@@ -189,8 +189,8 @@ class GossipKind(Kind["GossipAgreement"]):
         """See `Kind`; the agreement says all that counts of the data."""
         from securefair.collaboration.gossip.forecast import forecast_of
 
-        del data
-        return forecast_of(self.name, config, agreement)
+        del config, data
+        return forecast_of(self.name, agreement)
 
     def _refuse(self, models: Mapping[str, Head] | None) -> None:
         if models is not None:

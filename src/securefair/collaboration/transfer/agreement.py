@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from securefair.averaging.pairwise import PUBLIC_BYTES
+from securefair.averaging.recovery import sent_beside
 from securefair.collaboration.transfer.questions import TransferQuestion, choose_question
 from securefair.collaboration.transfer.terms import TransferTerms
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import outcome_of
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
-from securefair.protocol.messages import MAX_NAME_BYTES
+from securefair.protocol.messages import MAX_NAME_BYTES, PART_ROOM
 from securefair.protocol.settings import MachineSettings, SumSettings
 
 
@@ -68,9 +69,25 @@ class TransferAgreement(TransferTerms):
             features=0,
             basis=0,
             question=request,
-            answer=answer,
+            answer=answer + sent_beside(self.most_spare),
             names=MAX_NAME_BYTES * self.most_teachers,
+            parts=PART_ROOM * self.most_spare,
         )
+
+    def check_data(self, own: ParticipantData) -> None:
+        """Refuse patients of another shape.
+
+        Raises:
+            DataError: they are.
+        """
+        found = (*own.train.features.shape[1:], own.train.classes)
+        if found != (self.features, self.classes):
+            raise DataError(
+                "its patients have other features or classes than agreed",
+                where=own.name,
+                found=f"{found[:-1]} features, {found[-1]} classes",
+                expected=f"({self.features},) features, {self.classes} classes",
+            )
 
     def check_teacher(self, own: ParticipantData, *, private: bool) -> None:
         """Refuse a model that a hospital brought and that cannot answer here.
@@ -162,4 +179,5 @@ class TransferAgreement(TransferTerms):
             min_senders=self.fewest_left,
             missing=self.missing_of(name),
             averages=False,
+            recovers=self.most_spare > 0,
         )

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.participant import MEAN, TransferParticipant
+from securefair.collaboration.transfer.notes import MEAN
+from securefair.collaboration.transfer.participant import TransferParticipant
 
 Array = NDArray[np.float64]
 
@@ -29,9 +30,11 @@ class TransferAudit(Audit):
     ) -> None:
         """Compare all that a student opened with the same from cleartext fits."""
 
+        asked = self._question.agreed.patients_of(student.data)
+
         def numbers(teacher: str) -> Array:
             one = everyone[teacher]
-            return self._question.clear(student.data.train, one.own, one.answering)
+            return self._question.clear(asked, one.own, one.answering)
 
         for name, opened in student.notes.released.items():
             senders = student.notes.senders if name == MEAN else (name,)

@@ -47,12 +47,12 @@ class TransferRequest(msgspec.Struct, frozen=True, array_like=True, forbid_unkno
     features: bytes
 
 
-class TransferStudent:
+class AskingStudent:
     """Owns patients and the secret key. Nothing it returns as bytes reveals a patient.
 
     Args:
         agreement: what was agreed.
-        patients: its training patients.
+        patients: whom it asks about.
         backend: encryption engine.
         keys: of an earlier student of as many patients (`export_keys`); None makes new ones.
 
@@ -70,8 +70,7 @@ class TransferStudent:
         keys: tuple[PublicKeys, Secret] | None = None,
     ) -> None:
         self.plan = plan_exchange(agreement.spec_for(len(patients)))
-        patients = agreement.asked(patients)
-        self._agreement, self._patients = agreement, patients
+        self._patients = agreement.asked(patients)
         self._backend = get_backend(backend)
         self._basis = steps.public_basis(self.plan, agreement.basis_seed)
         if keys is None:
@@ -83,18 +82,11 @@ class TransferStudent:
             )
         else:
             self._keys = self._backend.restore_keys(self.plan.params, *keys)
-        rows = public_rows(
-            self.plan.ring_degree,
-            self._basis.coefficients,
-            query_size(len(patients)),
-            self._basis.signs.astype(np.float64),
-        )
-        self._reconstructor = label_free_reconstructor(
-            patients,
-            rows_by_patient(rows, len(patients)),
-            agreement.degree,
-            self.plan.noise_std,
-        )
+
+    @property
+    def patients(self) -> int:
+        """Whom it asks about; a question about a single one holds that one twice."""
+        return len(self._patients)
 
     def request(self) -> bytes:
         """The question, the same to every teacher of one gathering."""
@@ -118,8 +110,34 @@ class TransferStudent:
         return self._keys.public, self._keys.export()
 
     def open(self, answer: bytes) -> Array:
-        """One teacher's answer -> the released numbers (q, L)."""
+        """One teacher's answer -> the released numbers."""
         return steps.open_answer(self._keys.decryptor, self.plan, self._basis, answer)
+
+
+class TransferStudent(AskingStudent):
+    """One that opens sums (q, L), and makes logits of them; the arguments are `AskingStudent`'s."""
+
+    def __init__(
+        self,
+        agreement: TransferTerms,
+        patients: Samples,
+        *,
+        backend: str,
+        keys: tuple[PublicKeys, Secret] | None = None,
+    ) -> None:
+        super().__init__(agreement, patients, backend=backend, keys=keys)
+        rows = public_rows(
+            self.plan.ring_degree,
+            self._basis.coefficients,
+            query_size(len(patients)),
+            self._basis.signs.astype(np.float64),
+        )
+        self._reconstructor = label_free_reconstructor(
+            self._patients,
+            rows_by_patient(rows, len(patients)),
+            agreement.degree,
+            self.plan.noise_std,
+        )
 
     def open_mean(self, answers: Sequence[bytes]) -> Array:
         """Masked answers of all senders of a sum -> the mean of their numbers (q, L)."""
@@ -150,7 +168,12 @@ def read_request(data: bytes, student: str) -> TransferRequest:
 
 
 def answer(
-    agreement: TransferTerms, model: Foldable, request: TransferRequest, *, backend: str
+    agreement: TransferTerms,
+    model: Foldable,
+    request: TransferRequest,
+    *,
+    backend: str,
+    device: str,
 ) -> tuple[ExchangePlan, bytes]:
     """A teacher's whole answer, unmasked, and the plan it was made under.
 
@@ -159,7 +182,7 @@ def answer(
         ModelError: the model does not.
     """
     spec = agreement.spec_for(request.patients)
-    answerer = Answerer(model, spec, seed=agreement.basis_seed, backend=backend)
+    answerer = Answerer(model, spec, seed=agreement.basis_seed, backend=backend, device=device)
     upload = answerer.receive(
         spec,
         agreement.basis_seed,

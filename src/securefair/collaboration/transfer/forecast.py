@@ -9,21 +9,21 @@ import numpy as np
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
+from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
-from securefair.collaboration.transfer.telling import told_of_stand_in
 from securefair.collaboration.wording import data_size
-from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
+from securefair.protocol.ledger import DisclosurePolicy
 from securefair.words import words_of
 
 
 def forecast_of(
-    name: str, config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
+    name: str, agreed: TransferAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
 ) -> Forecast:
-    """See `Kind.forecast`."""
-    disclosure = _disclosure(config, agreed, data)
+    """See `Kind.forecast`; `policy` is what a teacher lets out."""
+    disclosure = _disclosure(agreed, policy, data)
     return Forecast(
         traffic=_traffic(name, agreed, data, disclosure),
         numbers=max(row.numbers_in_run for row in disclosure),
@@ -58,7 +58,7 @@ def _traffic(
     for own, row in zip(data, disclosure, strict=True):
         teachers = len(agreed.teachers_of(own.name))
         for at, asking in enumerate((*own.earlier, own)):
-            up, down = agreed.question.bytes_of(len(asking.train))
+            up, down = agreed.question.bytes_of(_asked(agreed, asking))
             request = teachers * up
             key = KEY_BYTES if agreed.sums else 0
             answered = teachers, request + teachers * (down + key)
@@ -74,18 +74,22 @@ def _traffic(
     )
 
 
+def _asked(agreed: TransferAgreement, own: ParticipantData) -> int:
+    """Patients in a question; outlines of them take no memory."""
+    return sum(map(len, agreed.asked_parts(own)))
+
+
 def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return one[0] + other[0], one[1] + other[1]
 
 
 def _disclosure(
-    config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
+    agreed: TransferAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
-    policy = agreed.disclosure_policy(config.disclosure)
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:
-        patients = [len(one.train) for one in (*own.earlier, own)]
+        patients = [_asked(agreed, one) for one in (*own.earlier, own)]
         samples = query_size(max(patients))
         numbers = agreed.question.numbers_of(max(patients))
         limit = policy.limit_per_version(samples)
@@ -134,18 +138,18 @@ def _warnings(
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> list[str]:
-    found = agreed.question.warnings({own.name: len(own.train) for own in data})
+    found = agreed.question.warnings({own.name: _asked(agreed, own) for own in data})
     refused = [row.student for row in disclosure if not row.permitted]
     if refused:
         found.append(
             f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
             "[disclosure] permits. Lower transfer.q, or raise disclosure.fraction."
         )
-    whole = [own.name for own in data if agreed.question.determines_fit(len(own.train))]
+    whole = [own.name for own in data if agreed.question.determines_fit(_asked(agreed, own))]
     logits = [
         own.name
         for own in data
-        if own.name not in whole and agreed.question.determines_logits(len(own.train))
+        if own.name not in whole and agreed.question.determines_logits(_asked(agreed, own))
     ]
     if whole:
         found.append(_fits_known(agreed, ", ".join(whole)))

@@ -5,12 +5,16 @@ student or to two that put them together. So a teacher gives means from one fit 
 of any two students it tells only what they had from either mean alone: but for the two themselves,
 who know their own fits, the means are over the same teachers. So neither a peer that is away for
 one student, nor one whose patients changed, can be taken out of a sum.
+
+A share that other senders can open (`averaging.recovery`) is given as soon as it is made, as far as
+the fit goes that it is from: its sender would not hear that it was opened. Whether it was is for
+them to know, who each stand in one sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from securefair.errors import OtherSumError
 
@@ -19,10 +23,12 @@ from securefair.errors import OtherSumError
 class Given:
     """Of one teacher, by student: its version, and the senders, of the mean that was opened first.
 
-    A mean counts from the moment the key of a share leaves.
+    A mean counts from the moment the key of a share leaves. `opened_by_others` is the version whose
+    shares others can open; None: no such share was made.
     """
 
     means: Mapping[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    opened_by_others: int | None = None
 
     def check(self, student: str, version: int, senders: tuple[str, ...]) -> None:
         """Refuse a mean over other teachers than before, or from another fit.
@@ -31,6 +37,14 @@ class Given:
             OtherSumError: names what differs, and of those senders the ones of a mean that may be
                 given.
         """
+        if self.opened_by_others not in (None, version):
+            raise OtherSumError(
+                "two means of different fits would tell of a single teacher",
+                where="transfer.opened",
+                found=f"version {version} of the own fit",
+                expected=f"version {self.opened_by_others}",
+                hint="It goes on with what it was told before",
+            )
         for other, (known, named) in self.means.items():
             apart = {student, other}
             if (known, set(named) - apart) != (version, set(senders) - apart):
@@ -64,7 +78,11 @@ class Given:
             OtherSumError: see `check`.
         """
         self.check(student, version, senders)
-        return Given({**self.means, student: (version, senders)})
+        return replace(self, means={**self.means, student: (version, senders)})
+
+    def opened_together(self, version: int) -> Given:
+        """With a share from that version that others can open, which was checked."""
+        return replace(self, opened_by_others=version)
 
 
 def _and(student: str, other: str) -> str:

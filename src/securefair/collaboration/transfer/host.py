@@ -15,16 +15,19 @@ Its own fit is made again from its patients, with the same folds. Secret keys ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.collaboration.host import KEPT
+from securefair.collaboration.host import KEPT, FittedToAll
 from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
-from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
+from securefair.collaboration.transfer.notes import MEAN, TransferNotes
+from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.renewal import fitted
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.seeds import derive_seed
@@ -99,13 +102,31 @@ class TransferHost(TransferParticipant):
         Args:
             pieces: that a host gave out, for one that was made without; None: its own.
         """
+        found = self._with_fits(pieces)
+        rng = np.random.default_rng(derive_seed(self._seed, "estimates", self.name))
+        return linear_estimates(self.own.samples, found.families, rng)
+
+    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
+        """See `Kind`: own fits of all own patients, with what peers said as a function of features.
+
+        Args:
+            pieces: see `estimates`.
+        """
+        everyone = self.data.whole()
+        if everyone is None:
+            return None
+        own = fitted(replace(self.data, train=everyone), self.agreement.degree, self._seed)
+        again = self._with_fits(pieces).again(own)
+        return FittedToAll(again.model, again.temperature)
+
+    def _with_fits(self, pieces: Mapping[str, bytes] | None) -> Transferred:
+        """As it was made, with all that a store does not keep of it."""
         found = self.transferred
         if pieces is not None or not found.families:  # a store keeps what was opened, not fits
             kept = (self.notes.released, self.notes.senders)
-            opened = _opened(pieces[OPENED]) if pieces and OPENED in pieces else kept
+            opened = opened_in(pieces[OPENED]) if pieces and OPENED in pieces else kept
             found = self._transferred_again(*opened)
-        rng = np.random.default_rng(derive_seed(self._seed, "estimates", self.name))
-        return linear_estimates(self.own.samples, found.families, rng)
+        return found
 
     def _transferred_again(
         self, released: Mapping[str, Array], senders: Sequence[str]
@@ -161,7 +182,7 @@ class TransferHost(TransferParticipant):
         """
         if OPENED not in pieces:
             raise DataError("nothing was opened yet", where=self.name)
-        released, senders = _opened(pieces[OPENED])
+        released, senders = opened_in(pieces[OPENED])
         if without not in senders:
             raise DataError(
                 "no answer of that peer is in the model", found=without, expected=", ".join(senders)
@@ -199,7 +220,7 @@ class TransferHost(TransferParticipant):
             super().run(job)
         if MODEL in pieces:
             self.transferred = _read(pieces[MODEL], where=self.name)
-            released, senders = _opened(pieces[OPENED])
+            released, senders = opened_in(pieces[OPENED])
             self.notes = TransferNotes(released=released, senders=senders)
 
 
@@ -223,6 +244,7 @@ def _read(data: bytes, *, where: str) -> Transferred:
     return Transferred(function, trust, temperature, without_peers)
 
 
-def _opened(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:
+def opened_in(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """What a host had opened, by teacher, and whose answers are in it."""
     nothing: tuple[dict[str, Array], tuple[str, ...]] = ({}, ())
     return decode_state(data, nothing)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.host import FittedToAll, Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
@@ -45,6 +45,7 @@ class TransferKind(Kind["TransferAgreement"]):
                 "model.weight_bits",
                 "training.class_weight",
                 "encryption.backend",
+                "encryption.device",
                 "encryption.flooding_bits",
                 "encryption.precision",
             }
@@ -141,7 +142,6 @@ class TransferKind(Kind["TransferAgreement"]):
     ) -> TransferHost:
         """See `Kind`."""
         from securefair.collaboration.private import private_teachers
-        from securefair.collaboration.transfer.host import TransferHost
 
         if given is not None:
             raise ConfigError(
@@ -155,17 +155,25 @@ class TransferKind(Kind["TransferAgreement"]):
             budget = None if stored is None else stored.budget
             fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
-        return TransferHost(
+        return self.participant(
             own,
             agreement,
             seed=seed,
             backend=config.encryption.backend,
+            device=config.encryption.device,
             disclosure=config.disclosure,
             teacher=teacher,
             required=None if terms is None else terms.required,
             stored=stored,
             role=role,
         )
+
+    @property
+    def participant(self) -> type[TransferHost]:
+        """What its hosts are."""
+        from securefair.collaboration.transfer.host import TransferHost
+
+        return TransferHost
 
     def observer(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
@@ -188,9 +196,7 @@ class TransferKind(Kind["TransferAgreement"]):
         without: str,
     ) -> Function:
         """See `Kind`."""
-        from securefair.collaboration.transfer.host import TransferHost
-
-        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.refitted(pieces, without)
 
     def estimates(
@@ -203,10 +209,23 @@ class TransferKind(Kind["TransferAgreement"]):
         pieces: Mapping[str, bytes],
     ) -> LinearEstimates | None:
         """See `Kind`."""
+        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
+        return host.estimates(pieces)
+
+    def fitted_to_all(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+    ) -> FittedToAll | None:
+        """See `Kind`."""
         from securefair.collaboration.transfer.host import TransferHost
 
         host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.estimates(pieces)
+        return host.fitted_to_all(pieces)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
@@ -214,7 +233,8 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.transfer.forecast import forecast_of
 
-        return forecast_of(self.name, config, agreement, data)
+        policy = agreement.disclosure_policy(config.disclosure)
+        return forecast_of(self.name, agreement, policy, data)
 
 
 TRANSFER = TransferKind(

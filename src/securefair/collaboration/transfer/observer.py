@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_ins
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both
-from securefair.collaboration.transfer.participant import TransferNotes
+from securefair.collaboration.transfer.notes import TransferNotes
 from securefair.collaboration.transfer.telling import ROUNDS
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps
@@ -125,6 +126,11 @@ class TransferObserver(Observer[TransferHost]):
     def estimates(self, hosts: Hosts) -> dict[str, LinearEstimates]:
         """See `Observer`."""
         found = {name: own.estimates() for name, own in hosts.items()}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def fitted_to_all(self, hosts: Hosts) -> dict[str, FittedToAll]:
+        """See `Observer`."""
+        found = {name: own.fitted_to_all() for name, own in hosts.items()}
         return {name: one for name, one in found.items() if one is not None}
 
     def privacy(self, hosts: Hosts) -> dict[str, PrivacyResult] | None:

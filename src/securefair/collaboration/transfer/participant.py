@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
 from securefair.averaging import (
+    Divided,
     Gathering,
     Shares,
     opened_messages,
+    part_for,
     release,
     share_message,
 )
@@ -37,13 +36,13 @@ from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
+from securefair.collaboration.transfer.notes import MEAN, TransferNotes
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,
-    DataError,
     EncryptionError,
     LocalProtocolError,
 )
@@ -67,11 +66,13 @@ from securefair.protocol.jobs import (
     KeyReleased,
     OpenAnswer,
     OpenedAnswer,
+    PartsReleased,
     PrepareAsk,
     Prepared,
     PrepareKeysAndFeatures,
     Questions,
     ReleaseKey,
+    ReleaseParts,
     Step,
     Stepped,
 )
@@ -79,27 +80,6 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import DeclineReason, Keys
 from securefair.storage import Secret
-
-Array = NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class TransferNotes:
-    """What a participant saw; stays at home but for the simulation's records.
-
-    Attributes:
-        released: numbers as they were opened, (q, L): by teacher, or of the mean under "".
-        senders: whose answers are in them.
-        answered_seconds, asked_seconds: spent on a student's question, and on the own one.
-    """
-
-    released: dict[str, Array] = field(default_factory=dict)
-    senders: tuple[str, ...] = ()
-    answered_seconds: dict[str, float] = field(default_factory=dict)
-    asked_seconds: float = 0.0
-
-
-MEAN = ""
 
 
 class TransferParticipant(Remembering):
@@ -110,6 +90,7 @@ class TransferParticipant(Remembering):
         agreement: what was agreed.
         seed: of the folds of its cross-validation.
         backend: encryption engine.
+        device: what computes on the ciphertexts of its students.
         disclosure: how much it lets out as teacher.
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
@@ -130,6 +111,7 @@ class TransferParticipant(Remembering):
         *,
         seed: int,
         backend: str = defaults.BACKEND,
+        device: str = defaults.PROCESSOR,
         disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
@@ -138,7 +120,7 @@ class TransferParticipant(Remembering):
     ) -> None:
         super().__init__(stored)
         left = stored or Stored()
-        _check_data(agreement, data)
+        agreement.check_data(data)
         self.name, self.data, self.agreement = data.name, data, agreement
         limits = disclosure or DisclosureSection()
         peers = agreement.met_by(self.name)
@@ -162,9 +144,11 @@ class TransferParticipant(Remembering):
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes, self.given = TransferNotes(), Given()
-        self._backend = backend
+        self._backend, self._device = backend, device
         private, student = (None, None) if left.keys is None else _imported(left.keys)
-        self._exchange = agreement.question.exchange(data.train, backend=backend, keys=student)
+        self._exchange = agreement.question.exchange(
+            agreement.patients_of(data), backend=backend, device=device, keys=student
+        )
         self._private = generate_private() if private is None else private
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
@@ -190,14 +174,16 @@ class TransferParticipant(Remembering):
             DataError, ConfigError: the patients do not fit what was agreed, or a private model
                 answers, which would have to be paid for again.
         """
-        _check_data(self.agreement, data)
+        self.agreement.check_data(data)
         if self.teacher is not None:
             raise ConfigError(
                 "a private fit on other patients is another release, with a budget of its own",
                 where=self.name,
                 expected="a new collaboration",
             )
-        self._exchange = self.agreement.question.exchange(data.train, backend=self._backend)
+        self._exchange = self.agreement.question.exchange(
+            self.agreement.patients_of(data), backend=self._backend, device=self._device
+        )
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
@@ -235,6 +221,8 @@ class TransferParticipant(Remembering):
                 return self._step(job)
             case ReleaseKey():
                 return KeyReleased(self._release(job))
+            case ReleaseParts():
+                return PartsReleased(self._parts(job))
             case Combine():
                 self.asks = False  # the same
                 started = time.perf_counter()
@@ -281,6 +269,7 @@ class TransferParticipant(Remembering):
             self.name,
             job.payload,
             lambda: self._masked_answer(job, gathering),
+            self._divided(job),
         )
         return Answered(closed)
 
@@ -303,6 +292,8 @@ class TransferParticipant(Remembering):
         """
         self.given.check(job.peer, self.version, gathering.senders)
         self._charge(job)
+        if self._divided(job) is not None:
+            self.given = self.given.opened_together(self.version)
         keys = MaskKeys(self.name, self._private, self._publics)
         return self._exchange.share(job.payload, gathering, keys, self.own, self.answering)
 
@@ -328,6 +319,20 @@ class TransferParticipant(Remembering):
         self._shares = shares
         return key
 
+    def _parts(self, job: ReleaseParts) -> tuple[bytes, ...]:
+        """Of the keys of senders that are lost."""
+        divided = self._divided(job)
+        if divided is None:
+            raise LocalProtocolError("no key of this sum is divided", found=", ".join(job.senders))
+        gathering = self._gathering(job)
+        return tuple(part_for(self._shares, divided, gathering, name) for name in job.lost)
+
+    def _divided(self, job: AnswerAsk | ReleaseParts) -> Divided | None:
+        """How others open its part of a sum in its place; None where they cannot."""
+        sums = self.machine.settings.sums
+        spare = 0 if sums is None else sums.spare(job.peer, job.senders)
+        return Divided(self.name, self._private, self._publics, spare) if spare else None
+
     def _combine(self, job: Combine) -> None:
         gathering = Gathering(
             session=self.agreement.digest,
@@ -336,7 +341,9 @@ class TransferParticipant(Remembering):
             receiver=self.name,
             senders=job.senders,
         )
-        answers = opened_messages(gathering, job.closed, job.keys)
+        sums = self.machine.settings.sums
+        spare = 0 if sums is None else sums.spare(self.name, job.senders)
+        answers = opened_messages(gathering, job.closed, job.keys, spare=spare, parts=job.parts)
         mean = self._exchange.open_sum(gathering, answers)
         self.notes.released, self.notes.senders = {MEAN: mean}, job.senders
         self.transferred = self._exchange.transferred(self.own, mean, job.senders)
@@ -350,7 +357,7 @@ class TransferParticipant(Remembering):
         self.transferred = self._exchange.transferred_each(self.own, answers)
         return Stepped()
 
-    def _gathering(self, job: AnswerAsk | ReleaseKey) -> Gathering:
+    def _gathering(self, job: AnswerAsk | ReleaseKey | ReleaseParts) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
 
@@ -361,14 +368,3 @@ def _imported(keys: Secret) -> tuple[X25519PrivateKey, StoredKeys]:
         raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
     private, *exchange = parts
     return restore_private(Secret(bytearray(private))), (exchange[0], exchange[1], exchange[2])
-
-
-def _check_data(agreement: TransferAgreement, data: ParticipantData) -> None:
-    found = (*data.train.features.shape[1:], data.train.classes)
-    if found != (agreement.features, agreement.classes):
-        raise DataError(
-            "its patients have other features or classes than agreed",
-            where=data.name,
-            found=f"{found[:-1]} features, {found[-1]} classes",
-            expected=f"({agreement.features},) features, {agreement.classes} classes",
-        )

@@ -10,14 +10,15 @@ from securefair.collaboration.telling import (
     behind_the_models,
     chosen_questions,
     sizes_and_times,
+    told_of_stand_in,
 )
-from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.collaboration.transfer.telling_sums import limits_of_sums, steps_of_sums
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
+from securefair.config.transfer import answers_are_linear
 from securefair.model.outcomes import outcome_named
 from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
-from securefair.model.transfer.sums import ChosenSum, sum_of
+from securefair.model.transfer.sums import ChosenSum, choose_sum, sum_of
 from securefair.records import RunResult, StandInResult
 from securefair.words import Words
 
@@ -30,13 +31,14 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     section, names = config.transfer, [one.name for one in result.participants]
     # How large groups are does not depend on the seed.
     counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
-    private = config.privacy is not None
-    chosen = chosen_sum(
-        section,
-        counts,
-        outcome_named(result.outcome),
-        private=private,
-        brought=bool(_stand_ins(result)),
+    chosen = choose_sum(
+        section.sums,
+        min(counts),
+        linear=answers_are_linear(section.fit),
+        separable=outcome_named(result.outcome).tells_classes,
+        private=config.privacy is not None,
+        brought=bool(stand_ins_of(result)),
+        opened=section.opened,
     )
     summed = sum_of(chosen.name)
     mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
@@ -84,7 +86,7 @@ def _steps(
             "transfer.fitted", people=words.either("counts.participants", len(result.participants))
         ),
         f"{asked} {opened}",
-        *(told_of_stand_in(name, one, words) for name, one in _stand_ins(result).items()),
+        *(told_of_stand_in(name, one, words) for name, one in stand_ins_of(result).items()),
         words("transfer.averaged"),
         *later,
     ]
@@ -97,19 +99,8 @@ def _steps(
     ]
 
 
-def told_of_stand_in(name: str, found: StandInResult, words: Words) -> str:
-    """That a model which a participant brought does not answer itself, and how far it is off."""
-    return words(
-        "transfer.stand_in",
-        name=name,
-        model=found.model,
-        own=words.decimal(found.own),
-        other=words.percent(found.other_class, 1),
-        synthetic=words.decimal(found.synthetic),
-    )
-
-
-def _stand_ins(result: RunResult) -> Mapping[str, StandInResult]:
+def stand_ins_of(result: RunResult) -> Mapping[str, StandInResult]:
+    """Of every algorithm, by who brought a model."""
     return {
         name: found
         for algorithm in result.algorithms.values()

@@ -12,17 +12,21 @@ import msgspec
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.agreed import LOCAL, AgreedSections
-from securefair.collaboration.transfer.chosen import chosen_sum
 from securefair.config import EncryptionSection, ModelSection, TransferSection
-from securefair.config.transfer import Degree, answers_from_leaves, degree_of
-from securefair.data.dataset import Samples
+from securefair.config.transfer import (
+    Degree,
+    answers_are_linear,
+    answers_from_leaves,
+    degree_of,
+)
+from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.errors import ConfigError
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.public_trees import LEAVES, public_trees
-from securefair.model.transfer.sums import ChosenSum, sum_of
-from securefair.protocol.messages import GROUPS_SINCE
+from securefair.model.transfer.sums import ChosenSum, choose_sum, sum_of
+from securefair.protocol.messages import GROUPS_SINCE, RECOVERED_SINCE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +70,12 @@ class TransferTerms(AgreedSections):
     @property
     def degree(self) -> Degree:
         """Of everybody's own fit: 1 linear, 2 quadratic."""
-        return degree_of(self.transfer)
+        return degree_of(self.transfer.fit)
 
     @property
     def leaves(self) -> bool:
         """Whether answers are functions of the leaves of public trees as well."""
-        return answers_from_leaves(self.transfer)
+        return answers_from_leaves(self.transfer.fit)
 
     @property
     def asked_features(self) -> int:
@@ -84,6 +88,15 @@ class TransferTerms(AgreedSections):
             return patients
         mapped = public_trees(self.features).mapped(patients.features)
         return replace(patients, features=mapped)
+
+    def asked_parts(self, own: ParticipantData) -> tuple[Samples, ...]:
+        """Of a hospital's patients, those whom its question is about."""
+        return (own.train,)
+
+    def patients_of(self, own: ParticipantData) -> Samples:
+        """The same in one piece."""
+        parts = self.asked_parts(own)
+        return parts[0] if len(parts) == 1 else together(parts)
 
     def met_by(self, name: str) -> tuple[str, ...]:
         """Its group, so that messages grow with hospitals and not with their pairs."""
@@ -104,13 +117,14 @@ class TransferTerms(AgreedSections):
     @cached_property
     def chosen_sum(self) -> ChosenSum:
         """What hospitals add up instead of asking about patients, and why."""
-        teachers = [len(self.teachers_of(one)) for one in self.participants]
-        return chosen_sum(
-            self.transfer,
-            teachers,
-            self.outcome,
+        return choose_sum(
+            self.transfer.sums,
+            min(len(self.teachers_of(one)) for one in self.participants),
+            linear=answers_are_linear(self.transfer.fit),
+            separable=self.outcome.tells_classes,
             private=self.private,
             brought=self.brought,
+            opened=self.transfer.opened,
         )
 
     @property
@@ -134,6 +148,13 @@ class TransferTerms(AgreedSections):
         if not self.sums:
             return None
         return missing_of(self.transfer.missing, len(self.teachers_of(student)), self.fewest_left)
+
+    @property
+    def most_spare(self) -> int:
+        """Most senders that a sum may lose between their parts and their keys."""
+        if not self.sums or self.facts.protocol < RECOVERED_SINCE:
+            return 0
+        return max(self.missing_of(name) or 0 for name in self.participants)
 
     @property
     def enough_together(self) -> int:

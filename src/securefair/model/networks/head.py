@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from securefair.config import defaults
 from securefair.data import Samples
@@ -21,7 +22,7 @@ from securefair.errors import ConfigError, ModelError
 from securefair.model.balance import balanced_by_values
 from securefair.model.folded import FoldedNetwork
 from securefair.model.heads import Head
-from securefair.model.networks.builder import EncryptableNetwork, flat_modules
+from securefair.model.networks.builder import EncryptableNetwork
 from securefair.model.networks.fold import fold
 
 CALIBRATION_SAMPLES = 500
@@ -32,9 +33,9 @@ class NetworkHead(Head):
     """An encryptable network on flat samples, in float64.
 
     Args:
-        network: without normalisation over a batch, whose statistics full-batch steps on other
-            participants' terms would make depend on who else is in the batch. A copy of it is kept,
-            in evaluation mode; the caller's stays as it is.
+        network: a copy of it is kept, in evaluation mode; the caller's stays as it is. What it
+            normalises by stays as it was trained, so that nothing depends on who else is in a
+            batch.
         classes: M, the width of its output.
         calibration: (B, d) numbers or `Samples` of the owner, B >= 1; they stay with the model and
             only scale its inner values (`balanced_by_values`), logits do not depend on them.
@@ -43,7 +44,7 @@ class NetworkHead(Head):
 
     Raises:
         ConfigError: a penalty that is negative or not finite.
-        ModelError: the network normalises over batches, or samples and classes do not fit it.
+        ModelError: it is no such network, or samples and classes do not fit it.
     """
 
     def __init__(
@@ -62,17 +63,16 @@ class NetworkHead(Head):
                 hint="he_network(layers, input_shape) makes one of an nn.Sequential",
             )
         super().__init__(math.prod(network.input_shape), classes)
-        for name, module in flat_modules(network.layers):
-            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
-                raise ModelError(
-                    "a network that is trained in exchanges does not normalise over batches",
-                    where=f"module {name}",
-                    found=type(module).__name__,
-                    hint="Leave it out; steps are taken on full batches",
-                )
         if isinstance(calibration, Samples):
             samples = calibration.features
             calibration = samples.reshape(len(samples), math.prod(samples.shape[1:]))
+        if not isinstance(calibration, np.ndarray):
+            raise ModelError(
+                "ranges inside a network come from samples of its owner",
+                where="calibration",
+                found=type(calibration).__name__,
+                expected="an array (B, d), or Samples",
+            )
         if calibration.ndim != 2 or calibration.shape[1] != self.features or not len(calibration):
             raise ModelError(
                 "the samples do not fit the network",
@@ -94,6 +94,13 @@ class NetworkHead(Head):
         found = self.folded().classes
         if found != classes:
             raise ModelError("the network has other classes", found=found, expected=classes)
+
+    def train(self, mode: bool = True) -> Self:
+        """As of a module, but for the network's own: what it normalises by is no batch's."""
+        super().train(mode)
+        if hasattr(self, "network"):
+            self.network.eval()
+        return self
 
     def forward(self, features: Tensor) -> Tensor:
         """Pixels (B, d) -> logits (B, M)."""

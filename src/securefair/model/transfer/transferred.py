@@ -124,15 +124,35 @@ def transfer_each(
     left_out = tuple(name for name in answers if name not in kept)
     if not kept:
         return deployed(own, [], again=without_peers, left_out=left_out)
-    mean = np.mean(list(kept.values()), axis=0)
-    explained_mean = explained(own.samples.features, mean, degree, own.folds, leaves=leaves)
-    families, again = _mean_logit(own, mean, degree, leaves=leaves)
-    weighing = teacher_weights(own, kept, degree, leaves=leaves)
+    return _each(own, kept, degree, leaves=leaves, left_out=left_out)
+
+
+def _each(
+    own: OwnFit,
+    answers: Mapping[str, Array],
+    degree: Degree,
+    *,
+    leaves: bool,
+    left_out: tuple[str, ...],
+) -> Transferred:
+    """See `transfer_each`; these answers are functions of the features."""
+    x = own.samples.features
+    mean = np.mean(list(answers.values()), axis=0)
+    families, _ = _mean_logit(own, mean, degree, leaves=leaves)
+    weighing = teacher_weights(own, answers, degree, leaves=leaves)
+
+    def again(other: OwnFit) -> Transferred:
+        said = {
+            name: surrogate(x, z, degree, leaves=leaves).logits(other.samples.features)
+            for name, z in answers.items()
+        }
+        return _each(other, said, degree, leaves=leaves, left_out=left_out)
+
     return deployed(
         own,
         [*families, weighing.family],
         again=again,
-        r2=explained_mean,
+        r2=explained(x, mean, degree, own.folds, leaves=leaves),
         left_out=left_out,
         weights=weighing.weights,
     )
@@ -183,7 +203,11 @@ def _mean_logit(
     offset = surrogate(own.samples.features, peers, degree, leaves=leaves)
 
     def again(other: OwnFit) -> Transferred:
-        return transfer(other, offset.logits(other.samples.features), degree, leaves=leaves)
+        x = other.samples.features
+        said = offset.logits(x)  # a function of the features, whatever patients these are
+        found, later = _mean_logit(other, said, degree, leaves=leaves)
+        r2 = explained(x, said, degree, other.folds, leaves=leaves)
+        return deployed(other, found, again=later, r2=r2)
 
     return [corrected(own, one.design, peers, offset) for one in own.families], again
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from securefair.collaboration.kept import kept_model, table_rules
+from securefair.collaboration.kept import kept_model
 from securefair.errors import StorageError
 from securefair.prediction import save_model
 from securefair.prediction.folder import MODELS, folder_name
@@ -27,6 +27,7 @@ from securefair.sites.site.records import stored_pieces
 from securefair.sites.site.site import LEFT
 from securefair.sites.site.starting import OpenSite, carried, open_site
 from securefair.storage import Secret, Store
+from securefair.user.tables import table_rules
 
 _BLOCK = 1 << 20
 

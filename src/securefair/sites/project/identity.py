@@ -5,6 +5,9 @@ They sign and open; they are never sent and never print. At rest they lie in the
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -62,6 +65,7 @@ class Identity:
                 where="name",
                 found=name[:80],
                 expected="up to 64 letters A to Z, digits, dots, dashes and underscores",
+                hint=_plainly(name),
             )
         signing, sealing = Ed25519PrivateKey.generate(), X25519PrivateKey.generate()
         card = Card(
@@ -120,3 +124,15 @@ def read_card(table: object, *, where: str) -> Card:
     if not isinstance(card, dict):
         raise DataError("this file holds no card", where=where, expected="a [card] table")
     return card_of(card, where=where)
+
+
+_GERMAN = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", " ": "-"}
+)
+
+
+def _plainly(name: str) -> str:
+    """How a name may be spelt, so that it is the same on every keyboard and in every file."""
+    plain = unicodedata.normalize("NFKD", name.translate(_GERMAN))
+    spelt = re.sub(r"[^A-Za-z0-9._-]+", "", plain).strip("._-")[:64]
+    return f"Such as {spelt}" if NAME.fullmatch(spelt) else "Choose a short name"

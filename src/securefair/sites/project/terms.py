@@ -172,7 +172,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
     project = _project(table.get("project"), source)
     settings = {key: value for key, value in table.items() if key != "project"}
     ending = "csv" if "table" in settings else "npz"
-    _check_privacy(settings.get("privacy"), source)
+    _check_own(settings, source)
     settings["run"] = {
         "name": project.name,
         "algorithms": ["standalone", project.algorithm],
@@ -196,19 +196,32 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
     return Terms(project, config)
 
 
-def _check_privacy(section: object, source: str) -> None:
-    """Refuse what a project cannot say of differential privacy: where each site keeps its budget.
+_OWN = {
+    ("privacy", key): (
+        "every site keeps the budget of its patients in its own store",
+        "no such key: epsilon and delta hold for the whole project",
+    )
+    for key in ("store", "total_epsilon", "total_delta")
+} | {
+    ("encryption", "device"): (
+        "every site says which device it has",
+        "no such key: `device` stands in each site's site.toml",
+    )
+}
+"""Keys that a project cannot say, with why, and what to do instead."""
+
+
+def _check_own(settings: Mapping[str, Any], source: str) -> None:
+    """Refuse what is every site's own.
 
     Raises:
         ConfigError: names the key.
     """
-    for key in ("store", "total_epsilon", "total_delta"):
+    for (name, key), (problem, instead) in _OWN.items():
+        section = settings.get(name)
         if isinstance(section, Mapping) and key in section:
             raise ConfigError(
-                "every site keeps the budget of its patients in its own store",
-                where=f"{source}: privacy.{key}",
-                found=section[key],
-                expected="no such key: epsilon and delta hold for the whole project",
+                problem, where=f"{source}: {name}.{key}", found=section[key], expected=instead
             )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import Observer, Seen
 from securefair.model.heads import Head
 from securefair.model.stored import Function
@@ -123,6 +124,10 @@ class SimulatedRun:
     def estimates(self) -> Mapping[str, LinearEstimates]:
         """Everyone's coefficients, where models have some."""
         return self.observer.estimates(self.hosts)
+
+    def fitted_to_all(self) -> Mapping[str, FittedToAll]:
+        """Models fitted anew to all own samples, where the kind can."""
+        return self.observer.fitted_to_all(self.hosts)
 
     @property
     def seen(self) -> Seen:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from securefair.collaboration.host import Host, Stored
+from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Kind
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
@@ -25,6 +25,7 @@ def simulated(
     seed: int,
     models: Mapping[str, Head] | None = None,
     folder: Path | None = None,
+    roles: Mapping[str, Role] | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
 ) -> SimulatedRun:
@@ -38,6 +39,7 @@ def simulated(
         seed: of initialisation, batches, sharing and the courier's faults.
         models: that everyone starts from, by name; None: as the configuration says.
         folder: of their stores, where an earlier process may have left some; None: in memory.
+        roles: of those who do not both ask and answer, by name.
         link: of the courier between all pairs; instantaneous by default.
         links: particular directions, by (sender, receiver).
 
@@ -50,7 +52,10 @@ def simulated(
 
     def make(name: str, stored: Stored | None) -> Host:
         given = None if models is None else models[name]
-        return kind.host(config, agreement, people[name], seed=seed, stored=stored, given=given)
+        role: Role = "both" if roles is None else roles.get(name, "both")
+        return kind.host(
+            config, agreement, people[name], seed=seed, stored=stored, role=role, given=given
+        )
 
     town = Town(list(people), make, agreement, seed=seed, folder=folder, link=link, links=links)
     return SimulatedRun(town, kind.observer(config, agreement, data))

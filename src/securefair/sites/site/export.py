@@ -5,6 +5,7 @@ OUT/report.html      own scores, rounds, who was there, what was received and le
 OUT/report.md        the same without figures, for a terminal
 OUT/rounds.jsonl     a record a round
 OUT/status.json      the site as it stood
+OUT/validation.html  peers' models on own patients, where the kind shows them; .json the same
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_estimates, kept_model, table_rules
+from securefair.collaboration.kept import kept_estimates, kept_model
 from securefair.collaboration.privacy import gaps_of
+from securefair.collaboration.validated import HospitalValidation
 from securefair.data import ParticipantData
 from securefair.data.findings import by_site
 from securefair.errors import StorageError
@@ -39,6 +41,7 @@ from securefair.report.site import (
     site_markdown,
     site_page,
 )
+from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
@@ -46,6 +49,8 @@ from securefair.sites.site.samples import own_findings
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
+from securefair.user.tables import table_rules
+from securefair.worth.page import Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,7 @@ def write_results(
     data: str,
     role: Role,
     agreement: object,
+    groups: Groups | None = None,
 ) -> Results:
     """Write everything; what an earlier call has written is replaced.
 
@@ -85,6 +91,7 @@ def write_results(
         data: the site's table, which weights of extractors lie beside.
         role: of the site.
         agreement: of the project's kind.
+        groups: of own patients, by whom scores of peers' models are given too.
 
     Returns:
         Where they are.
@@ -100,8 +107,9 @@ def write_results(
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
-    rules, estimates = table_rules(terms.config), kind_in(terms).estimates
-    estimated = partial(estimates, terms.config, agreement, own, seed=seed, pieces=pieces)
+    rules, kind = table_rules(terms.config), kind_in(terms)
+    stored = terms.config, agreement, own
+    estimated = partial(kind.estimates, *stored, seed=seed, pieces=pieces)
     kept = kept_model(
         terms.config,
         own,
@@ -110,6 +118,7 @@ def write_results(
         controls=_alone(project, own, seed),
         taught=_taught(records, status),
         calibration=_calibration(records[-1], own),
+        refitted=kind.fitted_to_all(*stored, seed=seed, pieces=pieces),
         privacy=promised,
         rules=rules,
         versions=versions(),
@@ -120,6 +129,11 @@ def write_results(
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)
     facts = facts_of(project, records, status, kept.card, promised=promised, role=role)
+    found = None
+    if role != "teacher":  # who asks nobody
+        found = kind_in(terms).validation(
+            terms.config, agreement, own, seed=seed, pieces=pieces, groups=groups
+        )
     return Results(
         model=model,
         page=write_text(out / FILE_NAME, site_page(facts)),
@@ -127,7 +141,18 @@ def write_results(
             write_text(out / "report.md", site_markdown(facts)),
             write_json_lines(out / "rounds.jsonl", records),
             write_json(out / "status.json", status),
+            *_validated(out, found),
         ),
+    )
+
+
+def _validated(out: Path, found: HospitalValidation | None) -> tuple[Path, ...]:
+    """Peers' models on own patients, where the kind shows them."""
+    if found is None:
+        return ()
+    return (
+        write_text(out / "validation.html", validated_page(found)),
+        write_json(out / "validation.json", {"hospitals": {found.hospital: found.by_peer()}}),
     )
 
 

@@ -48,6 +48,8 @@ FILES: Mapping[str, str] = {
     "report.html": "own scores, reputations of peers, what was received and let out",
     "report.md": "the same",
     "rounds.jsonl": "the same by round, reputations as they are",
+    "validation.html": "what peers' models said of own patients, as scores",
+    "validation.json": "the same",
     "status.json": "rounds, and peers as the site sees them",
 }
 """What `securefair site export` writes, none of it rounded. Whoever gets a file gets that."""

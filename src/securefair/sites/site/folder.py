@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args
 import msgspec
 
 from securefair.collaboration.host import Role
+from securefair.config import defaults
 from securefair.config.writing import plain_toml
 from securefair.errors import ConfigError, DataError, StorageError
 from securefair.sites.couriers.interface import CourierSettings
@@ -49,6 +50,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         teacher: what answers peers instead of a fit, as `participants.teacher`; None: a fit does.
         role: both, or only teacher or student, where the kind of collaboration has them.
         courier: how parcels reach the peers.
+        device: what computes on ciphertexts here, as `encryption.device`.
         tick_seconds: messages leave at multiples of so many seconds; 0: at once.
     """
 
@@ -58,6 +60,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     teacher: str | None = None
     role: Role = "both"
     courier: CourierSettings
+    device: str = defaults.PROCESSOR
     tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0
 
 

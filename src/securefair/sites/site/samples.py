@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.config import ParticipantSection
-from securefair.data import ParticipantData
+from securefair.data import ParticipantData, read_rows
+from securefair.data.cells import stacked
 from securefair.data.databases import is_query
 from securefair.data.findings import Finding
+from securefair.data.groups import own_groups
 from securefair.errors import ConfigError, DataError
 from securefair.model.teachers import teacher_of
 from securefair.sites.project.agreeing import kind_in, shape_of
@@ -104,6 +108,23 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         )
     where = f"{settings.name}, teacher"
     return replace(own, teacher=teacher_of(settings.teacher, where=where))
+
+
+def groups_by(
+    own: ParticipantData, by: Sequence[str], settings: SiteSettings
+) -> dict[str, NDArray[np.str_]]:
+    """The group of each of a site's patients by columns of its table, as `own_groups`.
+
+    Raises:
+        DataError: the table cannot be read, or has no such column.
+    """
+    if not by:
+        return {}
+    query = is_query(settings.data)
+    rows = read_rows(settings.data if query else Path(settings.data))
+    if settings.test_data is not None:
+        rows = stacked(rows, read_rows(Path(settings.test_data)))
+    return own_groups(own, by, rows)
 
 
 def own_findings(name: str, data: str, terms: Terms) -> list[Finding]:

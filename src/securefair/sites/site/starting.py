@@ -7,15 +7,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.host import Host, Role, Stored
+from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.interface import Agreement
+from securefair.collaboration.kinds import refuse_unread
+from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.stored import decode_memory
@@ -36,6 +38,7 @@ from securefair.sites.site.folder import (
     OVER,
     RESULTS,
     SEED,
+    SITE,
     STORE,
     STUDENT_KEYS,
     SiteSettings,
@@ -55,7 +58,7 @@ from securefair.sites.site.records import (
     stored_records,
 )
 from securefair.sites.site.recovery import recovered_in
-from securefair.sites.site.samples import check_same_samples, own_samples
+from securefair.sites.site.samples import check_same_samples, groups_by, own_samples
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
@@ -133,7 +136,7 @@ def open_site(
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
         data = own_samples(settings, project.terms, seed)
         check_same_samples(store, data, settings.teacher)
-        host = _host(data, project, agreement, store, keys, seed, settings.role)
+        host = _host(data, project, agreement, store, keys, seed, settings)
         clock = SteadyClock(wall, monotonic)
         post = Post(
             Correspondence(
@@ -256,8 +259,10 @@ def run_site(
         )
 
 
-def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
+def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str] = ()) -> Results:
     """Write a stopped site's model and report into a new folder.
+
+    Groups of its patients, by columns of its table, are for scores of peers' models.
 
     Raises:
         StorageError: the folder holds something, the site runs, or no round is over.
@@ -274,6 +279,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
             data=opened.settings.data,
             role=opened.settings.role,
             agreement=opened.agreement,
+            groups=groups_by(opened.own, by, opened.settings),
         )
 
 
@@ -309,7 +315,7 @@ def _host(
     store: Store,
     keys: Keystore,
     seed: int,
-    role: Role,
+    settings: SiteSettings,
 ) -> Host:
     """The participant as it was, or for the first time."""
     known = STUDENT_KEYS in keys.names()
@@ -319,12 +325,25 @@ def _host(
         keys.get(STUDENT_KEYS) if known else None,
         keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
     )
-    host = kind_in(project.terms).host(
-        project.terms.config, agreement, data, seed=seed, stored=stored, role=role
-    )
+    config, kind = own_config(project, settings), kind_in(project.terms)
+    host = kind.host(config, agreement, data, seed=seed, stored=stored, role=settings.role)
     if not known:
         keys.put(STUDENT_KEYS, host.export_keys())
     return host
+
+
+def own_config(project: Project, settings: SiteSettings) -> RunConfig:
+    """What was agreed, with the device of this site.
+
+    Raises:
+        ConfigError: no such device, or the kind of collaboration computes on none.
+    """
+    config = project.terms.config
+    if settings.device == config.encryption.device:
+        return config
+    config = override(config, {"encryption.device": settings.device}, source=SITE)
+    refuse_unread(config)
+    return config
 
 
 def stored_host(

@@ -36,22 +36,22 @@ def isa(request):
         yield request.param
 
 
-@pytest.fixture(params=[*ISAS, "torch"])
+@pytest.fixture(params=[*ISAS, "device"])
 def compute(request):
     """An implementation of the kernels on arrays: native at one instruction set, or torch."""
-    if request.param == "torch":
+    if request.param == "device":
         yield residues_fallback
         return
     with native_at(request.param) as native:
         yield native
 
 
-@pytest.fixture(params=["native", "torch"])
+@pytest.fixture(params=["native", "device"])
 def all_kernels(request, monkeypatch):
     """Whoever calls kernels gets all of them by one implementation."""
     if request.param == "native" and not kernels.available():
         pytest.skip("the native module is not built")
-    if request.param == "torch":
+    if request.param == "device":
         monkeypatch.setattr(kernel_choice, "_native", None)
     return request.param
 

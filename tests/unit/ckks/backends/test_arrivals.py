@@ -9,7 +9,8 @@ import torch
 from securefair.ckks.backends import kernels, packing, pairs, wire
 from securefair.ckks.backends.arrivals import Arrivals, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.seeds_torch import _stream, first_rejected
+from securefair.ckks.backends.device_tables import first_rejected
+from securefair.ckks.backends.residues_device import _stream
 from securefair.ckks.primes import ntt_primes
 from securefair.errors import EncryptionError
 
@@ -126,7 +127,7 @@ def test_a_word_that_the_sampler_rejects_is_drawn_again(isa):
     basis = Basis(N, tuple(BASIS.primes[i] for i in (0, 2, 1)))
     key = torch.frombuffer(bytearray(rejecting), dtype=torch.int64)[None]
     buffer, at = divmod(limb * N + place, 512)
-    word = int(_stream(key, torch.tensor([buffer]))[0, at]) % 2**64
+    word = int(_stream(key, buffer, 1)[0, at]) % 2**64
     assert word >= first_rejected(basis.primes[limb])
     rng = np.random.default_rng(0)
     first = rng.integers(0, basis.primes[1], (SMALL, 3, N), dtype=np.uint32)

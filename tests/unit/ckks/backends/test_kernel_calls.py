@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends import kernels, residues_device
 from securefair.ckks.backends.basis import Basis
 from securefair.errors import ConfigError, EncryptionError
 from unit.ckks.backends.residues import BASIS, ISAS, SPECIAL, N, random_residues
@@ -36,13 +36,13 @@ def test_threads_do_not_change_results() -> None:
 def test_description_names_what_computes() -> None:
     info = kernels.describe()
     assert info.native == kernels.available()
-    assert info.instruction_set in {"torch"} if not info.native else {*ISAS}
+    assert info.instruction_set in {"device"} if not info.native else {*ISAS}
     assert info.threads == torch.get_num_threads()
 
 
-def test_other_devices_compute_in_torch() -> None:
-    assert kernels.implementation(torch.device("cuda")) is residues_torch
-    assert kernels.implementation(torch.device("cpu")) is residues_torch
+def test_all_devices_compute_by_one_source() -> None:
+    assert kernels.implementation(torch.device("cuda")) is residues_device
+    assert kernels.implementation(torch.device("cpu")) is residues_device
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("degree", sorted(LITERALS))
 Operands = tuple[Basis, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
 
 
-@pytest.fixture(params=["native", "torch"])
+@pytest.fixture(params=["native", "device"])
 def compute(request: pytest.FixtureRequest) -> ModuleType:
     """An implementation of the kernels."""
     if request.param == "native" and not kernels.available():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.ckks.backends import kernels, packing, pairs, residues
+from securefair.ckks.backends import get_backend, kernel_choice, kernels, packing, pairs, residues
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.interleaving import places_under
-from securefair.errors import EncryptionError
+from securefair.errors import BackendUnavailableError, ConfigError, EncryptionError
 from unit.ckks.backends.residues import BASIS, SPECIAL, N, random_residues
 
 CPU = torch.device("cpu")
@@ -117,6 +117,38 @@ def test_rows_are_spread_among_zeros_and_overwritten():
 
 
 def test_devices_have_names():
-    assert residues.named_device(None) is None
-    assert residues.named_device("cpu") == CPU == residues.device_of(tensor(X))
-    assert residues.device_of(X) is None
+    assert residues.named_device("cpu") is None is residues.device_of(X)
+    assert residues.named_device("cpu-kernels") == CPU == residues.device_of(tensor(X))
+
+
+def test_a_card_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert residues.named_device("cuda") == torch.device("cuda", 0)
+    assert residues.named_device("cuda:1") == torch.device("cuda", 1)
+    with pytest.raises(BackendUnavailableError, match="no such card") as refused:
+        residues.named_device("cuda:2")
+    assert refused.value.expected == "one of 2"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(BackendUnavailableError, match="no such card"):
+        residues.named_device("cuda")
+    for name in ("gpu", "cuda:x", "cuda:-1", "mps", "", "cpu\n"):
+        with pytest.raises(ConfigError, match="unknown device"):
+            residues.named_device(name)
+
+
+def test_what_compiles_kernels_must_be_there(monkeypatch):
+    monkeypatch.setattr(residues, "find_spec", lambda _: None)
+    with pytest.raises(BackendUnavailableError, match="not installed") as refused:
+        get_backend("rns", "cpu-kernels")
+    assert "securefair[gpu]" in refused.value.hint
+    assert get_backend("rns").name == "rns"
+    monkeypatch.setattr(kernel_choice, "_native", None)  # as where no compiler was
+    with pytest.raises(BackendUnavailableError, match="not installed"):
+        get_backend("rns")
+
+
+@pytest.mark.parametrize("name", ["seal", "clear"])
+def test_other_backends_know_the_processor_only(name):
+    with pytest.raises(ConfigError, match="processor only"):
+        get_backend(name, "cpu-kernels")

@@ -11,7 +11,8 @@ import torch
 
 from securefair.ckks.backends import kernels, packing, residues_fallback
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.seeds_torch import first_rejected, uniform_residues
+from securefair.ckks.backends.device_tables import first_rejected
+from securefair.ckks.backends.residues_device import uniform_
 from securefair.errors import EncryptionError
 from unit.ckks.backends.residues import BASIS, ISAS, N, random_residues
 
@@ -102,7 +103,9 @@ def test_rejected_words_are_drawn_again_from_the_rest_of_the_stream() -> None:
     expected = sample(words.tolist(), basis)
     tail = iter(words[2 * N :].astype(np.int64).tolist())
     signed = torch.from_numpy(words[: 2 * N].astype(np.int64)).view(1, 2, N)
-    assert uniform_residues(signed, basis, [tail])[0].tolist() == expected
+    drawn = torch.empty((1, 1, 2, N), dtype=torch.int32)
+    uniform_(drawn, signed, basis, [tail])
+    assert drawn[0, 0].tolist() == expected
     if kernels.available():
         from securefair.ckks.backends import _native
 

@@ -162,10 +162,20 @@ def test_equal_seeds_give_equal_networks():
     assert np.abs(first.logits(own.features) - other.logits(own.features)).max() > 1e-3
 
 
-def test_normalisation_over_batches_is_refused():
+def test_what_it_normalises_by_is_that_of_its_training_and_of_no_batch():
+    torch.manual_seed(0)
     layers = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(72, 2))
-    with pytest.raises(ModelError, match="BatchNorm2d"):
-        NetworkHead(he_network(layers, (1, 8, 8)), 2, np.zeros((1, 64)))
+    network = he_network(layers, (1, 8, 8))
+    network(torch.randn(20, 1, 8, 8))  # one batch of a training before
+    images = np.random.default_rng(0).uniform(-1, 1, (6, 64))
+    head = NetworkHead(network, 2, images)
+    folded = head.folded().logits(images.reshape(-1, 1, 8, 8))
+    head.train()
+    alone = [head(torch.from_numpy(images[at : at + 1])).detach().numpy()[0] for at in range(6)]
+    np.testing.assert_allclose(alone, head(torch.from_numpy(images)).detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(folded, alone, atol=1e-9)
+    assert network.training
+    assert not head.network.training
 
 
 @pytest.mark.parametrize("shape", [(0, 64), (5, 63), (5, 8, 8)])
@@ -224,3 +234,8 @@ def test_a_plain_module_is_told_what_it_lacks():
     with pytest.raises(ModelError, match="no network that encryption evaluates") as refused:
         NetworkHead(torch.nn.Linear(3, 2), 2, np.zeros((4, 3)))
     assert "he_network(layers, input_shape)" in str(refused.value)
+
+
+def test_without_samples_of_the_owner_it_says_what_it_needs():
+    with pytest.raises(ModelError, match="an array"):
+        NetworkHead(small_network("digits-8", 2, seed=0), 2, None)

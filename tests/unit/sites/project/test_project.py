@@ -2,12 +2,14 @@ import os
 import tomllib
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from securefair.collaboration.kinds import unread_by
 from securefair.config import kinds_keys
 from securefair.errors import ConfigError, DataError
 from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import (
     Project,
@@ -17,6 +19,8 @@ from securefair.sites.project.project import (
     write_signature,
 )
 from securefair.sites.project.terms import checked_terms
+from securefair.sites.site.folder import SiteSettings
+from securefair.sites.site.starting import own_config
 
 NOW = 1_800_000_000
 NORTH, SOUTH, WEST = (Identity.generate(name, now=NOW) for name in ("north", "south", "west"))
@@ -66,8 +70,33 @@ def test_a_project_says_what_its_kind_reads_and_nothing_else(algorithm):
     unread = unread_by([algorithm])
     assert written.isdisjoint(unread)
     for dotted in kinds_keys() - unread:
-        section, _, key = dotted.partition(".")
-        assert dotted in written or getattr(getattr(agreed.config, section), key, None) is None
+        name, _, key = dotted.partition(".")
+        section = getattr(agreed.config, name)
+        unsaid = section is None or key in section.unsaid or getattr(section, key) is None
+        assert dotted in written or unsaid
+
+
+def test_a_project_does_not_say_what_computes_at_a_site():
+    table = terms(algorithm="vpdl").as_table()
+    table["encryption"]["device"] = "cuda"
+    with pytest.raises(ConfigError, match="every site says which device it has") as refused:
+        checked_terms(table, source="project.toml")
+    assert "site.toml" in refused.value.expected
+
+
+def test_a_site_computes_on_a_device_of_its_own():
+    courier = CourierSettings(kind="folder", folder="/nowhere")
+    site = SiteSettings(name="north", data="north.npz", courier=courier)
+    agreed = Project(terms=terms(algorithm="vpdl"), cards=())
+    assert own_config(agreed, site) is agreed.terms.config
+    own = own_config(agreed, msgspec.structs.replace(site, device="cpu-kernels"))
+    assert own.encryption.device == "cpu-kernels"
+    assert own.encryption.agreed() == agreed.terms.config.encryption.agreed()
+    with pytest.raises(ConfigError, match=r"value"):
+        own_config(agreed, msgspec.structs.replace(site, device="gpu"))
+    gossip = Project(terms=terms(algorithm="cycle-gossip"), cards=())
+    with pytest.raises(ConfigError):
+        own_config(gossip, msgspec.structs.replace(site, device="cuda"))
 
 
 def test_a_file_with_all_sections_is_read_and_stays_as_it_was_signed():

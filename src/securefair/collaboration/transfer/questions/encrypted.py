@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.audit import Audit
 from securefair.collaboration.facts import EncryptionFacts
 from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.transfer.exchange import (
-    TransferRequest,
+    AskingStudent,
     TransferStudent,
     answer,
     masked,
@@ -46,32 +47,71 @@ REQUEST_FRAMING = 64
 """Room for lengths and the number of samples in a request."""
 
 
-class EncryptedExchange(HospitalExchange):
-    """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
+class AskedExchange(HospitalExchange):
+    """See `HospitalExchange`: what every question about patients has.
 
-    def __init__(self, question: TransferQuestion, student: TransferStudent, backend: str) -> None:
-        self._agreed, self._student, self._backend = question.agreed, student, backend
+    Args:
+        question: that was agreed on.
+        student: asks it.
+        backend: encryption engine.
+        device: where it computes.
+
+    Raises:
+        ConfigError, BackendUnavailableError: no such engine or device; that is no reason for a
+            teacher to decline later.
+    """
+
+    def __init__(
+        self, question: TransferQuestion, student: AskingStudent, backend: str, device: str
+    ) -> None:
+        get_backend(backend, device)
+        self._agreed, self._asking = question.agreed, student
+        self._backend, self._device = backend, device
 
     def request(self) -> bytes:
         """See `HospitalExchange`: keys, and encrypted features."""
-        return self._student.request()
+        return self._asking.request()
 
     def told(self, request: bytes, student: str) -> Charged:
         """See `HospitalExchange`."""
-        spec = self._agreed.spec_for(self._read(request, student).patients)
+        spec = self._agreed.spec_for(read_request(request, student).patients)
         return Charged(spec.q * self._agreed.outputs, spec.samples)
 
     def answer(self, request: bytes, student: str, model: Polynomial) -> bytes:
         """See `HospitalExchange`."""
-        return answer(self._agreed, model, self._read(request, student), backend=self._backend)[1]
+        return self._answered(request, student, model)[1]
+
+    def _answered(
+        self, request: bytes, student: str, model: Polynomial
+    ) -> tuple[ExchangePlan, bytes]:
+        read = read_request(request, student)
+        return answer(self._agreed, model, read, backend=self._backend, device=self._device)
+
+    def open(self, answer: bytes) -> Array:
+        """See `HospitalExchange`."""
+        return self._asking.open(answer)
+
+    def export_keys(self) -> StoredKeys:
+        """See `HospitalExchange`."""
+        public, secret = self._asking.export_keys()
+        return public.encryption, public.evaluation, secret.reveal()
+
+
+class EncryptedExchange(AskedExchange):
+    """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
+
+    def __init__(
+        self, question: TransferQuestion, student: TransferStudent, backend: str, device: str
+    ) -> None:
+        super().__init__(question, student, backend, device)
+        self._student = student
 
     def share(
         self, request: bytes, gathering: Gathering, keys: MaskKeys, own: OwnFit, model: Polynomial
     ) -> bytes:
         """See `HospitalExchange`."""
         del own
-        read = self._read(request, gathering.receiver)
-        plan, data = answer(self._agreed, model, read, backend=self._backend)
+        plan, data = self._answered(request, gathering.receiver, model)
         return masked(
             plan,
             data,
@@ -82,10 +122,6 @@ class EncryptedExchange(HospitalExchange):
             request,
             backend=self._backend,
         )
-
-    def open(self, answer: bytes) -> Array:
-        """See `HospitalExchange`."""
-        return self._student.open(answer)
 
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
         """See `HospitalExchange`."""
@@ -102,14 +138,6 @@ class EncryptedExchange(HospitalExchange):
         logits = {name: self._student.logits(numbers) for name, numbers in each.items()}
         agreed = self._agreed
         return transfer_each(own, logits, agreed.degree, leaves=agreed.leaves)
-
-    def export_keys(self) -> StoredKeys:
-        """See `HospitalExchange`."""
-        public, secret = self._student.export_keys()
-        return public.encryption, public.evaluation, secret.reveal()
-
-    def _read(self, request: bytes, student: str) -> TransferRequest:
-        return read_request(request, student)
 
 
 class EncryptedQuestion(TransferQuestion):
@@ -167,15 +195,15 @@ class EncryptedQuestion(TransferQuestion):
         return Disclosed("projection", self.agreed.transfer.q, self.agreed.parameters)
 
     def exchange(
-        self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
-    ) -> EncryptedExchange:
+        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
+    ) -> HospitalExchange:
         """See `TransferQuestion`."""
         restored = None
         if keys is not None:
             encryption, evaluation, secret = keys
             restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
         student = TransferStudent(self.agreed, patients, backend=backend, keys=restored)
-        return EncryptedExchange(self, student, backend)
+        return EncryptedExchange(self, student, backend, device)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""

@@ -201,13 +201,14 @@ class TransferQuestion(ABC):
 
     @abstractmethod
     def exchange(
-        self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
+        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
     ) -> HospitalExchange:
         """At one hospital.
 
         Args:
             patients: its training patients.
             backend: encryption engine.
+            device: what computes on ciphertexts.
             keys: of an earlier process; None makes new ones.
 
         Raises:

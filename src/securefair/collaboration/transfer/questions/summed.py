@@ -234,10 +234,10 @@ class SummedQuestion(TransferQuestion):
         return Disclosed("summed_fits", numbers, numbers)
 
     def exchange(
-        self, patients: Samples, *, backend: str, keys: StoredKeys | None = None
+        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
     ) -> SummedExchange:
         """See `TransferQuestion`."""
-        del backend, keys
+        del backend, device, keys
         self.agreed.check_samples(len(patients))
         return SummedExchange(self)
 

@@ -1,0 +1,74 @@
+"""What hospitals agree on that look at each other's models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.validation.question import LogitsQuestion, most_asked
+from securefair.config import DisclosureSection
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError
+from securefair.model.transfer.answers import query_size
+from securefair.protocol.ledger import DisclosurePolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationAgreement(TransferAgreement):
+    """See `TransferTerms`: a transfer's question, but for what leaves: every patient's logits.
+
+    Raises:
+        ConfigError: fewer than two participants, or two of one name.
+        PlanError: the exchange is impossible.
+    """
+
+    @cached_property
+    def question(self) -> LogitsQuestion:
+        """What everybody asks its peers once."""
+        return LogitsQuestion(self)
+
+    @property
+    def numbers_a_round(self) -> int:
+        """See `Agreement`."""
+        return self.question.numbers_of(most_asked(self))
+
+    def asked_parts(self, own: ParticipantData) -> tuple[Samples, ...]:
+        """See `TransferTerms`: all of them, since peers' models know none."""
+        return own.train, own.test
+
+    def check_samples(self, samples: int) -> None:
+        """See `AgreedSections`.
+
+        Raises:
+            ConfigError: more patients than a question may be about.
+        """
+        most = most_asked(self)
+        if samples > most:
+            raise ConfigError(
+                "more patients than a question may be about",
+                where="samples",
+                found=samples,
+                expected=f"at most {most}: twice the training samples agreed on",
+            )
+
+    def spec_for(self, patients: int) -> ExchangeSpec:
+        """See `TransferTerms`."""
+        sums = super().spec_for(patients)
+        return msgspec.structs.replace(sums, release="logits", samples=query_size(patients))
+
+    def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
+        """See `TransferAgreement`: whoever agrees on all logits lets them out, but for totals."""
+        told = self.question.told
+        return DisclosurePolicy(
+            release=told.release,
+            classes=self.outputs,
+            rows=told.rows,
+            teacher_parameters=told.known,
+            fraction_per_version=None,
+            student_total=disclosure.student_total,
+            teacher_total=disclosure.teacher_total,
+        )

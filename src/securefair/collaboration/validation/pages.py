@@ -1,0 +1,110 @@
+"""Opened logits and what is known of own patients -> a page of scores for each peer's model.
+
+The same page as of a kept model on another year's patients (`worth.page`). Beside the peers stands
+the hospital's own fit, of each patient by a fit that did not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.collaboration.validated import HospitalValidation, PeerValidation
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import DataError
+from securefair.model.outcomes import outcome_of
+from securefair.model.transfer import OwnFit
+from securefair.model.transfer.folds import stratified_folds
+from securefair.model.transfer.surrogate import explained, is_function
+from securefair.worth.page import Groups, ScorePage, check_scorable, score_page
+
+if TYPE_CHECKING:
+    from securefair.collaboration.validation.agreement import ValidationAgreement
+
+Array = NDArray[np.float64]
+
+
+def validation_of(
+    agreement: ValidationAgreement,
+    data: ParticipantData,
+    own: OwnFit,
+    logits: Mapping[str, Array],
+    *,
+    asked: Sequence[str],
+    groups: Groups | None = None,
+) -> HospitalValidation:
+    """Score what was opened.
+
+    Args:
+        agreement: what was agreed.
+        data: patients of the hospital, and the model that it brought, if any.
+        own: its own fit.
+        logits: (n, L), as they were opened, by peer; training patients first.
+        asked: peers.
+        groups: in which patients are looked at apart, in the same order.
+
+    Raises:
+        DataError: groups and patients disagree.
+    """
+    patients = agreement.patients_of(data)
+    outcome, unscored = outcome_of(patients), ""
+    try:
+        check_scorable(patients)
+    except DataError as error:
+        unscored = str(error)
+
+    def page(predictors: Array) -> ScorePage | None:
+        if unscored:
+            return None
+        said = outcome.said(predictors, outcome.own_part(predictors, patients))
+        return score_page(said, patients, groups=groups)
+
+    alone = None
+    if data.teacher is None and asked:
+        alone = held_out(own, data.test, leaves=agreement.leaves)
+    return HospitalValidation(
+        hospital=data.name,
+        patients=len(patients),
+        peers={
+            name: PeerValidation(
+                page=page(z),
+                smooth=smooth(agreement, patients, z),
+                numbers=agreement.question.numbers_of(len(patients)),
+            )
+            for name, z in logits.items()
+        },
+        unanswered=[name for name in asked if name not in logits],
+        own=None if alone is None else page(alone),
+        unscored=unscored,
+        tells_fit=agreement.question.determines_fit(len(patients)),
+    )
+
+
+def smooth(agreement: ValidationAgreement, patients: Samples, logits: Array) -> bool:
+    """Whether logits (n, L) follow from the features, as a transfer judges it."""
+    folds = stratified_folds(patients.labels, np.random.default_rng(0))
+    x = patients.features
+    r2 = explained(x, logits, agreement.degree, folds, leaves=agreement.leaves)
+    return is_function(x, r2)
+
+
+def held_out(own: OwnFit, test: Samples, *, leaves: bool) -> Array | None:
+    """Predictors (n, L) of the own fit that answers peers: of training patients by fits that did
+    not see them. None where an outcome's held-out predictors are not the patients' own.
+
+    Args:
+        own: fits on the training patients.
+        test: patients besides.
+        leaves: whether answers are functions of the leaves of public trees as well.
+    """
+    validated, model = own.validated, own.best_of_all if leaves else own.model
+    if leaves:
+        best = min(own.families, key=lambda one: float(one.validated.scores.min()))
+        validated = best.validated
+    unseen = validated.held_out[int(validated.scores.argmin())]
+    if len(unseen) != len(own.samples):
+        return None
+    return np.concatenate([unseen, model.logits(test.features)])

@@ -1,0 +1,50 @@
+"""What reports say of a validation: what was done, what was let out, what is not protected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from securefair.collaboration.telling import (
+    Told,
+    behind_the_models,
+    chosen_questions,
+    sizes_and_times,
+    told_of_stand_in,
+)
+from securefair.collaboration.transfer.telling import stand_ins_of
+from securefair.collaboration.wording import encrypts
+
+if TYPE_CHECKING:
+    from securefair.records import RunResult
+    from securefair.words import Words
+
+
+def tell(result: RunResult, words: Words) -> Told:
+    """See `Kind.tell`."""
+    people = words.either("counts.participants", len(result.participants))
+    asked = words("transfer.asked_private" if result.privacy else "transfer.asked")
+    guarded = encrypts(result.encryption)
+    return Told(
+        steps=[
+            words("transfer.fitted", people=people),
+            f"{asked} {words('transfer.opened_each')}",
+            *(told_of_stand_in(name, one, words) for name, one in stand_ins_of(result).items()),
+            words("validation.scored"),
+            words("transfer.no_record" if guarded else "transfer.unencrypted"),
+        ],
+        counted=words(
+            "limits.counted",
+            model=words("limits.fit"),
+            tells=words("transfer.tells"),
+            lasts=words("transfer.lasts"),
+        ),
+        limits=[
+            (words("limits.implied"), words("validation.implied")),
+            behind_the_models(result.privacy, words),
+            chosen_questions(words, words("limits.no_more")),
+            (words("limits.teachers"), words("validation.teachers")),
+            (words("limits.collusion"), words("limits.collusion_sum")),
+            sizes_and_times(words),
+            (words("limits.honest"), words("limits.honest_text")),
+        ],
+    )

@@ -1,0 +1,63 @@
+"""What a caller brings -> everyone's samples, whatever is then done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from securefair.config import RunConfig
+from securefair.data import ParticipantData, TableSpec
+from securefair.data.findings import Finding
+from securefair.errors import ConfigError
+from securefair.library.classes import Positive, numbered
+from securefair.library.hospitals import check_different, participants, with_teachers
+from securefair.library.tables import participants_of_tables
+from securefair.user.data_sets import alike
+
+
+@dataclass(frozen=True, eq=False)
+class Brought:
+    """Everyone's samples, and what is known of them.
+
+    Attributes:
+        data: one entry a hospital.
+        rules: of tables; None where samples are numbers.
+        classes: their names, where no table has them.
+        findings: what to look at in tables.
+    """
+
+    data: list[ParticipantData]
+    rules: TableSpec | None
+    classes: Sequence[str] | None
+    findings: list[Finding]
+
+
+def given_data(
+    hospitals: Mapping[str, object],
+    config: RunConfig,
+    *,
+    label: str | TableSpec | None,
+    positive: Positive = None,
+    extractor: nn.Module | None = None,
+    teachers: Mapping[str, object] | None = None,
+    at_least: int = 0,
+) -> Brought:
+    """See `collaborate`, of which these are arguments; `at_least` so many classes.
+
+    Raises:
+        ConfigError, DataError: as `collaborate`.
+    """
+    rules, classes = None, None
+    findings: list[Finding] = []
+    if label is not None:
+        if extractor is not None:
+            raise ConfigError("a table has no pixels to extract features from", where="extractor")
+        data, rules, findings = participants_of_tables(hospitals, label, config, positive)
+    else:
+        named, classes = numbered(hospitals, at_least=at_least, positive=positive)
+        data = participants(named, extractor, config)
+    data = with_teachers(alike(data, at_least=at_least), teachers or {})
+    check_different(data)
+    return Brought(data, rules, classes, findings)

@@ -1,0 +1,76 @@
+"""What hospitals found that looked at peers' models: tables and notes for terminals and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from securefair.collaboration.telling import told_of_stand_in
+from securefair.collaboration.validated import HospitalValidation
+from securefair.records import StandInResult
+from securefair.report.pages import rendered
+from securefair.report.score_pages import Pages, ScoreTable, score_tables
+from securefair.words import Words, words_of
+
+
+def validated_pages(found: HospitalValidation, words: Words) -> Pages:
+    """Pages of all peers' models by name, and of the own one; none where there are no scores."""
+    pages = dict(found.pages)
+    if pages and found.own is not None:
+        pages[words("validation.own")] = found.own
+    return pages
+
+
+def validated_tables(found: HospitalValidation, words: Words) -> list[ScoreTable]:
+    """Scores, decision curves and groups, as of one kept model."""
+    pages = validated_pages(found, words)
+    return score_tables(pages, words) if pages else []
+
+
+def validated_notes(
+    found: HospitalValidation, words: Words, stand_ins: Mapping[str, StandInResult] | None = None
+) -> list[str]:
+    """What a reader must know of the figures.
+
+    Args:
+        found: by one hospital.
+        words: of the language.
+        stand_ins: of models that peers brought, where all are known.
+    """
+    notes = []
+    if found.peers:
+        numbers = max(one.numbers for one in found.peers.values())
+        key = "validation.known" if found.tells_fit else "validation.told"
+        notes.append(words(key, hospital=found.hospital, numbers=words.count(numbers)))
+    if found.unscored:
+        notes.append(found.unscored)
+    if found.own is not None:
+        notes.append(words("validation.own_note"))
+    odd = [name for name, one in found.peers.items() if not one.smooth]
+    if odd:
+        notes.append(words("validation.odd", names=words.listing(odd)))
+    if found.unanswered:
+        notes.append(words("validation.unanswered", names=words.listing(found.unanswered)))
+    if not found.peers and not found.unanswered:
+        notes.append(words("validation.nobody", name=found.hospital))
+    return notes + [
+        told_of_stand_in(name, one, words)
+        for name, one in (stand_ins or {}).items()
+        if name in found.peers
+    ]
+
+
+def validated_page(
+    found: HospitalValidation,
+    words: Words | None = None,
+    stand_ins: Mapping[str, StandInResult] | None = None,
+) -> str:
+    """One hospital's page: it tells of that one's patients, and is for nobody else."""
+    words = words or words_of().about("hospitals")
+    return rendered(
+        "validated.html.j2",
+        words=words,
+        title=words("validation.title", name=found.hospital),
+        tables=validated_tables(found, words),
+        notes=validated_notes(found, words, stand_ins),
+        heat=[],
+    )

@@ -1,0 +1,241 @@
+"""Sites of one project on a clock that nobody waits for, and what operators do to them.
+
+They share a folder that is brought up to date every night: a question takes a night, and its answer
+the next. Real stores, keystores, envelopes and projects; only the clock is simulated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from securefair.errors import SecureFairError
+from securefair.protocol.states import AskingState
+from securefair.sites.operator.lifecycle import say_farewell, upgrade
+from securefair.sites.project.agreeing import fewest_peers
+from securefair.sites.project.project import Project
+from securefair.sites.site.notes import told_in
+from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.recovery import block, recover
+from securefair.sites.site.starting import OpenSite, Rehearsal, open_site
+from securefair.storage import Secret, unlock
+
+DAY = 86_400.0
+
+
+@dataclass(eq=False)
+class Clock:
+    """Time that only `pass_by` moves; seconds since its start."""
+
+    began: float
+    now: float = 0.0
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+@dataclass(eq=False)
+class Year:
+    """The sites of one project, and whoever runs them.
+
+    Attributes:
+        place: of the sites' folders.
+        project: of all.
+        clock: of all machines.
+        ahead: seconds by which a machine's clock is wrong, by site.
+        gone: sites that left, or cannot open their keystore any more.
+        actions: what operators did so far.
+        forgotten: teachers asked in rounds that a backup did not hold, by site and round.
+    """
+
+    place: Path
+    project: Project
+    clock: Clock
+    ahead: dict[str, float] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    actions: list[str] = field(default_factory=list)
+    forgotten: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
+    outages: int = 0
+    _running: dict[str, tuple[OpenSite, contextlib.ExitStack]] = field(default_factory=dict)
+
+    def start(self, name: str) -> None:
+        """`site start`, which the unit does after every outage."""
+        stack = contextlib.ExitStack()
+        rehearsal = Rehearsal(
+            seed=0,
+            wall=lambda: self.clock.began + self.clock.now + self.ahead.get(name, 0.0),
+            monotonic=lambda: self.clock.now,
+            durable=False,
+        )
+        opened = stack.enter_context(open_site(self.place / name, self.secret, rehearsal=rehearsal))
+        self._running[name] = opened, stack
+
+    def stop(self, name: str) -> None:
+        """The process or machine ends, however it does."""
+        self._running.pop(name)[1].close()
+
+    def close(self) -> None:
+        """Stop all."""
+        for name in list(self._running):
+            self.stop(name)
+
+    @property
+    def secret(self) -> Secret:
+        """Passphrase of all keystores."""
+        return unlock(file=self.place / "passphrase")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Sites that may run."""
+        return tuple(name for name in self.project.names if name not in self.gone)
+
+    def note(self, action: str) -> None:
+        """An operator did something."""
+        self.actions.append(f"day {self.clock.now / DAY:.0f}: {action}")
+
+    def night(self, down: Sequence[str] = ()) -> None:
+        """A day passes, and the share is brought up to date for all who are up."""
+        for name in self.names:
+            if name in down and name in self._running:
+                self.stop(name)
+                self.outages += 1
+            elif name not in down and name not in self._running:
+                self.start(name)
+        self._work()
+        self._carry()
+        self.clock.pass_by(DAY)
+        self._work()
+
+    def leave(self, name: str) -> None:
+        """`site leave`."""
+        self.note(f"{name}: site leave")
+        say_farewell(self._running[name][0], self.clock.began + self.clock.now)
+        self._carry()
+        self.stop(name)
+        self.gone.add(name)
+
+    def lose_keys(self, name: str) -> None:
+        """A keystore is gone: the others block whoever may have it."""
+        self.stop(name)
+        self.gone.add(name)
+        for other in self.names:
+            self.note(f"{other}: site block {name}")
+            self.stop(other)
+            block(self.place / other, name, self.clock.began + self.clock.now)
+
+    def opened(self, name: str) -> OpenSite:
+        """A site that runs."""
+        return self._running[name][0]
+
+    def upgrade(self, name: str) -> None:
+        """`site stop`, another version is installed, `site upgrade`; the night starts it again."""
+        self.note(f"{name}: site stop, install, site upgrade, site start")
+        if name in self._running:
+            self.stop(name)
+        upgrade(self.place / name)
+
+    def replace_machine(self, name: str) -> None:
+        """A site's whole folder goes to another machine, and is deleted on the old one."""
+        self.note(f"{name}: site stop, move its folder and data, site start")
+        if name in self._running:
+            self.stop(name)
+        here, there = self.place / name, self.place / f"{name} moved"
+        shutil.copytree(here, there)
+        shutil.rmtree(here)
+        there.rename(here)
+
+    def back_up(self, name: str) -> None:
+        """A stopped site's whole folder is copied."""
+        if name in self._running:
+            self.stop(name)
+        shutil.copytree(self.place / name, self.place / f"{name} backup")
+
+    def put_back(self, name: str) -> None:
+        """The copy takes the folder's place; `site recover` before the site is started again."""
+        self.note(f"{name}: put a backup back, site recover, site start")
+        if name not in self._running:
+            self.start(name)
+        asked, memory = self._asked(name), self.opened(name).site.machine.memory
+        under_way = tuple(
+            peer
+            for peer, one in memory.peers.items()
+            if one.asking.state not in (AskingState.NOT_ASKED, AskingState.WAITING)
+        )
+        self.forgotten[name] = {memory.round: under_way, **asked}
+        self.stop(name)
+        shutil.rmtree(self.place / name)
+        (self.place / f"{name} backup").rename(self.place / name)
+        recover(self.place / name, self.secret, self.clock.began + self.clock.now)
+        self.start(name)
+
+    def records(self, name: str) -> dict[int, SiteRecord]:
+        """Of a site's rounds, by number; empty where it cannot be opened."""
+        if name not in self._running:
+            return {}
+        with self._running[name][0].store.view() as tx:
+            return {record.round: record for record in stored_records(tx)}
+
+    def finished(self) -> int:
+        """Rounds that enough sites ended, each with enough peers that answered or declined."""
+        peers = len(self.project.names) - 1
+        fewest = fewest_peers(self.project, peers)
+        ended: dict[int, int] = {}
+        for name in self.names:
+            for number, record in self.records(name).items():
+                there = peers - len({*record.missed, *record.away})
+                ended[number] = ended.get(number, 0) + (there >= fewest)
+        return sum(count >= fewest + 1 for count in ended.values())
+
+    def spent_twice(self) -> int:
+        """Answers that were charged, and that no question is for."""
+        numbers = next(iter(self._running.values()))[0].agreement.numbers_a_round
+        twice = 0
+        for student in self.names:
+            # A round that was asked in before a backup was put back, and after it, counts once.
+            due = {**self.forgotten.get(student, {}), **self._asked(student)}
+            for teacher in self.names:
+                if teacher == student:
+                    continue
+                asked = sum(teacher in one for one in due.values())
+                with self._running[teacher][0].store.view() as tx:
+                    told = told_in(tx)[student]
+                twice += max(0, -(-told // numbers) - asked)
+        return twice
+
+    def _asked(self, name: str) -> dict[int, tuple[str, ...]]:
+        """Teachers that may have answered a site, by round."""
+        sums = self.opened(name).site.machine.settings.sums
+        summed = sums is not None and not sums.averages  # those of models are counted apart
+        return {
+            number: _answers_due(record, summed=summed)
+            for number, record in self.records(name).items()
+        }
+
+    def _work(self) -> None:
+        for opened, _ in self._running.values():
+            while opened.site.turn():
+                pass
+
+    def _carry(self) -> None:
+        """What lies in every outbox, to all who are up."""
+        for name, (opened, _) in self._running.items():
+            for peer in opened.post.peers:
+                if peer not in self._running:
+                    continue
+                there = self._running[peer][0].post
+                while (parcel := opened.post.pending(peer, 0.0)) is not None:
+                    if not opened.post.settle(peer, there.receive(parcel)):
+                        break
+            if opened.post.fault is not None:
+                raise SecureFairError(str(opened.post.fault), where=name)
+
+
+def _answers_due(record: SiteRecord, *, summed: bool) -> tuple[str, ...]:
+    """Teachers that may have answered in a round, and were asked once."""
+    if summed:
+        return (*record.combined, *record.lost)
+    return (*record.opened, *record.missed, *record.failed)

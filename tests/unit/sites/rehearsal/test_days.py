@@ -1,0 +1,98 @@
+"""Days of a few hospitals on a simulated clock."""
+
+import contextlib
+
+import pytest
+
+from securefair.protocol.states import AskingState
+from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.rehearsal import (
+    hospitals,
+    make_places,
+    project_between,
+    reputation_kind,
+)
+from securefair.sites.rehearsal.year import ROUND_DAYS
+
+NOW = 1_800_000_000
+
+
+@pytest.fixture
+def year(tmp_path):
+    data = hospitals(3)
+    project, identities = project_between(
+        data,
+        reputation_kind(),
+        3,
+        "clear",
+        now=NOW,
+        days=365,
+        round_seconds=ROUND_DAYS * DAY,
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    year = Year(tmp_path, project, Clock(NOW))
+    yield year
+    year.close()
+
+
+@pytest.mark.slow  # whole rounds of three sites
+def test_no_outage_costs_a_round_and_a_site_that_leaves_stops_nobody(year):
+    year.night()
+    for _ in range(30):  # all are down for ten deadlines, in the middle of a round
+        year.night(down=year.names)
+    for name in year.names:
+        year.upgrade(name)
+        year.night()
+    year.replace_machine(year.names[0])
+    year.leave(year.names[-1])
+    for _ in range(12):
+        year.night()
+    assert year.finished() == 3
+    assert year.spent_twice() == 0
+    assert year.outages == 3
+    assert ["site leave" in action for action in year.actions] == [False] * 4 + [True]
+
+
+@pytest.mark.slow
+def test_a_day_of_a_wrong_clock_mutes_nobody(year):
+    wrong = year.names[0]
+    year.ahead[wrong] = DAY
+    year.night()
+    year.stop(wrong)
+    year.ahead.clear()
+    for _ in range(12):
+        year.night()
+    assert year.finished() == 3
+
+
+@pytest.mark.slow  # whole rounds of five sites
+def test_who_dies_after_its_part_of_a_sum_costs_nobody_that_sum(tmp_path):
+    """Its key never comes: after a deadline the others open its part together."""
+    data = hospitals(5)
+    project, identities = project_between(
+        data, "transfer", 1, "clear", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    year = Year(tmp_path, project, Clock(NOW))
+    dies, *others = year.names
+    with contextlib.closing(year):
+        year.night()
+        while not all(_state_of(year, name, dies) is AskingState.REVEALING for name in others):
+            year.night()
+            assert year.clock.now < 9 * DAY
+        year.stop(dies)  # it has not heard yet that its key is asked for
+        year.gone.add(dies)
+        for _ in range(12):
+            year.night()
+        for name in others:
+            (record,) = year.records(name).values()
+            assert set(record.combined) == set(year.project.names) - {name}
+            assert not record.lost
+            accounts = year.opened(name).host.ledger.accounts
+            numbers = year.opened(name).agreement.numbers_a_round
+            assert {one.total for one in accounts.values()} == {numbers}
+
+
+def _state_of(year, name, peer):
+    current = year.opened(name).site.machine.memory.averaging.sum
+    return None if current is None else current.teachers[peer].state
