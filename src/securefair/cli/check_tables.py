@@ -99,7 +99,9 @@ def _participants(checked: Checked) -> FittingTable:
     if len(checked.classes) <= 10:
         columns += [
             TableColumn(
-                f"Class\n{name}", [count(one.by_class[at]) for one in people], dispensable=1
+                f"Class\n{name}" if checked.tells_classes else name,
+                [count(one.by_class[at]) for one in people],
+                dispensable=1,
             )
             for at, name in enumerate(checked.classes)
         ]
@@ -119,7 +121,7 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
         yield Text("A feature with ? says whether the value is missing.", style="dim")
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
-    said = sensitivity_of(checked.classes, table=True)
+    said = sensitivity_of(checked.classes, table=True) if checked.tells_classes else ""
     if said:
         yield Text(said, style="dim")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.prediction.card import SHOWN, interval, positive
+from securefair.prediction.card import interval, positive, shown_of
 from securefair.prediction.evaluation import ModelEvaluation
 from securefair.report.fitting import FittingTable, TableColumn
 from securefair.report.score_pages import Pages, ScoreTable, score_tables, shown_scores
@@ -17,7 +17,7 @@ from securefair.words import words_of
 def evaluation_report(found: ModelEvaluation) -> RenderableType:
     """Scores and confusion matrix, for `rich.console.Console.print`."""
     later = () if found.page is None else shown_scores(found.page)
-    shown = [one for one in SHOWN if one[0] not in later]
+    shown = [one for one in shown_of(found) if one[0] not in later]
     values = [found.scores[name] for name, _, _ in shown]
     texts = [
         "undefined" if value is None else form.format(value)
@@ -32,17 +32,9 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
                 TableColumn("95 % interval", [interval(found, name) for name, _, _ in shown]),
             ],
         ),
-        FittingTable(
-            "True class by row, predicted class by column",
-            [
-                TableColumn("True", list(found.classes), numbers=False),
-                *(
-                    TableColumn(name, [str(row[at]) for row in found.confusion])
-                    for at, name in enumerate(found.classes)
-                ),
-            ],
-        ),
     ]
+    if found.classes:
+        parts.append(_confusion(found))
     parts += [Text(line) for line in (positive(found),) if line]
     if found.page is not None:
         parts += [Text(), *pages_report({found.hospital: found.page})]
@@ -63,6 +55,19 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
             )
         )
     return Group(*parts)
+
+
+def _confusion(found: ModelEvaluation) -> FittingTable:
+    return FittingTable(
+        "True class by row, predicted class by column",
+        [
+            TableColumn("True", list(found.classes), numbers=False),
+            *(
+                TableColumn(name, [str(row[at]) for row in found.confusion])
+                for at, name in enumerate(found.classes)
+            ),
+        ],
+    )
 
 
 def pages_report(pages: Pages) -> Sequence[RenderableType]:

@@ -38,6 +38,13 @@ def predict(
             help="Of two classes: the last one from this probability on (default: the likelier).",
         ),
     ] = None,
+    horizon: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--horizon",
+            help="Of a time to an event: survival until this time, in its unit; repeatable.",
+        ),
+    ] = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -71,7 +78,7 @@ def predict(
     rows: Path | str | Table = table
     if keep and (is_query(table) or not Path(table).is_dir()):
         rows = read_rows(table if is_query(table) else Path(table))
-    prediction = kept.predict_details(rows)
+    prediction = kept.predict_details(rows, horizons=horizon or ())
     chosen = chosen_from(prediction, threshold)
     kept_columns = columns_of(rows, keep or [])
     text = predictions_csv(prediction, chosen, kept_columns)
@@ -84,6 +91,7 @@ def predict(
             "classes": prediction.classes,
             "probabilities": prediction.probabilities.tolist(),
             "class": chosen,
+            "numbers": {name: one.tolist() for name, one in prediction.numbers.items()},
             "kept": kept_columns,
             "images": prediction.images,
             "outside_training_range": prediction.outside,

@@ -40,6 +40,9 @@ class AgreedSections:
     facts: PublicFacts
     seed: int = 0
 
+    predicts_all: ClassVar[bool] = False
+    """Whether every outcome may be predicted, not classes alone."""
+
     later: ClassVar[frozenset[str]] = frozenset()
     """See `Section.later`, of whole sections."""
 
@@ -53,13 +56,13 @@ class AgreedSections:
             )
 
         outcome = agreed_outcome(self.facts.outcome, self.classes)
-        if not outcome.tells_classes:
+        if not (outcome.tells_classes or self.predicts_all):
             raise ConfigError(
-                f"a collaboration tells classes apart, it does not predict {outcome.title} yet",
+                f"this kind of collaboration tells classes apart, it does not predict "
+                f"{outcome.title}",
                 where="outcome",
                 found=outcome.name,
-                hint="securefair.TransferRegressor, TransferRate and TransferSurvival take peers' "
-                "answers as arrays",
+                hint='A transfer does: run.algorithms = ["standalone", "transfer"]',
             )
 
     @classmethod

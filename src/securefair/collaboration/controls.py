@@ -85,6 +85,7 @@ def controls_of(
     training = config.training
     epochs = training.local_epochs + training.rounds * training.local_steps
     early = Control(EarlyStopping(rounds=epochs), trained, 1)
+    of_classes = outcome_of(data[0].train).tells_classes
     own = TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer.fit))
     common = Control(MOST_COMMON, own, 1)
     if not fits:
@@ -95,11 +96,11 @@ def controls_of(
             "most_common": common,
         }
     cheap = max(one.train.features.size for one in data) <= MOST_NUMBERS
-    cheap = cheap and outcome_of(data[0].train).tells_classes
+    cheap = cheap and of_classes
     usual = (FOREST_ALONE, ENSEMBLE_ALONE) if cheap else ()
     return {
         STANDALONE: Control(TUNED_ALONE, own, 1),
-        "early_stopping": early,
+        **({"early_stopping": early} if of_classes else {}),  # a head is trained to classes
         "averaged_alone": Control(AVERAGED_ALONE, own, 1),
         **{one.name: Control(one, own, 1) for one in usual},
         "most_common": common,

@@ -15,9 +15,10 @@ from securefair.collaboration.scores import own_verdict
 from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
 from securefair.data import ParticipantData, TableSpec, feature_names
+from securefair.data.dataset import Samples
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
-from securefair.model.stored import Function
+from securefair.model.stored import Function, logits_of
 from securefair.model.transfer import LinearEstimates
 from securefair.prediction import (
     Calibration,
@@ -85,13 +86,14 @@ def kept_model(
         folder: that relative paths of extractors' weights start from.
     """
     facts = training_facts(own.train)
-    names = list(classes or class_names(rules, own.train.classes))
+    outcome = outcome_of(own.train)
+    names = list(outcome.strata or classes or class_names(rules, own.train.classes))
     record = ModelRecord(
         hospital=own.name,
         run=config.run.name,
         algorithm=algorithm,
         seed=config.run.seeds[0],
-        classes=names,
+        classes=names if outcome.tells_classes else [],
         table=rules,
         feature_range=config.data.feature_range,
         low=facts.low,
@@ -100,11 +102,14 @@ def kept_model(
         patients=len(own.train),
         calibration=calibration,
         versions=dict(versions),
+        outcome=own.train.outcome,
+        own=_own_part(function, own.train),
     )
     plain = structs.replace(record, calibration=UNCALIBRATED)
 
     def tested(function: Function) -> ModelEvaluation:
-        return score(HospitalModel(plain, function), own.test)
+        record = structs.replace(plain, own=_own_part(function, own.train))
+        return score(HospitalModel(record, function), own.test)
 
     test = score(HospitalModel(record, function), own.test)
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
@@ -131,7 +136,9 @@ def kept_model(
         ),
         versions=dict(versions),
         calibration=record.calibration,
-        uncalibrated=tested(function) if record.calibration.method != "none" else None,
+        uncalibrated=tested(function)
+        if record.calibration.method != "none" and outcome.tells_classes
+        else None,
         privacy=privacy,
         fitted_to=len(own.train) if refitted is None else len(own.train) + len(own.test),
     )
@@ -148,9 +155,16 @@ def kept_model(
             high=facts.high,
             usual=facts.usual,
             patients=len(everyone),
+            own=_own_part(function, everyone),
             calibration=divisor if calibration.method != "none" else calibration,
         )
     return KeptModel(HospitalModel(record, function, weights), card, estimates)
+
+
+def _own_part(function: Function, samples: Samples) -> dict[str, list[float]]:
+    """What a model adds to predictors from the samples that it was fitted to, for its record."""
+    part = outcome_of(samples).own_part(logits_of(function, samples.features), samples)
+    return {key: list(values) for key, values in part.items()}
 
 
 def _features(spec: TableSpec) -> list[str]:
@@ -192,4 +206,5 @@ def kept_estimates(
     if found is None:
         return []
     usual = np.array(training_facts(own.train).usual)
-    return estimates_of(rules, usual, found, outcome_of(own.train), half=1.0)
+    low, high = rules.target.range or (-1.0, 1.0)
+    return estimates_of(rules, usual, found, outcome_of(own.train), half=(high - low) / 2)

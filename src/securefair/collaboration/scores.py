@@ -54,7 +54,8 @@ def scores_of(
     Args:
         seeds: data and models.
         controls: algorithms in which nobody learns from anybody.
-        metric: that decides which control is best; the first of equals.
+        metric: that decides which control is best, the outcome's own where it has no such score;
+            the first of equals.
     """
     names = [
         name
@@ -65,6 +66,7 @@ def scores_of(
     predictions = {name: _predictions(name, seeds) for name in names}
     scored = {name: Scored(parts) for name, parts in predictions.items()}
     outcome = outcome_of(seeds[0][0][0].train)
+    metric = outcome.deciding(metric)
     sign = 1 if metric in outcome.lower_is_better else -1
     means = {name: scored[name].summary(metric).mean for name in controls if name in scored}
     best = min(

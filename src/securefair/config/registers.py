@@ -51,11 +51,12 @@ SUMS: dict[str, str] = {
 }
 """What hospitals add up of their fits."""
 
-IN_CODE_ALONE = frozenset({"alignment", "summed_fits", "openfhe"})
-"""No words of a configuration: what kinds release by themselves, and what is there to compare."""
+IN_CODE_ALONE = frozenset({"alignment", "summed_fits", "openfhe", "two_classes", "several_classes"})
+"""No words of a configuration: what kinds release by themselves, what is there to compare, and
+outcomes that the codes of a label tell."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a union of types hashes it
 class Named:
     """The type of a key that names a line of a register: `Annotated[str, Named(RELEASES)]`.
 

@@ -7,13 +7,14 @@ apply to everyone.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
 from securefair.config.columns import LITE0, AnyColumn, Code, Codes, FilePath, ImageColumn
+from securefair.config.registers import OUTCOMES, Named
 
 _DUCKDB = "duckdb:"
 
@@ -105,6 +106,27 @@ class TableSection(Section):
         description="Codes of the label, one class each; a list of codes shares a class. "
         "Without it: the codes that occur",
     )
+    outcome: Annotated[str, Named(OUTCOMES)] | None = Field(
+        default=None,
+        description="What the label is where it is no class: a number, a count of events, or the "
+        "time to an event. Without it: classes",
+    )
+    event: str | None = Field(
+        default=None,
+        description="Of a time to an event: the column that says whether it came (1) or was not "
+        "seen (0)",
+    )
+    exposure: str | None = Field(
+        default=None,
+        description="Of a count: the column of what it was counted over, such as years. Without "
+        "it: the same for everybody",
+    )
+    label_range: Annotated[tuple[float, float], Field(strict=False)] | None = Field(
+        default=None,
+        description="Of a number: public range in its unit, which penalties and what is sent are "
+        "scaled by. Without it: what covers the participants' tables",
+        json_schema_extra={"expected": "two numbers, the smaller first"},
+    )
     positive: Code | None = Field(
         default=None,
         description="Of two classes the one that must not be missed, by one of its codes: "
@@ -130,6 +152,15 @@ class TableSection(Section):
         default=(),
         description="The features; other columns are not used. Without any: inferred, and shown",
     )
+
+    later: ClassVar[frozenset[str]] = frozenset({"outcome", "event", "exposure", "label_range"})
+    """See `Section.later`."""
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Columns that are read beside the label, by the key that names each."""
+        found = {"event": self.event, "exposure": self.exposure}
+        return {key: name for key, name in found.items() if name is not None}
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -166,13 +197,38 @@ class TableSection(Section):
             )
         names = [column.name for column in self.columns]
         refuse_repeats("columns", names)
-        if self.label in names:
+        for name in (self.label, *self.beside.values()):
+            if name in names:
+                raise contradiction(
+                    "columns",
+                    "the label is among the features",
+                    found=name,
+                    expected="features other than the label",
+                )
+        if self.label_range is not None and self.label_range[0] >= self.label_range[1]:
             raise contradiction(
-                "columns",
-                "the label is among the features",
-                found=self.label,
-                expected="features other than the label",
+                "label_range",
+                "not a range",
+                found=list(self.label_range),
+                expected="two numbers, the smaller first",
             )
+        if self.outcome is None and (self.beside or self.label_range):
+            key = next(iter(self.beside), "label_range")
+            raise contradiction(
+                key,
+                "classes have no such key",
+                found=self.beside.get(key, self.label_range),
+                expected="table.outcome, or no such key",
+            )
+        of_classes = (("classes", self.classes), ("positive", self.positive))
+        for key, given in of_classes:
+            if self.outcome is not None and given:
+                raise contradiction(
+                    key,
+                    "this outcome has no classes",
+                    found=f'table.outcome = "{self.outcome}"',
+                    expected="no such key",
+                )
         if names and all(column.kind == "ignored" for column in self.columns):
             raise contradiction(
                 "columns", "no column is a feature", found=names, expected="one or more features"

@@ -76,13 +76,13 @@ def site_columns(table: Table, shapes: Mapping[str, Shape]) -> dict[str, SiteCol
 
 
 def findings_between(
-    sites: Mapping[str, Mapping[str, SiteColumn]], *, label: str, joined: bool = False
+    sites: Mapping[str, Mapping[str, SiteColumn]], *, label: str | None, joined: bool = False
 ) -> Iterator[Finding]:
     """What differs between hospitals.
 
     Args:
         sites: what each says, by name.
-        label: the column to predict.
+        label: the column to predict; None where that is no class.
         joined: whether spellings that differ in case only are one level.
     """
     everywhere = set.intersection(*(set(columns) for columns in sites.values()))
@@ -104,7 +104,10 @@ def findings_between(
         if name != label:
             apart = list(_tells_sites(name, columns))
             yield from apart or _units(name, columns)
-    yield from _prevalence(label, {site: columns[label] for site, columns in sites.items()}, joined)
+    if label is not None:
+        yield from _prevalence(
+            label, {site: columns[label] for site, columns in sites.items()}, joined
+        )
 
 
 def _levels(

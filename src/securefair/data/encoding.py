@@ -23,6 +23,7 @@ from securefair.config.columns import (
 )
 from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import FeatureArray, Samples
+from securefair.data.known import Known, known_of
 from securefair.data.shape import SENTINELS
 from securefair.data.table import TableSpec, feature_names
 from securefair.errors import ConfigError, DataError
@@ -75,9 +76,30 @@ def encode(rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None)
             names file, line and column.
     """
     table = table_of(rows)
-    _check_columns(table, [*(column.name for column in spec.columns), spec.target.name])
+    _check_columns(table, [*(column.name for column in spec.columns), *spec.known])
+    known = encode_known(table, spec)
     features = encode_features(table, spec, extract)
-    return Samples(features, encode_labels(table, spec), classes=len(spec.target.groups))
+    return Samples(
+        features,
+        known.labels,
+        classes=known.classes,
+        outcome=spec.target.outcome,
+        values=known.values,
+    )
+
+
+def encode_known(rows: Sequence[Row], spec: TableSpec) -> Known:
+    """What is known of the patients of `rows`: classes, or what the outcome makes of numbers.
+
+    Raises:
+        DataError: there is no such column, a value is missing or none that the outcome knows; names
+            file, line and column.
+    """
+    if not spec.target.outcome:
+        return Known(encode_labels(rows, spec), len(spec.target.groups))
+    table = table_of(rows)
+    _check_columns(table, spec.known)
+    return known_of(table, spec)
 
 
 def encode_features(

@@ -35,7 +35,11 @@ class InferredTable:
 
 
 def infer_table(
-    proposals: Mapping[str, Proposal], *, joined: bool = False, given: Sequence[ColumnRule] = ()
+    proposals: Mapping[str, Proposal],
+    *,
+    joined: bool = False,
+    given: Sequence[ColumnRule] = (),
+    target: Target | None = None,
 ) -> InferredTable:
     """Rules for everyone, of what everyone proposes.
 
@@ -49,6 +53,7 @@ def infer_table(
         proposals: of each participant, by name.
         joined: take levels that differ in case or white space only for one.
         given: rules that need no inference, which come last.
+        target: what is predicted where that is no class; None: the classes that occur.
 
     Raises:
         ConfigError: participants predict different columns, or agreed on different classes.
@@ -66,7 +71,7 @@ def infer_table(
             unused[name] = column
         else:
             columns.append(column)
-    groups = infer_classes(proposals, joined=joined)
+    target = target or Target(name=label, groups=infer_classes(proposals, joined=joined))
     columns += given
     if not columns:
         raise DataError(
@@ -77,7 +82,7 @@ def infer_table(
         )
     spec = TableSpec(
         columns=tuple(columns),
-        target=Target(name=label, groups=groups),
+        target=target,
         missing=tuple(dict.fromkeys(one for each in proposals.values() for one in each.missing)),
         spellings="joined" if joined else "exact",
     )

@@ -116,6 +116,7 @@ def propose(
     classes: Sequence[Sequence[str]] = (),
     at_least: int = AT_LEAST,
     missing: Sequence[str] = defaults.MISSING,
+    known: Sequence[str] = (),
 ) -> Proposal:
     """What one participant's own rows say.
 
@@ -125,6 +126,8 @@ def propose(
         classes: its codes, one class each, where they are agreed on.
         at_least: patients who must share a level, or a class, before it is named.
         missing: codes of a missing value.
+        known: columns that say what is known of a patient where that is no class, the label first:
+            nothing is proposed of them.
 
     Raises:
         ConfigError: `at_least` is below 1.
@@ -134,21 +137,24 @@ def propose(
     if at_least < 1:
         raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
     table = table_of(rows)
-    if label not in table.columns:
-        raise DataError(
-            "the label is not a column of the table",
-            where=table.source,
-            found=", ".join(table.columns),
-            expected=label,
-        )
+    for name in known or (label,):
+        if name not in table.columns:
+            raise DataError(
+                "the label is not a column of the table",
+                where=table.source,
+                found=", ".join(table.columns),
+                expected=name,
+            )
     groups = tuple(tuple(codes) for codes in classes)
-    _check_label(table.columns[label], missing, label, groups, at_least)
+    if not known:
+        _check_label(table.columns[label], missing, label, groups, at_least)
     columns = [
         # Agreed classes count whole: a code of few patients must not be named beside them.
         ColumnProposal(name=name)
-        if groups and name == label
+        if name in known or (groups and name == label)
         else _proposed(name, one, missing, at_least, is_label=name == label)
         for name, one in table.columns.items()
+        if name not in known[1:]
     ]
     return Proposal(label=label, classes=groups, missing=tuple(missing), columns=tuple(columns))
 
@@ -165,9 +171,8 @@ def check_classes(groups: Sequence[Sequence[str]], label: str, *, least: int = 2
             where=f"column {label}",
             found=f"more than {MAX_LEVELS} different numbers",
             expected=f"2 to {MAX_LEVELS} classes",
-            hint="securefair tells classes apart: it fits no regression and no survival times. Add "
-            "a column that says whether the number is above a limit, or whether the event came "
-            "within a fixed time, and predict that",
+            hint='Say what it is: table.outcome = "number", "count" or "time" (--outcome, or '
+            "--time and --event, of securefair new)",
         )
     if not least <= len(groups) <= MAX_LEVELS:
         raise DataError(

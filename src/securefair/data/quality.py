@@ -25,7 +25,7 @@ LEAST_COLUMNS = 5
 
 
 def site_findings(
-    site: str, table: Table, shapes: Mapping[str, Shape], *, label: str, joined: bool = False
+    site: str, table: Table, shapes: Mapping[str, Shape], *, label: str | None, joined: bool = False
 ) -> Iterator[Finding]:
     """What one table shows by itself.
 
@@ -33,18 +33,21 @@ def site_findings(
         site: its name.
         table: at least one row.
         shapes: of its columns.
-        label: the column to predict, which is among its columns.
+        label: the column to predict, which is among its columns; None where that is no class.
         joined: whether spellings that differ in case only are one level.
     """
     for note in table.notes:
         yield noted(site, note)
-    classes = Classes.of(table.columns[label], shapes[label], joined=joined)
+    classes = (
+        None if label is None else Classes.of(table.columns[label], shapes[label], joined=joined)
+    )
     for name, column in table.columns.items():
         shape = shapes[name]
         yield from column_findings(site, name, column, shape, table, is_label=name == label)
-        if name != label and shape.present and not heading_identifies(name):
+        if classes is not None and name != label and shape.present and not heading_identifies(name):
             yield from leaks(site, name, column, shape, classes)
-    yield from _few(site, label, classes)
+    if label is not None and classes is not None:
+        yield from _few(site, label, classes)
     yield from _duplicates(site, table)
 
 

@@ -9,7 +9,7 @@ enter, so nobody's data leak through the preprocessing and all participants get 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -22,15 +22,38 @@ Codes = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Target(Section):
-    """The column to predict: the i-th group of codes is class i, which people read as names[i]."""
+    """The column to predict: the i-th group of codes is class i, which people read as names[i].
+
+    Of an outcome that is no class there are no groups: `beside` names further columns that say what
+    is known, and `range` is the public one of a number.
+    """
 
     name: str
-    groups: Annotated[tuple[Codes, ...], Field(strict=False)]
+    groups: Annotated[tuple[Codes, ...], Field(strict=False)] = ()
     names: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    outcome: str = ""
+    beside: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    range: Annotated[tuple[float, float], Field(strict=False)] | None = None
+
+    later: ClassVar[frozenset[str]] = frozenset({"outcome", "beside", "range"})
+    """See `Section.later`."""
+
+    @property
+    def classes(self) -> int:
+        """Labels that there are: classes, or the two parts by which others are held out."""
+        return 2 if self.outcome else len(self.groups)
 
     def model_post_init(self, context: object, /) -> None:
         """Refuse codes that are not there or do not differ."""
         del context
+        if self.outcome:
+            if self.groups or self.names or self.name in self.beside:
+                raise ConfigError(
+                    "an outcome that is no class has columns of its own, and no classes",
+                    where=f"target {self.name}",
+                    found=", ".join(self.beside) or self.groups,
+                )
+            return
         _check_codes([code for group in self.groups for code in group], self.name)
         if len(self.groups) < 2 or not all(self.groups):
             raise ConfigError(
@@ -83,12 +106,17 @@ class TableSpec(Section):
         del context
         names = [column.name for column in self.columns]
         repeated = sorted({name for name in names if names.count(name) > 1})
-        if not names or repeated or self.target.name in names:
+        if not names or repeated or {self.target.name, *self.target.beside} & set(names):
             raise ConfigError(
                 "columns must be there, each once, and without the target",
                 where="columns",
                 found=", ".join(repeated or names),
             )
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Columns that say what is known of a patient: the target, and those beside it."""
+        return (self.target.name, *self.target.beside)
 
     @property
     def images(self) -> tuple[ImageColumn, ...]:
@@ -114,8 +142,11 @@ def feature_names(column: ColumnRule) -> list[str]:
 
 
 def class_names(spec: TableSpec | None, classes: int) -> list[str]:
-    """The name of each class, or its codes, or its number where samples came as numbers."""
-    if spec is None:
+    """The name of each class, or its codes, or its number where samples came as numbers.
+
+    Of an outcome that is no class: numbers of the strata by which parts are held out.
+    """
+    if spec is None or spec.target.outcome:
         return [str(label) for label in range(classes)]
     if spec.target.names:
         return list(spec.target.names)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from securefair.model.outcomes import outcome_named
 from securefair.prediction.evaluation import ModelEvaluation
 from securefair.prediction.record import Calibration
 from securefair.records import VerdictResult
@@ -93,12 +94,14 @@ def limits(
     refitted: bool = False,
 ) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
-    low, high = test.intervals["accuracy"]
     tested, accuracy = ("What was measured", "accuracy") if refitted else ("It", "its accuracy")
+    tested += f" was tested on {test.patients} patients of the same hospital"
+    if "accuracy" in test.intervals:
+        low, high = test.intervals["accuracy"]
+        tested += f": {accuracy} there lies between {low:.1%} and {high:.1%} (95 % interval)"
     said = [
         "It is a result of research. It is no medical device, and nobody validated it for care.",
-        f"{tested} was tested on {test.patients} patients of the same hospital: {accuracy} there "
-        f"lies between {low:.1%} and {high:.1%} (95 % interval). Elsewhere it is unknown.",
+        f"{tested}. Elsewhere it is unknown.",
         *(f"In the table it was trained on: {one}" for one in findings),
         "The file tells of the patients that it was trained on. Keep it where their records are.",
     ]
@@ -137,7 +140,7 @@ def markdown(card: ModelCard) -> str:
         "## Data",
         "",
         f"- Predicts: {_plain(card.label or 'the class of a sample')} "
-        f"({', '.join(map(_plain, card.model.classes))})",
+        f"({', '.join(map(_plain, card.model.classes)) or predicted(card.model)})",
         "- From: "
         + (
             f"{card.features} features"
@@ -157,12 +160,9 @@ def markdown(card: ModelCard) -> str:
         "",
         _intervals(card.model),
         "",
-        _calibrated(card.calibration),
+        _calibrated(card.calibration, card.model),
         "",
-        "Rows of the confusion matrix are true classes, columns predicted ones.",
-        "",
-        *_confusion(card.model),
-        "",
+        *(_confusion(card.model) if card.model.classes else []),
         "## Who taught it, and what was disclosed",
         "",
         *_taught(card),
@@ -201,7 +201,7 @@ def _scores(card: ModelCard) -> list[str]:
         some = dict(list(models.items())[start : start + MODELS_BESIDE])
         rows += [""] if rows else []
         rows += [f"| Score | {' | '.join(some)} |", f"|---|{'---:|' * len(some)}"]
-        for name, title, form in SHOWN:
+        for name, title, form in shown_of(card.model):
             values = [one.scores.get(name) for one in some.values()]
             texts = ["undefined" if value is None else form.format(value) for value in values]
             rows.append(f"| {title} | {' | '.join(texts)} |")
@@ -211,11 +211,24 @@ def _scores(card: ModelCard) -> list[str]:
 def _intervals(found: ModelEvaluation) -> str:
     told = [
         f"{title.lower()} {interval(found, name)}"
-        for name, title, _ in SHOWN
+        for name, title, _ in shown_of(found)
         if name in found.intervals
     ]
     known = f"95 % intervals of the model over patients: {', '.join(told)}. " if told else ""
     return f"{known}{positive(found)}"
+
+
+def predicted(found: ModelEvaluation) -> str:
+    """What is predicted where it is no class, such as "the time to an event"."""
+    return outcome_named(found.outcome).title
+
+
+def shown_of(found: ModelEvaluation) -> Sequence[tuple[str, str, str]]:
+    """Scores that tables show: name, title and form of each."""
+    if found.classes or not found.outcome:
+        return SHOWN
+    scores = outcome_named(found.outcome).scores
+    return [(name, title, "{:.3f}") for name, title in scores.items()]
 
 
 def positive(found: ModelEvaluation) -> str:
@@ -236,7 +249,9 @@ def interval(found: ModelEvaluation, score: str) -> str:
     return f"{100 * low:.0f} to {100 * high:.0f}%"
 
 
-def _calibrated(found: Calibration) -> str:
+def _calibrated(found: Calibration, model: ModelEvaluation) -> str:
+    if not model.classes:
+        return f"It predicts {predicted(model)}; its own part is of the hospital's patients alone."
     if found.method == "none":
         return (
             "Probabilities are as the model gives them: this algorithm makes no predictions for "
@@ -252,10 +267,15 @@ def _calibrated(found: Calibration) -> str:
 
 def _confusion(model: ModelEvaluation) -> list[str]:
     names = list(map(_plain, model.classes))
-    rows = [f"| True | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    rows = [
+        "Rows of the confusion matrix are true classes, columns predicted ones.",
+        "",
+        f"| True | {' | '.join(names)} |",
+        f"|---|{'---:|' * len(names)}",
+    ]
     for name, counts in zip(names, model.confusion, strict=True):
         rows.append(f"| {name} | {' | '.join(map(str, counts))} |")
-    return rows
+    return [*rows, ""]
 
 
 def _taught(card: ModelCard) -> list[str]:

@@ -9,15 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data import Samples, encode_labels, read_rows
+from securefair.data import Samples, read_rows
 from securefair.data.cells import Table
-from securefair.data.encoding import encode
+from securefair.data.encoding import encode, encode_known
 from securefair.data.groups import groups_of
 from securefair.errors import DataError, SecureFairError
-from securefair.model.outcomes.class_scores import count_patients, probabilistic_scores
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.prediction.record import training_facts
-from securefair.worth import confusion
 from securefair.worth.interval import wilson
 from securefair.worth.page import ScorePage, check_scorable, score_page
 
@@ -29,7 +27,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
         hospital: whose model.
         patients: how many.
         classes: names.
-        scores: as `metrics.probabilistic.SCORES`; None where a score is undefined.
+        scores: those of the outcome; None where a score is undefined.
         accuracy_se: standard error of the accuracy over patients; 0 where all are right.
         intervals: 95 % intervals of the scores that are shares of patients: accuracy, and of two
             classes sensitivity and specificity (`worth.interval`).
@@ -37,6 +35,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
         outside: patients with a value outside the range that the model was trained on.
         filled: patients with a value that the model does not know, so that something stood in.
         warnings: what was filled in, by column; why there is no page.
+        outcome: what is predicted, a name of `model.outcomes`; "" in records of earlier versions.
         page: all scores with standard errors, calibration and groups; None for a model's card, and
             where patients are too few or alike.
     """
@@ -52,6 +51,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     intervals: dict[str, tuple[float, float]] = {}
     page: ScorePage | None = None
+    outcome: str = ""
 
 
 def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ()) -> ModelEvaluation:
@@ -71,9 +71,16 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
             "this model was trained on numbers, not on a table", where=model.record.hospital
         )
     rows = read_rows(table)
-    labels = encode_labels(rows, spec)
+    known = encode_known(rows, spec)
     found = model.predict_details(rows)
-    samples = Samples(np.zeros((len(labels), 1)), labels, found.probabilities.shape[1])
+    samples = Samples(
+        np.zeros((len(known.labels), 1)),
+        known.labels,
+        known.classes,
+        outcome=spec.target.outcome,
+        values=known.values,
+    )
+    said = found.said
     page, warnings = None, tuple(found.warnings)
     if _fitted_to(model, rows):
         warnings += (
@@ -85,9 +92,9 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
     except DataError as error:
         warnings += (f"no standard errors, calibration or groups: {error}",)
     else:
-        page = score_page(found.probabilities, samples, groups=groups_of(rows, by))
+        page = score_page(said, samples, groups=groups_of(rows, by))
     return msgspec.structs.replace(
-        _scored(model, found.probabilities, labels),
+        _scored(model, said, samples),
         outside=sum(map(bool, found.outside)),
         filled=sum(map(bool, found.filled)),
         warnings=warnings,
@@ -117,25 +124,27 @@ def score(model: HospitalModel, samples: Samples) -> ModelEvaluation:
         DataError: there are none.
     """
     flat = samples.features.reshape(len(samples), -1).astype(np.float64)
-    return _scored(model, model.probabilities(flat), samples.labels)
+    return _scored(model, model.said(flat), samples)
 
 
-def _scored(
-    model: HospitalModel, probabilities: NDArray[np.float64], labels: NDArray[np.int64]
-) -> ModelEvaluation:
-    chosen, count = probabilities.argmax(axis=1), len(labels)
-    right = chosen == labels
-    scores = probabilistic_scores(probabilities, labels)
+def _scored(model: HospitalModel, said: NDArray[np.float64], samples: Samples) -> ModelEvaluation:
+    outcome, count = model.outcome, len(samples)
+    scores, confusion = outcome.point_scores(said, samples), outcome.confusion(said, samples)
+    error = 0.0
+    if outcome.tells_classes and count > 1:
+        right = said.argmax(axis=1) == samples.labels
+        error = float(right.std(ddof=1) / np.sqrt(count))
     return ModelEvaluation(
         hospital=model.record.hospital,
         patients=count,
         classes=list(model.record.classes),
         scores=scores,
-        accuracy_se=float(right.std(ddof=1) / np.sqrt(count)) if count > 1 else 0.0,
-        confusion=confusion(chosen, labels, probabilities.shape[1]).tolist(),
+        accuracy_se=error,
+        confusion=[] if confusion is None else confusion.tolist(),
         intervals={
             name: wilson(share, patients)
-            for name, patients in count_patients(labels, probabilities.shape[1]).items()
+            for name, patients in outcome.shares(samples).items()
             if (share := scores[name]) is not None
         },
+        outcome=outcome.name,
     )

@@ -22,7 +22,8 @@ from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
 from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
-from securefair.model.probabilities import probabilities_of
+from securefair.model.outcomes import StudyOutcome, agreed_outcome
+from securefair.model.outcomes.interface import Frame
 from securefair.model.stored import Function, inputs_of, logits_of
 from securefair.prediction.pictures import folder_table, strange_images
 from securefair.prediction.record import ModelRecord
@@ -50,7 +51,7 @@ class Prediction:
 
     Attributes:
         classes: their names.
-        probabilities: (B, M); a row sums to 1.
+        probabilities: (B, M); a row sums to 1. (B, 0) where no classes are told apart.
         outside: for each patient the columns whose value lies outside the range that the model was
             trained on; empty for most.
         filled: for each patient the columns whose value the model does not know, so that something
@@ -59,6 +60,9 @@ class Prediction:
             well: the model has learnt what that tells.
         warnings: what was filled in, by column, with the place of the first; and columns that are
             strange in most patients.
+        said: (B, K), as the outcome says it, for scores.
+        numbers: what is told of each patient, (B,) each, by the name of a column: a probability of
+            each class, or what the outcome is told as, such as survival until a horizon.
         images: for each patient the image as its table or folder names it; empty where the model
             looks at none.
     """
@@ -70,10 +74,14 @@ class Prediction:
     missing: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    numbers: Mapping[str, Array] = field(default_factory=dict)
+    said: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def chosen(self) -> list[str]:
-        """The most probable class of each patient, the first of equals."""
+        """The most probable class of each patient, the first of equals; none without classes."""
+        if not self.classes:
+            return []
         return [self.classes[at] for at in self.probabilities.argmax(axis=1)]
 
 
@@ -125,7 +133,7 @@ class HospitalModel:
         """Whose it is, and its size; weights never print."""
         return (
             f"HospitalModel({self.record.hospital}: {inputs_of(self.function)} features -> "
-            f"{', '.join(self.record.classes)})"
+            f"{', '.join(self.record.classes) or self.outcome.title})"
         )
 
     def _repr_html_(self) -> str:
@@ -191,6 +199,7 @@ class HospitalModel:
         """
         from sklearn.metrics import accuracy_score
 
+        self._refuse_classes()
         known = self.classes_
         strange = [one for one in np.unique(np.asarray(y)).tolist() if one not in known.tolist()]
         if strange:
@@ -205,33 +214,50 @@ class HospitalModel:
     def predict(self, X: Data) -> NDArray[Any]:
         """The most probable class of each patient, (B,), the first of equals.
 
+        Where none are told apart: the expected number, the rate, or the log hazard ratio.
+
         Raises:
             DataError: see `predict_details`.
         """
-        chosen: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        found = self.predict_details(X)
+        if not found.classes:
+            return next(iter(found.numbers.values()))
+        chosen: NDArray[Any] = self.classes_[found.probabilities.argmax(axis=1)]
         return chosen
 
     def predict_proba(self, X: Data) -> Array:
         """Probabilities (B, M).
 
         Raises:
-            DataError: see `predict_details`.
+            DataError: see `predict_details`; or no classes are told apart.
         """
+        self._refuse_classes()
         return self.predict_details(X).probabilities
 
-    def predict_details(self, data: Data) -> Prediction:
+    def predict_details(self, data: Data, *, horizons: Sequence[float] = ()) -> Prediction:
         """Probabilities, classes, and what lies outside of what the model was trained on.
 
+        Args:
+            data: of patients.
+            horizons: times until which survival is told, where the time to an event is predicted;
+                none: quartiles of the times of events in training.
+
         Raises:
+            ConfigError: there are horizons, and nothing comes at a time.
             DataError: a column is missing; names the file.
         """
         rows = self._rows(data)
         features, filled = self._encoded(data if rows is None else rows)
-        probabilities = self.probabilities(np.clip(features, -1.0, 1.0))
+        said = self.said(np.clip(features, -1.0, 1.0))
+        record = self.record
+        within = None if record.table is None else record.table.target.range
+        frame = Frame(record.classes, record.own, within, tuple(horizons))
         outside = self._outside(features)
         return Prediction(
             classes=tuple(self.record.classes),
-            probabilities=probabilities,
+            probabilities=said if self.outcome.tells_classes else said[:, :0],
+            said=said,
+            numbers=self.outcome.told(said, frame),
             outside=outside,
             filled=_by_patient([one for one in filled if not one.expected], len(features)),
             missing=_by_patient([one for one in filled if one.expected], len(features)),
@@ -244,10 +270,32 @@ class HospitalModel:
             images=self._images(rows),
         )
 
+    @property
+    def outcome(self) -> StudyOutcome:
+        """What it predicts."""
+        return agreed_outcome(self.record.outcome, len(self.record.classes))
+
+    def said(self, features: Array) -> Array:
+        """Encoded features (B, d) -> what the outcome says of each, (B, K), calibrated."""
+        predictors = logits_of(self.function, features) / self.record.calibration.temperature
+        return self.outcome.said(predictors, self.record.own)
+
     def probabilities(self, features: Array) -> Array:
-        """Encoded features (B, d) -> probabilities (B, M), calibrated."""
-        logits = logits_of(self.function, features)
-        return probabilities_of(logits / self.record.calibration.temperature)
+        """Encoded features (B, d) -> probabilities (B, M), calibrated.
+
+        Raises:
+            DataError: no classes are told apart.
+        """
+        self._refuse_classes()
+        return self.said(features)
+
+    def _refuse_classes(self) -> None:
+        if not self.outcome.tells_classes:
+            raise DataError(
+                f"this model predicts {self.outcome.title}: it has no probabilities of classes",
+                where=self.record.hospital,
+                hint="predict_details tells what it says of each patient",
+            )
 
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
         """Data as the model sees them, (B, d), but for clipping to [-1, 1]."""

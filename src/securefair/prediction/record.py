@@ -56,6 +56,9 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         weights: SHA-256 of model.safetensors.
         digest: SHA-256 of all that the record says but this, as `folder` writes it.
         versions: of what computed it.
+        outcome: what is predicted (`model.outcomes`); "": one of the classes.
+        own: what the hospital adds from its own training patients, such as a baseline, which tells
+            of them.
     """
 
     format: int = FORMAT
@@ -74,6 +77,8 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     weights: str = ""
     digest: str = ""
     versions: dict[str, str] = {}
+    outcome: str = ""
+    own: dict[str, list[float]] = {}
 
 
 class TrainingFacts(NamedTuple):

@@ -52,8 +52,9 @@ def predictions_csv(
     kept: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """One row a patient, in order: the image where there is one, columns that are kept,
-    `probability_CLASS` for each class, `class`, and columns separated by "; ": those outside the
-    range of training, those that were filled in, and those that are missing as in training.
+    `probability_CLASS` for each class and `class`, or what else is predicted, and columns separated
+    by "; ": those outside the range of training, those that were filled in, and those that are
+    missing as in training.
 
     Args:
         prediction: of every patient.
@@ -67,8 +68,8 @@ def predictions_csv(
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     own_names = [
-        *(f"probability_{name}" for name in prediction.classes),
-        "class",
+        *prediction.numbers,
+        *(["class"] if prediction.classes else []),
         OUTSIDE,
         FILLED,
         MISSING,
@@ -84,16 +85,18 @@ def predictions_csv(
     writer.writerow([*before, *kept, *own_names])
     images = [[name] for name in prediction.images] or [[]] * len(prediction.outside)
     repeated = list(zip(*kept.values(), strict=True)) or [()] * len(prediction.outside)
-    for image, own, row, of_class, *marks in zip(
+    chosen = prediction.chosen if chosen is None else chosen
+    of_class = [[one] for one in chosen] or [[]] * len(prediction.outside)
+    for image, own, row, named, *marks in zip(
         images,
         repeated,
-        prediction.probabilities.tolist(),
-        prediction.chosen if chosen is None else chosen,
+        zip(*(one.tolist() for one in prediction.numbers.values()), strict=True),
+        of_class,
         prediction.outside,
         prediction.filled,
         prediction.missing,
         strict=True,
     ):
-        probabilities = [f"{value:.6f}" for value in row]
-        writer.writerow([*image, *own, *probabilities, of_class, *map("; ".join, marks)])
+        numbers = [f"{value:.6f}" for value in row]
+        writer.writerow([*image, *own, *numbers, *named, *map("; ".join, marks)])
     return text.getvalue()

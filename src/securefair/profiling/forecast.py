@@ -14,6 +14,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_of
 from securefair.profiling.cost_model import MEASURE
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
@@ -72,6 +73,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     sums: CheckedSums | None
     chosen: list[str]
     warnings: list[str]
+    tells_classes: bool = True
 
 
 def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked:
@@ -123,7 +125,10 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         features=list(table_spec(table).features)
         if table is not None and table.columns
         else int(np.prod(first[0].train.features.shape[1:])),
-        classes=list(table.names) or [" or ".join(codes) for codes in table.groups]
+        tells_classes=outcome_of(first[0].train).tells_classes,
+        classes=list(outcome_of(first[0].train).strata)
+        or list(table.names)
+        or [" or ".join(codes) for codes in table.groups]
         if table is not None and table.classes
         else [str(label) for label in range(first[0].train.classes)],
         columns=table.origin if table is not None and table.columns else None,

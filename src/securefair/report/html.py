@@ -8,6 +8,7 @@ from securefair.collaboration.kinds import toml_of, unread_keys, wording_of
 from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
+from securefair.model.outcomes import outcome_named
 from securefair.prediction import HospitalModel
 from securefair.prediction.effects import ColumnEstimate
 from securefair.records import (
@@ -115,6 +116,7 @@ def render_report(
         worth=scores.worth(result, words)[1:],
         scores=scores.titles_of(result, words),
         score_rows=score_rows,
+        of_classes=outcome_named(result.outcome).tells_classes,
         certain=scores.certain_note([*score_rows, *hospital_scores], words),
         first=clinician.first_page(
             result, words, None if config.table is None else config.table.label, models

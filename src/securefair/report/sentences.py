@@ -8,6 +8,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.telling import Limit, Told
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
+from securefair.model.outcomes import outcome_named
 from securefair.records import (
     STANDALONE,
     EncryptionResult,
@@ -33,16 +34,19 @@ def found_in(result: RunResult) -> list[str]:
 def cautions(result: RunResult, words: Words) -> list[str]:
     """How far chance, or one frequent answer, could explain the result."""
     smallest = min(result.participants, key=lambda one: one.test_samples)
-    notes = [
-        words(
-            "cautions.smallest",
-            name=smallest.name,
-            samples=words.either("counts.samples", smallest.test_samples),
-            points=words.decimal(100 / smallest.test_samples, 1),
-        )
-    ]
     plain = [one for one in result.participants if one.majority_accuracy >= one.accuracy]
-    if plain:
+    notes = []
+    of_classes = outcome_named(result.outcome).tells_classes
+    if of_classes:
+        notes.append(
+            words(
+                "cautions.smallest",
+                name=smallest.name,
+                samples=words.either("counts.samples", smallest.test_samples),
+                points=words.decimal(100 / smallest.test_samples, 1),
+            )
+        )
+    if plain and of_classes:
         rates = [f"{one.name} ({words.percent(one.majority_accuracy, 1)})" for one in plain]
         notes.append(words("cautions.constant", rates=words.listing(rates)))
     if len(result.seeds) == 1:
@@ -57,6 +61,8 @@ def control_note(result: RunResult, words: Words) -> list[str]:
     figure = result.algorithms[result.algorithm]
     if result.algorithm in result.controls or len(figure.gain_over) < 2:
         return []
+    if not outcome_named(result.outcome).tells_classes:
+        return []  # gains of accuracy
     over = [
         words(
             "cautions.over",

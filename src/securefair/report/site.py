@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from securefair.prediction import ModelCard, ModelEvaluation
-from securefair.prediction.card import SHOWN
+from securefair.prediction.card import shown_of
 from securefair.records import STANDALONE, RoundRecord
 from securefair.report import averages, charts, facts, figures, sentences, wording
 from securefair.report.figures import Contender, GainRow
@@ -227,12 +227,14 @@ class _Tested:
 
 
 def _tested(card: ModelCard) -> _Tested:
-    common = max(range(len(card.model.classes)), key=list(card.train_by_class.values()).__getitem__)
+    counts = list(card.train_by_class.values())
+    common = max(range(len(counts)), key=counts.__getitem__)
+    confusion = card.model.confusion
     return _Tested(
         name=card.hospital,
         samples=sum(card.train_by_class.values()) + card.model.patients,
         test_samples=card.model.patients,
-        majority_accuracy=sum(card.model.confusion[common]) / card.model.patients,
+        majority_accuracy=sum(confusion[common]) / card.model.patients if confusion else 0.0,
     )
 
 
@@ -242,10 +244,11 @@ def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
     if card.uncalibrated is not None:
         models["Own model as fitted"] = card.uncalibrated
     models |= {card.titles.get(name, name): one for name, one in card.controls.items()}
-    rows = [("Model", [title for _, title, _ in SHOWN])]
+    shown = shown_of(card.model)
+    rows = [("Model", [title for _, title, _ in shown])]
     for title, one in models.items():
         cells = []
-        for name, _, form in SHOWN:
+        for name, _, form in shown:
             value = one.scores.get(name)
             cells.append("undefined" if value is None else form.format(value))
         rows.append((title, cells))

@@ -13,6 +13,7 @@ from securefair.collaboration.telling import caveats
 from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
+from securefair.model.outcomes import outcome_named
 from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
 from securefair.report.fitting import FittingTable, TableColumn
@@ -55,10 +56,13 @@ def summary(
         *(Text(note, style="dim") for note in sentences.found_in(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
         Text(),
-        _participants(result, words),
     ]
+    of_classes = outcome_named(result.outcome).tells_classes
+    if of_classes:
+        parts.append(_participants(result, words))
     if facts.collaborative(result):
-        parts.append(_algorithms(result))
+        if of_classes:
+            parts.append(_algorithms(result))
         parts += _scores(result, words)
     if smaller is not None:
         part = scores.smaller_part(smaller, words)

@@ -20,6 +20,7 @@ from securefair.config import RunConfig
 from securefair.data.findings import by_site
 from securefair.data.table import class_names
 from securefair.errors import SecureFairError
+from securefair.model.outcomes import outcome_of
 from securefair.model.stored import from_bytes
 from securefair.prediction.effects import ColumnEstimate
 from securefair.prediction.versions import versions
@@ -94,7 +95,9 @@ def _run_all(
         raise
     outcome = conclude(config.run, list(repetitions.values()), caveats=caveats_of(config))
     first = repetitions[config.run.seeds[0]]
-    classes = run.classes or class_names(run.rules, first.data[0].train.classes)
+    samples = first.data[0].train
+    strata = outcome_of(samples).strata
+    classes = strata or run.classes or class_names(run.rules, samples.classes)
     outcome.result = msgspec.structs.replace(
         outcome.result, classes=list(classes), findings=by_site(run.findings)
     )

@@ -125,7 +125,7 @@ def conclude(
             encryption=_encryption_result(main, repetitions),
             privacy=_privacy_result(repetitions, caveats),
             class_counts=class_counts(first.data),
-            metric=asked.metric,
+            metric=outcome.deciding(asked.metric),
             controls=controls,
             outcome=outcome.name,
             headline=outcome.headline,

@@ -85,6 +85,7 @@ def _inspected(
         handled=handled,
         rules=[column for column in section.columns if column.kind != "ignored"],
         classes=section.classes,
+        known=() if section.outcome is None else (label, *section.beside.values()),
     )
     between = [one for one in between if not (section.classes and _settled(one, label))]
     return by_weight([*found, *own, *between])
@@ -99,6 +100,7 @@ def look_at(
     handled: Mapping[str, Collection[str]] | None = None,
     rules: Sequence[ColumnRule] = (),
     classes: Sequence[Sequence[str]] = (),
+    known: Sequence[str] = (),
 ) -> tuple[list[Finding], list[Finding]]:
     """Findings of single tables, and between them.
 
@@ -111,26 +113,29 @@ def look_at(
             not looked at. None or empty: there are no rules yet.
         rules: of columns, that are given.
         classes: that are given, the codes of each.
+        known: columns that say what is known of a patient where that is no class, the label first.
 
     Raises:
         DataError: a table lacks the label; names the site.
     """
+    of_classes = None if known else label
     found: list[Finding] = []
     sites, looked = {}, {}
     for site, table in tables.items():
-        if label not in table.columns:
-            raise DataError(
-                "the label is not a column of the table",
-                where=f"participant {site}, {table.source}",
-                found=", ".join(table.columns),
-                expected=label,
-            )
+        for name in known or (label,):
+            if name not in table.columns:
+                raise DataError(
+                    "the label is not a column of the table",
+                    where=f"participant {site}, {table.source}",
+                    found=", ".join(table.columns),
+                    expected=name,
+                )
         shapes = shapes_of(table, missing)
-        found += site_findings(site, table, shapes, label=label, joined=joined)
+        found += site_findings(site, table, shapes, label=of_classes, joined=joined)
         sites[site] = site_columns(table, shapes)
         looked[site] = table, shapes
     if handled:
-        used = {*handled, label}
+        used = {*handled, label, *known}
         found = [one for one in found if _still_open(one, used, handled)]
         sites = {
             site: {name: column for name, column in columns.items() if name in used}
@@ -138,10 +143,12 @@ def look_at(
         }
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
-    between = list(findings_between(sites, label=label, joined=joined))
-    between += opposed_classes(looked, label, joined=joined)
+    between = list(findings_between(sites, label=of_classes, joined=joined))
+    if of_classes is not None:
+        between += opposed_classes(looked, of_classes, joined=joined)
     between += shared_rows(tables)
-    between += class_findings(tables, label, classes, joined=joined)
+    if of_classes is not None:
+        between += class_findings(tables, of_classes, classes, joined=joined)
     return found, between
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,9 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.cells import stacked
+from securefair.data.proposal import rounded_outwards
 from securefair.errors import ConfigError, DataError
+from securefair.model.outcomes import outcome_named
 
 
 class ReadTables:
@@ -100,8 +103,16 @@ def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = N
     """
     table = config.table
     files = [one for one in config.participants if one.is_table]
-    if table is None or table.label is None or not files or (table.columns and table.classes):
+    if table is None or table.label is None or not files:
         return Resolved(config)
+    target = None
+    if table.outcome is not None:
+        config = _with_range(config, tables, files)
+        table = config.table or table
+        target = target_of(table)
+    if table.columns and (table.classes or target is not None):
+        return Resolved(config)
+    label, known = table.label or "", () if target is None else (target.name, *target.beside)
     proposals = {}
     for one in files:
         with about(one.name):
@@ -110,13 +121,23 @@ def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = N
                 # A name of a patient is no feature, whatever it looks like.
                 rows = rows.without(config.privacy.patient_column)
             proposals[one.name] = propose(
-                rows, label=table.label, classes=table.classes, at_least=1, missing=table.missing
+                rows,
+                label=label,
+                classes=table.classes,
+                at_least=1,
+                missing=table.missing,
+                known=known,
             )
     joined = table.spellings == "joined"
     if table.columns:
         classes = [list(codes) for codes in infer_classes(proposals, joined=joined)]
         return Resolved(override(config, {"table.classes": classes}, source="the tables"))
-    inferred = infer_table(proposals, joined=joined, given=() if image is None else (_rule(image),))
+    inferred = infer_table(
+        proposals,
+        joined=joined,
+        given=() if image is None else (_rule(image),),
+        target=target,
+    )
     settings = table_settings(inferred.spec) | {"origin": "participants"}
     if table.positive is not None:
         settings["positive"] = table.positive
@@ -124,6 +145,73 @@ def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = N
         settings["columns"] = [*settings["columns"], image.model_dump(mode="json")]
     config = override(config, {"table": settings}, source="the tables")
     return Resolved(config, True, inferred.unused)
+
+
+def _with_range(
+    config: RunConfig, tables: ReadTables, files: Sequence[ParticipantSection]
+) -> RunConfig:
+    """The same with a range that covers the tables, where the outcome needs one and has none."""
+    table = config.table
+    assert table is not None
+    assert table.outcome is not None
+    if not outcome_named(table.outcome).ranged or table.label_range is not None:
+        return config
+    ends: list[float] = []
+    for one in files:
+        column = tables.of(one).columns.get(table.label or "")
+        if column is not None:
+            numbers = column.numbers[~column.among(table.missing)].tolist()
+            ends += [value for value in numbers if math.isfinite(value)]
+    if not ends:
+        raise DataError(
+            "no table has a number to predict",
+            where=f"column {table.label}",
+            expected="numbers",
+        )
+    found = list(rounded_outwards(min(ends), max(ends)))
+    return override(config, {"table.label_range": found}, source="the tables")
+
+
+def target_of(table: TableSection) -> Target:
+    """What a [table] section predicts.
+
+    Raises:
+        ConfigError: there is no such column, or a key that the outcome needs is missing or means
+            nothing for it.
+    """
+    if table.label is None:
+        raise ConfigError(
+            "a table needs a column to predict",
+            where="table.label",
+            expected="the name of a column",
+        )
+    if table.outcome is None:
+        return Target(name=table.label, groups=table.groups, names=table.names)
+    outcome = outcome_named(table.outcome)
+    needed = [key for key, needs in outcome.beside.items() if needs]
+    for key in (*needed, *table.beside):
+        if (key in table.beside) != (key in outcome.beside):
+            raise ConfigError(
+                f"{outcome.title} needs this column"
+                if key in needed
+                else f"this key means nothing for {outcome.title}",
+                where=f"table.{key}",
+                found=table.beside.get(key, "nothing"),
+                expected="the name of a column" if key in needed else "no such key",
+            )
+    if table.label_range is not None and not outcome.ranged:
+        raise ConfigError(
+            f"this key means nothing for {outcome.title}",
+            where="table.label_range",
+            found=list(table.label_range),
+            expected="no such key",
+        )
+    return Target(
+        name=table.label,
+        outcome=outcome.name,
+        beside=tuple(table.beside[key] for key in outcome.beside if key in table.beside),
+        range=table.label_range,
+    )
 
 
 def table_rules(config: RunConfig) -> TableSpec | None:
@@ -141,7 +229,7 @@ def table_spec(table: TableSection) -> TableSpec:
     Raises:
         ConfigError: the label, its classes or the columns are missing, or codes are repeated.
     """
-    if table.label is None or not table.classes:
+    if table.outcome is None and (table.label is None or not table.classes):
         raise ConfigError(
             "a table with given columns needs its classes",
             where="table.classes",
@@ -151,7 +239,7 @@ def table_spec(table: TableSection) -> TableSpec:
         columns=tuple(
             _rule(column) for column in table.columns if not isinstance(column, IgnoredColumn)
         ),
-        target=Target(name=table.label, groups=table.groups, names=table.names),
+        target=target_of(table),
         missing=table.missing,
         spellings=table.spellings,
     )
@@ -193,7 +281,7 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
     """
     return {
         "label": spec.target.name,
-        "classes": [list(codes) for codes in spec.target.groups],
+        **_known_settings(spec.target),
         **({"class_names": list(spec.target.names)} if spec.target.names else {}),
         "missing": list(spec.missing),
         "spellings": spec.spellings,
@@ -202,6 +290,17 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
             for column in spec.columns
             if not isinstance(column, ImageColumn)
         ],
+    }
+
+
+def _known_settings(target: Target) -> dict[str, Any]:
+    if not target.outcome:
+        return {"classes": [list(codes) for codes in target.groups]}
+    keys = outcome_named(target.outcome).beside
+    return {
+        "outcome": target.outcome,
+        **dict(zip(keys, target.beside, strict=False)),
+        **({} if target.range is None else {"label_range": list(target.range)}),
     }
 
 

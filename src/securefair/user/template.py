@@ -97,6 +97,7 @@ def new_project(
     classes: Sequence[Sequence[str]] = (),
     missing: Sequence[str] = (),
     drop: Sequence[str] = (),
+    known: Mapping[str, object] | None = None,
 ) -> ProposedProject:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
@@ -112,6 +113,7 @@ def new_project(
         classes: codes of each class; none for those that occur.
         missing: further codes of a missing value.
         drop: columns that are no features.
+        known: keys of [table] that say what the label is where that is no class.
 
     Raises:
         ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
@@ -136,6 +138,7 @@ def new_project(
             "missing": [*defaults.MISSING, *missing],
             "classes": [list(codes) for codes in classes],
             "positive": positive,
+            **(known or {}),
         }
         rules = {key: value for key, value in rules.items() if value}
         files, unused, findings, missable = _own_files(
@@ -150,6 +153,7 @@ def new_project(
             ("class", classes),
             ("missing", missing),
             ("drop", drop),
+            *((key, value) for key, value in (known or {}).items()),
         )
         if value
     ]:

@@ -16,6 +16,7 @@ from securefair.collaboration.transfer.telling_sums import limits_of_sums, steps
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.config.transfer import answers_are_linear
+from securefair.model.outcomes import outcome_named
 from securefair.model.transfer.peers import FEWEST_LEFT, asked_peers, missing_of, opened_of
 from securefair.model.transfer.sums import ChosenSum, choose_sum, sum_of
 from securefair.records import RunResult, StandInResult
@@ -34,6 +35,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
         section.sums,
         min(counts),
         linear=answers_are_linear(section.fit),
+        separable=outcome_named(result.outcome).tells_classes,
         private=config.privacy is not None,
         brought=bool(stand_ins_of(result)),
         opened=section.opened,

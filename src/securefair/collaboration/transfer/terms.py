@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import msgspec
 
@@ -19,6 +20,7 @@ from securefair.config.transfer import (
     degree_of,
 )
 from securefair.data.dataset import ParticipantData, Samples, together
+from securefair.errors import ConfigError
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
@@ -40,11 +42,30 @@ class TransferTerms(AgreedSections):
         ConfigError: fewer than two participants, or two of one name.
     """
 
+    predicts_all: ClassVar[bool] = True
+
     transfer: TransferSection
     model: ModelSection
     encryption: EncryptionSection
     private: bool = False
     brought: bool = field(default=False, metadata=LOCAL)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.private and not self.outcome.tells_classes:
+            raise ConfigError(
+                f"no mechanism is proved to be private for {self.outcome.title}",
+                where="privacy.epsilon",
+                found=f'the outcome "{self.outcome.name}"',
+                expected="no [privacy] section, or an outcome of classes",
+            )
+        if self.leaves and not self.outcome.takes_leaves:
+            raise ConfigError(
+                f"fits of leaves do not predict {self.outcome.title}",
+                where="transfer.fit",
+                found=self.transfer.fit,
+                expected='"linear" or "quadratic"',
+            )
 
     @property
     def degree(self) -> Degree:
@@ -100,6 +121,7 @@ class TransferTerms(AgreedSections):
             self.transfer.sums,
             min(len(self.teachers_of(one)) for one in self.participants),
             linear=answers_are_linear(self.transfer.fit),
+            separable=self.outcome.tells_classes,
             private=self.private,
             brought=self.brought,
             opened=self.transfer.opened,

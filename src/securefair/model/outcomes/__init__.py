@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.model.outcomes.interface import Known as Known
     from securefair.model.outcomes.interface import Likelihood as Likelihood
     from securefair.model.outcomes.interface import OwnPart as OwnPart
     from securefair.model.outcomes.interface import StudyOutcome as StudyOutcome

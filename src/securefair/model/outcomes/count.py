@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from securefair.data.dataset import Samples
+from securefair.data.known import Fault, Known, Range
 from securefair.model.outcomes.interface import (
-    Known,
+    Frame,
     OwnPart,
     SeparateLikelihood,
     StudyOutcome,
@@ -19,6 +21,8 @@ from securefair.model.outcomes.interface import (
 )
 
 Array = NDArray[np.float64]
+
+FRACTIONS = 'A rate is a count and its exposure; any number is outcome = "number"'
 
 LARGEST = 32.0
 """Of |predictor|, as exchanges bound it: e^32 is no rate of anything."""
@@ -58,6 +62,28 @@ class Count(StudyOutcome):
     metric: ClassVar = "deviance"
     headline: ClassVar = "explained_deviance"
     effect: ClassVar = "rate_ratio"
+    beside: ClassVar = {"exposure": False}
+    strata: ClassVar = ("none", "one or more")
+
+    def faults(self, numbers: Array) -> Iterator[Fault]:
+        """See `StudyOutcome`."""
+        counts = numbers[:, 0]
+        wrong = (counts < 0) | (counts != np.rint(counts))
+        yield Fault(0, wrong, "a count is a whole number from 0", "0, 1, 2, ...", FRACTIONS)
+        if numbers.shape[1] > 1:
+            yield Fault(
+                1, ~(numbers[:, 1] > 0), "an exposure is above 0", "such as 1.5 (of a year)"
+            )
+        if not counts.any():
+            yield Fault(0, None, "nobody has a count above 0", "one patient or more with events")
+
+    def known(self, numbers: Array, within: Range | None) -> Known:
+        """See `StudyOutcome`: an exposure of 1 where none stands beside."""
+        del within
+        ones = np.ones(len(numbers))
+        exposures = numbers[:, 1] if numbers.shape[1] > 1 else ones
+        labels = (numbers[:, 0] > 0).astype(np.int64)
+        return Known(labels, 2, np.column_stack([numbers[:, 0], exposures]))
 
     def likelihood(self, samples: Samples) -> _Poisson:
         """See `StudyOutcome`."""
@@ -78,6 +104,11 @@ class Count(StudyOutcome):
         del own
         result: Array = np.exp(np.clip(predictors, -LARGEST, LARGEST))
         return result
+
+    def told(self, said: Array, frame: Frame) -> dict[str, Array]:
+        """See `StudyOutcome`: the expected count of one unit of exposure."""
+        self.refuse_horizons(frame)
+        return {"rate": said[:, 0]}
 
     def predictors(self, said: Array) -> Array:
         """See `StudyOutcome`: log-rates."""

@@ -18,13 +18,14 @@ An outcome is a file of this folder and a line of `register`. Laws, which
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.known import Fault, Known, Range
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
 
@@ -32,6 +33,22 @@ Array = NDArray[np.float64]
 
 OwnPart = Mapping[str, Sequence[float]]
 """What a hospital adds to predictors from its own patients alone, such as a baseline."""
+
+
+class Frame(NamedTuple):
+    """What a prediction needs besides what is said of a patient.
+
+    Attributes:
+        classes: their names; none where an outcome has none.
+        own: that the hospital adds.
+        within: the public range of a number.
+        horizons: times that somebody asks about; empty: the outcome's own.
+    """
+
+    classes: Sequence[str]
+    own: OwnPart
+    within: Range | None
+    horizons: Sequence[float] = ()
 
 
 class Likelihood(Protocol):
@@ -81,14 +98,6 @@ class SeparateLikelihood(ABC):
         return (counts * slope) @ flat, hessian
 
 
-class Known(NamedTuple):
-    """What is known of samples; see `Samples`."""
-
-    labels: NDArray[np.int64]
-    classes: int
-    values: Array | None = None
-
-
 class StudyOutcome(ABC):
     """One kind of outcome; it holds no state.
 
@@ -105,6 +114,10 @@ class StudyOutcome(ABC):
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
+        beside: keys of a table's rules that name columns beside the label, and whether it needs
+            each.
+        ranged: whether a public range scales the label.
+        strata: names of the parts by which patients are held out; none where these are classes.
     """
 
     name: ClassVar[str]
@@ -118,6 +131,31 @@ class StudyOutcome(ABC):
     takes_leaves: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ()
     moves: ClassVar[bool] = True
+    beside: ClassVar[Mapping[str, bool]] = {}
+    ranged: ClassVar[bool] = False
+    strata: ClassVar[tuple[str, ...]] = ()
+
+    def deciding(self, metric: str) -> str:
+        """The score that decides: a setting, or its own where it has no such score."""
+        return metric if metric in self.scores else self.metric
+
+    def faults(self, numbers: Array) -> Iterator[Fault]:
+        """What is wrong with a table's numbers (B, k), the label first; none in most outcomes."""
+        del numbers
+        return iter(())
+
+    def known(self, numbers: Array, within: Range | None) -> Known:
+        """What a table's numbers say, (B, k), the label first and then what stands beside it.
+
+        Args:
+            numbers: without faults.
+            within: the public range of a number.
+
+        Raises:
+            ConfigError: codes of a label tell this outcome.
+        """
+        del numbers, within
+        raise ConfigError("codes of a label tell classes", where="table.outcome", found=self.name)
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""
@@ -199,6 +237,35 @@ class StudyOutcome(ABC):
     @abstractmethod
     def said(self, predictors: Array, own: OwnPart) -> Array:
         """Predictors (B, L) -> what is said of each patient, (B, K)."""
+
+    @abstractmethod
+    def told(self, said: Array, frame: Frame) -> dict[str, Array]:
+        """What a prediction tells people of each patient, in the unit of the table.
+
+        Args:
+            said: (B, K).
+            frame: what it needs besides.
+
+        Returns:
+            (B,) numbers each, by the name of a column.
+
+        Raises:
+            ConfigError: horizons mean nothing for this outcome, or are not above 0.
+        """
+
+    def refuse_horizons(self, frame: Frame) -> None:
+        """For outcomes of which nothing comes at a time.
+
+        Raises:
+            ConfigError: somebody asks about one.
+        """
+        if frame.horizons:
+            raise ConfigError(
+                f"horizons mean nothing for {self.title}",
+                where="horizon",
+                found=", ".join(f"{one:g}" for one in frame.horizons),
+                expected="a model of the time to an event",
+            )
 
     def predictors(self, said: Array) -> Array | None:
         """What is said of each patient, (B, K), as one predictor, (B, 1); None: it has several."""

@@ -5,6 +5,7 @@ Values lie in a public range that was scaled to [-1, 1], so that penalties mean 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.known import Fault, Known, Range
 from securefair.model.outcomes.interface import (
-    Known,
+    Frame,
     OwnPart,
     SeparateLikelihood,
     StudyOutcome,
@@ -22,6 +24,9 @@ from securefair.model.outcomes.interface import (
 )
 
 Array = NDArray[np.float64]
+
+REACH = 1.959964
+"""Deviations to either end of a 95 % interval."""
 
 LEAST_SCALE = 1e-3
 """Of a residual, half the range being 1: nobody is surer than that."""
@@ -40,7 +45,11 @@ class _Squares(SeparateLikelihood):
 
 
 class Number(StudyOutcome):
-    """See the module; `Samples.values` is (n, 1), what is said a mean and a deviation, (B, 2)."""
+    """See the module; what is said is a mean and a deviation, (B, 2).
+
+    `Samples.values` is (n, 1), or (n, 2) with half the range, by which scores are told in the unit
+    of the number.
+    """
 
     name: ClassVar = "number"
     title: ClassVar = "a number"
@@ -55,6 +64,21 @@ class Number(StudyOutcome):
     headline: ClassVar = "r2"
     effect: ClassVar = "difference"
     takes_leaves: ClassVar = False
+    ranged: ClassVar = True
+    strata: ClassVar = ("lower half", "upper half")
+
+    def faults(self, numbers: Array) -> Iterator[Fault]:
+        """See `StudyOutcome`."""
+        if len(numbers) and not np.ptp(numbers[:, 0]):
+            yield Fault(0, None, "the number is the same for everybody", "numbers that differ")
+
+    def known(self, numbers: Array, within: Range | None) -> Known:
+        """See `StudyOutcome`: strata are below and above the middle one."""
+        low, high = within or (-1.0, 1.0)
+        scaled = (2 * numbers[:, :1] - low - high) / (high - low)
+        half = np.full((len(scaled), 1), (high - low) / 2)
+        labels = (scaled[:, 0] > np.median(scaled)).astype(np.int64)
+        return Known(labels, 2, np.hstack([scaled, half]))
 
     def likelihood(self, samples: Samples) -> _Squares:
         """See `StudyOutcome`."""
@@ -88,6 +112,14 @@ class Number(StudyOutcome):
         means = predictors[:, 0]
         return np.column_stack([means, np.full(len(means), own["scale"][0])])
 
+    def told(self, said: Array, frame: Frame) -> dict[str, Array]:
+        """See `StudyOutcome`: the expected number, and a 95 % interval of the patient's own."""
+        self.refuse_horizons(frame)
+        low, high = frame.within or (-1.0, 1.0)
+        means, scales = (low + high) / 2 + said[:, 0] * (high - low) / 2, said[:, 1]
+        reach = REACH * scales * (high - low) / 2
+        return {"expected": means, "low_95": means - reach, "high_95": means + reach}
+
     def recalibrated(self, said: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: errors are 0 on average, with the deviation that they have here."""
         means = said[:, :1]
@@ -97,22 +129,27 @@ class Number(StudyOutcome):
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
         """See `StudyOutcome`; R2 is NaN where values do not vary."""
         values, (means, scales) = _values(samples), said.T
-        total, off = weights.sum(axis=1), (values - means) / scales
+        total, off, half = weights.sum(axis=1), (values - means) / scales, _half(samples)
         middle = weights @ values / total
         spread = weights @ values**2 - total * middle**2
         left = weights @ (values - means) ** 2
-        density = -np.log(2 * np.pi * scales**2) / 2 - off**2 / 2
+        density = -np.log(2 * np.pi * (half * scales) ** 2) / 2 - off**2 / 2
         varies = spread > 1e-12 * total
         return {
             "log_likelihood": weights @ density / total,
             "r2": np.where(varies, 1 - left / np.where(varies, spread, 1.0), np.nan),
-            "mean_absolute_error": weights @ np.abs(values - means) / total,
-            "coverage": weights @ (np.abs(off) <= 1.959964).astype(np.float64) / total,
+            "mean_absolute_error": weights @ (half * np.abs(values - means)) / total,
+            "coverage": weights @ (np.abs(off) <= REACH).astype(np.float64) / total,
         }
 
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """See `StudyOutcome`."""
         return said[:, 0], _values(samples)
+
+
+def _half(samples: Samples) -> Array:
+    values = known_values(samples)
+    return values[:, 1] if values.shape[1] > 1 else np.ones(len(values))
 
 
 def _values(samples: Samples) -> Array:

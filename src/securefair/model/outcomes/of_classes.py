@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from securefair.config import defaults
 from securefair.data.dataset import Samples
+from securefair.data.known import Known
 from securefair.model.outcomes.calibration import temperature
 from securefair.model.outcomes.class_scores import (
     LEAST_PROBABILITY,
@@ -20,7 +21,7 @@ from securefair.model.outcomes.class_scores import (
     probabilistic_scores,
     weighted_scores,
 )
-from securefair.model.outcomes.interface import Known, OwnPart, StudyOutcome
+from securefair.model.outcomes.interface import Frame, OwnPart, StudyOutcome
 from securefair.model.prevalence import own_prevalence
 from securefair.model.probabilities import log_losses, probabilities_of
 
@@ -62,6 +63,11 @@ class OfClasses(StudyOutcome):
         """See `StudyOutcome`: probabilities."""
         del own
         return probabilities_of(predictors)
+
+    def told(self, said: Array, frame: Frame) -> dict[str, Array]:
+        """See `StudyOutcome`: a probability of each class."""
+        self.refuse_horizons(frame)
+        return {f"probability_{name}": said[:, at] for at, name in enumerate(frame.classes)}
 
     def predictors(self, said: Array) -> Array | None:
         """See `StudyOutcome`: of two classes the logit of the second one."""

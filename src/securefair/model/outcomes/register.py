@@ -36,6 +36,11 @@ def outcome_named(name: str) -> StudyOutcome:
     return found
 
 
+def outcome_with(key: str) -> StudyOutcome:
+    """The outcome that needs a column which this key of a table's rules names; there is one."""
+    return next(one for one in map(outcome_named, REGISTERED) if one.beside.get(key, False))
+
+
 def agreed_outcome(name: str, classes: int) -> StudyOutcome:
     """The outcome of that name; where there is none, that of so many classes."""
     return outcome_named(name or OF_CLASSES.get(classes, MORE_CLASSES))

@@ -7,6 +7,7 @@ at the fit without f (Verweij and van Houwelingen, Statistics in Medicine 1993).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.known import Fault, Known, Range
+from securefair.errors import ConfigError
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.interface import (
-    Known,
+    Frame,
     OwnPart,
     StudyOutcome,
     counts_of,
@@ -25,6 +28,13 @@ from securefair.model.outcomes.interface import (
 )
 
 Array = NDArray[np.float64]
+
+
+HORIZONS = tuple(float(one) for one in np.linspace(0.1, 0.9, 9).round(1))
+"""Of the integrated Brier score, as quantiles of own times of events."""
+
+LEAST_EVENTS = 2
+"""Of a hospital: one to learn from, and one to hold out."""
 
 
 class _Steps(NamedTuple):
@@ -108,13 +118,43 @@ class TimeToEvent(StudyOutcome):
     title: ClassVar = "the time to an event"
     scores: ClassVar = {
         "concordance": "Concordance",
+        "integrated_brier": "Integrated Brier score",
         "partial_log_likelihood": "Partial log-likelihood an event",
     }
-    lower_is_better: ClassVar = frozenset()
+    lower_is_better: ClassVar = frozenset({"integrated_brier"})
     metric: ClassVar = "concordance"
     headline: ClassVar = "concordance"
     effect: ClassVar = "hazard_ratio"
     moves: ClassVar = False
+    beside: ClassVar = {"event": True}
+    strata: ClassVar = ("not seen", "event")
+
+    def faults(self, numbers: Array) -> Iterator[Fault]:
+        """See `StudyOutcome`."""
+        times, events = numbers.T
+        yield Fault(0, ~(times > 0), "a time to an event is above 0", "such as 12.5")
+        yield Fault(
+            1,
+            ~np.isin(events, (0.0, 1.0)),
+            "an event is 1 where it came and 0 where it was not seen",
+            "0 or 1",
+            "Write codes such as 1 and 2 anew, so that 1 says that the event came",
+        )
+        if events.sum() < LEAST_EVENTS:
+            yield Fault(
+                1,
+                None,
+                "nobody had the event: there is no time to predict"
+                if not events.any()
+                else "one patient alone had the event: nothing can be held out",
+                f"{LEAST_EVENTS} events or more",
+                "Such a hospital cannot take part in a study of this event",
+            )
+
+    def known(self, numbers: Array, within: Range | None) -> Known:
+        """See `StudyOutcome`: strata are events and those who are censored."""
+        del within
+        return Known(numbers[:, 1].astype(np.int64), 2, numbers)
 
     def likelihood(self, samples: Samples) -> _Partial:
         """See `StudyOutcome`."""
@@ -158,12 +198,38 @@ class TimeToEvent(StudyOutcome):
         return Known(events.astype(np.int64), 2, np.column_stack([seen, events]))
 
     def said(self, predictors: Array, own: OwnPart) -> Array:
-        """See `StudyOutcome`: the log of the hazard against that of a patient of predictor 0."""
-        del own
-        return predictors
+        """See `StudyOutcome`.
+
+        (B, 1 + 2 H): the log of the hazard against that of a patient of predictor 0, survival until
+        H horizons by the own baseline, and these horizons.
+        """
+        if not own["times"]:
+            return predictors
+        horizons = np.quantile(np.array(own["times"]), HORIZONS)
+        surviving = survival(predictors, own, horizons)
+        return np.column_stack([predictors, surviving, np.tile(horizons, (len(predictors), 1))])
+
+    def told(self, said: Array, frame: Frame) -> dict[str, Array]:
+        """See `StudyOutcome`: the log hazard ratio, and survival until each horizon."""
+        horizons = np.array(frame.horizons or usual_horizons(frame.own), dtype=np.float64)
+        if not (np.isfinite(horizons) & (horizons > 0)).all():
+            raise ConfigError("a horizon is a time above 0", where="horizon", found=horizons.min())
+        surviving = survival(said[:, :1], frame.own, horizons)
+        return {
+            "log_hazard_ratio": said[:, 0],
+            **{
+                f"survival_{horizon:g}": surviving[:, at]
+                for at, horizon in enumerate(horizons.tolist())
+            },
+        }
 
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
-        """See `StudyOutcome`; concordance is Harrell's. NaN where no pair, or event, tells."""
+        """See `StudyOutcome`; concordance is Harrell's. NaN where no pair, or event, tells.
+
+        The integrated Brier score is the mean over the horizons, which are quantiles of own times
+        of events. Patients who are censored before one are made up for by those who are not (Graf
+        et al., Statistics in Medicine 1999), by the censoring of all that are scored.
+        """
         times, events = _values(samples)
         risk = said[:, 0]
         first = (times[:, None] < times) | ((times[:, None] == times) & (events < events[:, None]))
@@ -172,10 +238,11 @@ class TimeToEvent(StudyOutcome):
         pairs = ((weights @ first) * weights).sum(axis=1)
         told = ((weights @ right) * weights).sum(axis=1)
         happened = weights @ events
-        every = np.broadcast_to(said, (len(weights), *said.shape))
+        every = np.broadcast_to(said[:, :1], (len(weights), len(said), 1))
         likely = -self.likelihood(samples).total(every, weights)
         return {
             "concordance": _over(told, pairs),
+            "integrated_brier": _brier(said, times, events, weights),
             "partial_log_likelihood": _over(likely, happened),
         }
 
@@ -198,8 +265,45 @@ def survival(predictors: Array, own: OwnPart, horizons: Array) -> Array:
     return result
 
 
+def usual_horizons(own: OwnPart) -> list[float]:
+    """Times until which a quarter, half and three quarters of own events came, three digits."""
+    quarters = np.quantile(np.array(own["times"]), (0.25, 0.5, 0.75))
+    return list(dict.fromkeys(float(f"{one:.3g}") for one in quarters))
+
+
+def _brier(said: Array, times: Array, events: Array, weights: Array) -> Array:
+    """The mean over patients, for each weighting, and over the horizons in `said`; NaN without."""
+    number = len(HORIZONS)
+    if said.shape[1] <= number:
+        return np.full(len(weights), np.nan)
+    surviving, horizons = said[:, 1 : 1 + number], said[:, 1 + number :]
+    at = np.unique(times[events == 0])
+    kept = _kept(at, times, events, weights)
+    before = kept[:, np.searchsorted(at, times, side="left")]  # just before the own time
+    until = kept[:, np.searchsorted(at, horizons, side="right")]
+    died = (times[:, None] <= horizons) & (events[:, None] > 0)
+    alive = times[:, None] > horizons
+    of_died = weights * _over(np.ones_like(before), before)
+    errors = of_died @ np.where(died, surviving**2, 0.0)
+    of_alive = weights[:, :, None] * _over(np.ones_like(until), until)
+    errors += np.einsum("rbh,bh->rh", of_alive, np.where(alive, (1 - surviving) ** 2, 0.0))
+    return _over(errors.mean(axis=1), weights.sum(axis=1))
+
+
+def _kept(at: Array, times: Array, events: Array, weights: Array) -> Array:
+    """The share that is not censored by a time (Kaplan-Meier), (R, T + 1), for times (T,).
+
+    Who has the event at a time is censored after it, if at all.
+    """
+    here = (times[:, None] == at) & (events[:, None] == 0)
+    lost = weights @ here
+    at_risk = weights @ (here | (times[:, None] > at))
+    left = 1 - np.divide(lost, at_risk, out=np.zeros_like(lost), where=at_risk > 0)
+    return np.hstack([np.ones((len(weights), 1)), np.cumprod(left, axis=1)])
+
+
 def _over(part: Array, whole: Array) -> Array:
-    result: Array = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
     return result
 
 

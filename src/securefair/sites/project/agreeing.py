@@ -45,6 +45,7 @@ def agreement_of(project: Project) -> Any:
         participants=project.names,
         shape=(features,),
         classes=classes,
+        outcome=outcome_in(terms),
         samples=settings.max_samples,
         round_seconds=settings.round_seconds,
         setup_seconds=settings.setup_seconds,
@@ -79,7 +80,13 @@ def shape_of(terms: Terms) -> tuple[int, int]:
     if table is None:
         return project.features or 0, project.classes or 0
     spec = table_spec(table)
-    return len(spec.features), len(spec.target.groups)
+    return len(spec.features), spec.target.classes
+
+
+def outcome_in(terms: Terms) -> str:
+    """What is predicted, a name of `model.outcomes`; "": one of the classes."""
+    table = terms.config.table
+    return (None if table is None else table.outcome) or ""
 
 
 def classes_of(terms: Terms) -> list[str]:

@@ -275,10 +275,7 @@ def hospitals(count: int) -> list[ParticipantData]:
 def _divided(own: ParticipantData, pieces: int) -> Iterator[ParticipantData]:
     for at, suffix in enumerate(ascii_uppercase[:pieces]):
         parts = (own.train, own.test)
-        train, test = (
-            Samples(part.features[at::pieces], part.labels[at::pieces], part.classes)
-            for part in parts
-        )
+        train, test = (part.take(np.arange(at, len(part), pieces)) for part in parts)
         yield ParticipantData(f"{own.name} {suffix}", train, test)
 
 

@@ -21,6 +21,7 @@ from securefair.sites.project.agreeing import (
     classes_of,
     disclosure_of,
     kind_in,
+    outcome_in,
     rounds_of,
 )
 from securefair.sites.project.card import utc
@@ -59,7 +60,8 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     for one in own_findings(settings.name, settings.data, project.terms):
         if one.severity != "note":
             yield f"WARNING: {said_of(one)}"
-    said = sensitivity_of(classes_of(project.terms), table=False)
+    classes = [] if outcome_in(project.terms) else classes_of(project.terms)
+    said = sensitivity_of(classes, table=False)
     if said:
         yield f"scores: {said}"
     yield from _warnings(project, agreement, data)
@@ -97,9 +99,12 @@ def _warnings(project: Project, agreement: Agreement, own: ParticipantData) -> I
 def _largest(name: str, own: ParticipantData, project: Project) -> ParticipantData:
     """A peer with as many samples as it may bring, and nothing in them."""
     count = project.terms.project.max_samples
+    known = own.train.values
     samples = Samples(
         np.broadcast_to(np.zeros(()), (count, *own.train.features.shape[1:])),
         np.arange(count) % own.train.classes,
         own.train.classes,
+        outcome=own.train.outcome,
+        values=None if known is None else known[np.arange(count) % len(known)],
     )
     return ParticipantData(name, samples, samples)

@@ -59,6 +59,7 @@ def test_without_an_event_everything_is_finite():
     assert OUTCOME.losses(np.ones((3, 1)), nobody).tolist() == [0]
     assert OUTCOME.point_scores(np.ones((3, 1)), nobody) == {
         "concordance": None,
+        "integrated_brier": None,
         "partial_log_likelihood": None,
     }
     own = OUTCOME.own_part(np.ones((3, 1)), nobody)
@@ -71,3 +72,40 @@ def test_survival_starts_at_one_and_never_rises(lung):
     said = survival(f[:5], OUTCOME.own_part(f, lung), horizons)
     assert (said[:, 0] == 1).all()
     assert all((later <= earlier).all() for earlier, later in pairwise(said.T))
+
+
+def test_the_brier_score_is_a_mean_square_where_nobody_is_censored():
+    rng = np.random.default_rng(0)
+    predictors, times = rng.normal(size=(40, 1)), rng.exponential(size=40)
+    known = of(times, np.ones(40))
+    said = OUTCOME.said(predictors, OUTCOME.own_part(predictors, known))
+    number = (said.shape[1] - 1) // 2
+    alive = times[:, None] > said[:, 1 + number :]
+    expected = np.mean((alive - said[:, 1 : 1 + number]) ** 2)
+    assert OUTCOME.point_scores(said, known)["integrated_brier"] == pytest.approx(expected)
+
+
+def test_the_brier_score_makes_up_for_who_is_censored():
+    """By hand: of four one is censored at 1, so the three others count 4/3 each from there on."""
+    known = of([1, 2, 3, 4], [0, 1, 1, 1])
+    said = np.column_stack([np.zeros(4), np.full((4, 9), 0.5), np.full((4, 9), 2.5)])
+    found = OUTCOME.point_scores(said, known)["integrated_brier"]
+    assert found == pytest.approx(0.25 * 3 * (4 / 3) / 4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([[0, 1], [2, 1]], "above 0"),
+        ([[1, 1], [2, 2]], "an event is 1"),
+        ([[1, 0], [2, 0]], "nobody had"),
+        ([[1, 1], [2, 0]], "one patient alone"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_named(rows, problem):
+    faults = [
+        one.problem
+        for one in OUTCOME.faults(np.array(rows, dtype=float))
+        if one.wrong is None or one.wrong.any()
+    ]
+    assert problem in faults[0]

@@ -57,7 +57,14 @@ class ChosenSum:
 
 
 def choose_sum(
-    wanted: str, teachers: int, *, linear: bool, private: bool, brought: bool, opened: str
+    wanted: str,
+    teachers: int,
+    *,
+    linear: bool,
+    separable: bool = True,
+    private: bool,
+    brought: bool,
+    opened: str,
 ) -> ChosenSum:
     """What a student of so many teachers asks for; "auto" leaves it to the rule.
 
@@ -68,6 +75,7 @@ def choose_sum(
         wanted: of the settings: "auto", `NONE`, or a sum of the register.
         teachers: fewest of any student.
         linear: everybody answers from a linear fit of the features.
+        separable: sums are measured for the outcome, whose losses of patients add up.
         private: answers come from private models, which promise nothing for a sum of others.
         brought: somebody answers by a model that it brings, which is no fit to be added.
         opened: of the settings; "each" answer cannot be opened in a sum.
@@ -78,6 +86,7 @@ def choose_sum(
     fewest = _found(wanted if wanted in REGISTERED else AUTO).fewest
     obstacles = (
         (not linear, "transfer.fit", ChosenSum(NONE, "because.not_linear")),
+        (not separable, "outcome", ChosenSum(NONE, "because.outcome")),
         (private, "privacy", ChosenSum(NONE, "because.private")),
         (brought, "teacher", ChosenSum(NONE, "because.brought")),
         (opened == "each", "transfer.opened", ChosenSum(NONE, "because.each")),

@@ -1,0 +1,127 @@
+"""What is known of patients where that is no class: numbers of a table's columns, and their faults.
+
+Which numbers an outcome takes says its own file (`config.registers.OUTCOMES`), which is asked here
+by the only thing that a table can ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.config.registers import OUTCOMES
+from securefair.data.cells import Table
+from securefair.data.table import TableSpec
+from securefair.errors import DataError
+
+Array = NDArray[np.float64]
+
+Range = tuple[float, float]
+
+
+class Known(NamedTuple):
+    """What is known of samples; see `Samples`."""
+
+    labels: NDArray[np.int64]
+    classes: int
+    values: Array | None = None
+
+
+class Fault(NamedTuple):
+    """What is wrong with numbers of one column.
+
+    Attributes:
+        column: its number: 0 for the label, then those beside it.
+        wrong: (B,) rows, at least one; None: all of them together.
+        problem, expected, hint: for people.
+    """
+
+    column: int
+    wrong: NDArray[np.bool_] | None
+    problem: str
+    expected: str
+    hint: str | None = None
+
+
+class Knowing(Protocol):
+    """What an outcome says of a table's numbers."""
+
+    def faults(self, numbers: Array) -> Iterator[Fault]:
+        """What is wrong with numbers (B, k), the gravest first."""
+        ...
+
+    def known(self, numbers: Array, within: Range | None) -> Known:
+        """What numbers (B, k) without faults say."""
+        ...
+
+
+def known_of(table: Table, spec: TableSpec) -> Known:
+    """What a table with all columns says of its patients.
+
+    Raises:
+        DataError: a value is missing, no number, or none that the outcome knows.
+    """
+    numbers = np.column_stack([_numbers(table, name, spec) for name in spec.known])
+    outcome: Knowing = import_module(OUTCOMES[spec.target.outcome]).OUTCOME
+    for fault in outcome.faults(numbers):
+        name = spec.known[fault.column]
+        if fault.wrong is None:
+            raise DataError(
+                fault.problem,
+                where=f"{table.source}, column {name}",
+                expected=fault.expected,
+                hint=fault.hint,
+            )
+        if fault.wrong.any():
+            row = int(np.flatnonzero(fault.wrong)[0])
+            column = table.columns[name]
+            raise DataError(
+                fault.problem,
+                where=table.place(row, name),
+                found=column.texts[int(column.codes[row])],
+                expected=fault.expected,
+                hint=fault.hint,
+            )
+    _check_range(numbers[:, 0], table, spec)
+    return outcome.known(numbers, spec.target.range)
+
+
+def _check_range(numbers: Array, table: Table, spec: TableSpec) -> None:
+    if spec.target.range is None:
+        return
+    low, high = spec.target.range
+    beyond = (numbers < low) | (numbers > high)
+    if 2 * beyond.sum() > len(numbers):
+        raise DataError(
+            "most numbers lie beyond the agreed range",
+            where=f"{table.source}, column {spec.target.name}",
+            found=f"values {numbers.min():g} to {numbers.max():g}",
+            expected=f"values between {low:g} and {high:g}",
+            hint="Correct table.label_range, or the unit of the table",
+        )
+
+
+def _numbers(table: Table, name: str, spec: TableSpec) -> Array:
+    column = table.columns[name]
+    absent = column.among(spec.missing)
+    if absent.any():
+        raise DataError(
+            "what is to be predicted is missing",
+            where=table.place(column.first(absent), name),
+            hint="Leave the patient out",
+        )
+    wrong = ~np.isfinite(column.numbers)
+    if wrong.any():
+        row = column.first(wrong)
+        raise DataError(
+            "not a number",
+            where=table.place(row, name),
+            found=column.texts[int(column.codes[row])],
+            expected="a finite number",
+        )
+    result: Array = column.numbers[column.codes]
+    return result

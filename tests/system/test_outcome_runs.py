@@ -1,0 +1,160 @@
+"""Outcomes that are no classes, through the command line: from tables to predictions."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+
+ASKED = {
+    "time": ["--time", "months", "--event", "died", "--drop", "grade", "--drop", "visits"],
+    "number": ["--outcome", "number", "--label", "grade", "--drop", "months", "--drop", "died"],
+    "count": ["--outcome", "count", "--label", "visits", "--exposure", "years"],
+}
+LEFT = {"time": ["years"], "number": ["visits", "years"], "count": ["months", "died", "grade"]}
+SCORES = {
+    "time": {"concordance", "integrated_brier", "partial_log_likelihood"},
+    "number": {"r2", "mean_absolute_error", "log_likelihood", "coverage"},
+    "count": {"deviance", "explained_deviance", "mean_absolute_error"},
+}
+FIRST = {"time": "log_hazard_ratio", "number": "expected", "count": "rate"}
+NAMES = ["a", "b", "age", "months", "died", "grade", "visits", "years"]
+
+
+def rows_of(seed, patients=60):
+    rng = np.random.default_rng(seed)
+    a, b, age = rng.normal(size=patients), rng.normal(size=patients), rng.integers(40, 80, patients)
+    slope = 0.8 * a - 0.5 * b + (age - 60) / 30
+    event, left = rng.exponential(20 * np.exp(-slope)), rng.exponential(30, patients)
+    years = rng.uniform(0.5, 3, patients)
+    columns = [
+        a.round(3),
+        b.round(3),
+        age,
+        np.maximum(0.1, np.minimum(event, left)).round(1),
+        (event <= left).astype(int),
+        (12 + 3 * slope + rng.normal(size=patients)).round(1),
+        rng.poisson(years * np.exp(slope / 2)),
+        years.round(2),
+    ]
+    return [list(row) for row in zip(*(one.tolist() for one in columns), strict=True)]
+
+
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([NAMES, *rows])
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """A project of an outcome: `started(name, north=rows)` -> result of `securefair new`."""
+    monkeypatch.chdir(tmp_path)
+
+    def start(name, north=None):
+        write(tmp_path / "north.csv", rows_of(1) if north is None else north)
+        write(tmp_path / "south.csv", rows_of(2))
+        drop = [word for column in LEFT[name] for word in ("--drop", column)]
+        data = ["--data", "north.csv", "--data", "south.csv"]
+        return command("new", "mine", *data, *ASKED[name], *drop)
+
+    return start
+
+
+def command(*words):
+    return CliRunner().invoke(app, list(words))
+
+
+def run(tmp_path, backend):
+    config = tmp_path / "mine/config.toml"
+    text = config.read_text().splitlines()
+    lines = [f'backend = "{backend}"' if one.startswith("backend =") else one for one in text]
+    config.write_text("\n".join(lines))
+    found = command("run", "mine/config.toml", "--quiet")
+    assert found.exit_code == 0, found.output
+    return tmp_path / "runs/mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [("time", "clear"), ("number", "clear"), ("count", "clear"), ("time", "seal")],
+)
+def test_a_study_runs_from_tables_to_predictions(started, tmp_path, name, backend):
+    assert started(name).exit_code == 0
+    assert command("check", "mine/config.toml").exit_code == 0
+    folder = run(tmp_path, backend)
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["outcome"] == name
+    assert set(metrics["controls"]) == {"standalone", "averaged_alone", "most_common"}
+    for one in metrics["algorithms"].values():
+        assert set(one["metrics"]) == SCORES[name]
+        for metric in one["metrics"].values():
+            assert metric["mean"] is not None
+            assert metric["se"] is not None
+            assert set(metric["by_hospital"]) == {"north", "south"}
+    told = command("predict", str(folder / "models/north"), "south.csv").output.splitlines()
+    assert told[0].startswith(FIRST[name])
+    assert len(told) == 61
+    for words in (("show",), ("evaluate",)):
+        rest = ["south.csv"] if words == ("evaluate",) else []
+        assert command(*words, str(folder / "models/north"), *rest).exit_code == 0
+    assert "ratio" in (folder / "models/north/estimates.csv").read_text() or name == "number"
+    assert "accuracy" not in command("report", str(folder)).output.casefold()
+
+
+def test_encryption_changes_scores_by_its_error_only(started, tmp_path):
+    assert started("count").exit_code == 0
+    means = []
+    for backend in ("clear", "seal"):
+        folder = run(tmp_path, backend)
+        metrics = json.loads((folder / "metrics.json").read_text())
+        means.append(metrics["algorithms"]["transfer"]["metrics"]["deviance"]["mean"])
+        folder.rename(tmp_path / backend)
+    assert means[1] == pytest.approx(means[0], abs=0.05)
+
+
+def test_survival_falls_with_the_horizon(started, tmp_path):
+    assert started("time").exit_code == 0
+    model = str(run(tmp_path, "clear") / "models/north")
+    said = command("predict", model, "south.csv", "--json", "--horizon", "5", "--horizon", "20")
+    numbers = json.loads(said.output)["numbers"]
+    early, late = np.array(numbers["survival_5"]), np.array(numbers["survival_20"])
+    assert (early > late).all()
+    assert ((late > 0) & (early < 1)).all()
+    assert command("predict", model, "south.csv", "--horizon", "-1").exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value", "problem"),
+    [
+        ("time", 3, -1, "a time to an event is above 0"),
+        ("time", 4, 2, "an event is 1 where it came"),
+        ("count", 6, 2.5, "a count is a whole number"),
+        ("count", 7, 0, "an exposure is above 0"),
+        ("number", 5, "good", "not a number"),
+    ],
+)
+def test_a_wrong_value_is_one_line_before_anything_is_sent(
+    started, tmp_path, name, column, value, problem
+):
+    rows = rows_of(1)
+    rows[4][column] = value
+    found = started(name, rows)
+    assert found.exit_code != 0
+    assert problem in " ".join(found.output.split())
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_promise_without_a_mechanism_is_refused_by_name(started, tmp_path):
+    assert started("time").exit_code == 0
+    config = tmp_path / "mine/config.toml"
+    config.write_text(config.read_text() + "\n[privacy]\nepsilon = 1.0\n")
+    found = command("check", "mine/config.toml")
+    assert found.exit_code != 0
+    assert "no mechanism is proved to be private for the time to an event" in " ".join(
+        found.output.split()
+    )
