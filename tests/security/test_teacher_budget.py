@@ -359,7 +359,8 @@ def test_an_error_tells_nothing_of_what_was_opened():
         # The former text, which a complaint carried to the peer, told it to the last digit.
         former = EncryptionError("an answer opens to what is no cosine", found=value)
         assert str(value) in str(former)
-    assert texts == {("an opened value is out of range", None, None, None)}
+    hint = "It may be an answer to another request, or under other keys"
+    assert texts == {(f"an opened value is out of range. {hint}", None, None, hint)}
 
 
 def test_bits_of_a_number_are_bounded_by_what_was_agreed():

@@ -67,7 +67,7 @@ class Teachers:
             senders=senders,
         )
         asked = read_request(request, "a")
-        plan, data = answer(self.agreement, self.models[name], asked, backend="rns")
+        plan, data = answer(self.agreement, self.models[name], asked, backend="rns", device="cpu")
         hidden = masked(
             plan, data, self.private[name], self.publics, gathering, name, request, backend="rns"
         )
@@ -159,7 +159,8 @@ def test_nothing_that_was_opened_reaches_an_answer():
     request = TransferStudent(agreed(), draw(5, 21), backend="clear").request()
     asked = read_request(request, "b")
     answers = [
-        answer(agreed(), own.own.model, asked, backend="clear")[1] for own in (first, second)
+        answer(agreed(), own.own.model, asked, backend="clear", device="cpu")[1]
+        for own in (first, second)
     ]
     assert answers[0] == answers[1]
     assert before is not None

@@ -334,7 +334,7 @@ def same_as_one_process(town):
             asked = {n for n, yes in zip(town.names, theirs.asked[at], strict=True) if yes}
             opened = {n for n, yes in zip(town.names, theirs.answered[at], strict=True) if yes}
             distils = town.kind.name in ("cycle", "vpdl")
-            transfers = town.kind.name == "transfer"
+            transfers = town.kind.name in ("transfer", "validation")
             willing = (*record.asked, *record.offered) if transfers else record.offered
             there = (*record.opened, *record.combined) if transfers else record.combined
             assert set(record.asked if distils else willing) == asked

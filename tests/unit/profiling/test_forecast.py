@@ -161,7 +161,7 @@ def test_what_has_no_price_is_told(tmp_path, main):
     with pytest.raises(ConfigError, match="no measured price") as caught:
         checked_of(config, cost_model=tmp_path / "cost.json")
     assert caught.value.found == main
-    assert caught.value.expected == "transfer or validate or vpdl or cycle"
+    assert caught.value.expected == "transfer or validation or vpdl or cycle"
 
 
 def test_the_prices_of_averages_are_measured_as_agreed():

@@ -24,7 +24,18 @@ from securefair.words import Words, languages, words_of
 NAMES = ("Q1", "Q2", "Q3", "Q4")
 """Of participants and classes: no letters beside the one, so that no word is theirs."""
 
-CALLED = {"CYCle", "VPDL", "Transfer", "gossip", "CKKS", "securefair", "python", "torch", "demo"}
+CALLED = {
+    "CYCle",
+    "VPDL",
+    "Transfer",
+    "Validation",
+    "gossip",
+    "CKKS",
+    "securefair",
+    "python",
+    "torch",
+    "demo",
+}
 CALLED |= {"kB", "MB", "ms", "min", "heart", "projection", "seal", "clear", "config", "toml", "run"}
 CALLED |= {"masked", "complete", "objective", "perturbation", "smaller"}
 """Names and units, the same in all languages."""

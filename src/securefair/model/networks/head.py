@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from securefair.config import defaults
 from securefair.data import Samples
@@ -96,10 +96,11 @@ class NetworkHead(Head):
             raise ModelError("the network has other classes", found=found, expected=classes)
 
     def train(self, mode: bool = True) -> Self:
-        """As of a module, but for the network's own: what it normalises by is no batch's."""
+        """As of a module, but what it normalises by is no batch's."""
         super().train(mode)
-        if hasattr(self, "network"):
-            self.network.eval()
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
+                module.eval()
         return self
 
     def forward(self, features: Tensor) -> Tensor:

@@ -40,8 +40,10 @@ ERASED = "erased.json"
 RESULTS, OVER = "results", "over"
 
 
-class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """site.toml.
+class SiteSettings(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """site.toml; what is not said is not written, so that an earlier version reads it.
 
     Attributes:
         name: of this participant.
