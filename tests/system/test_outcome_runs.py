@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import securefair as sf
 from securefair.cli import app
+from securefair.config import NumericColumn
+from securefair.data import TableSpec, Target
+from securefair.errors import DataError
 
 ASKED = {
     "time": ["--time", "months", "--event", "died", "--drop", "grade", "--drop", "visits"],
@@ -158,3 +162,21 @@ def test_a_promise_without_a_mechanism_is_refused_by_name(started, tmp_path):
     assert "no mechanism is proved to be private for the time to an event" in " ".join(
         found.output.split()
     )
+
+
+def test_hospitals_collaborate_from_python(tmp_path):
+    for at, name in enumerate(("north", "south")):
+        write(tmp_path / f"{name}.csv", rows_of(at))
+    columns = [NumericColumn(name=name, low=low, high=-low) for name, low in (("a", -3), ("b", -3))]
+    spec = TableSpec(
+        columns=columns, target=Target(name="months", outcome="time", beside=("died",))
+    )
+    tables = {name: tmp_path / f"{name}.csv" for name in ("north", "south")}
+    found = sf.collaborate(tables, label=spec, backend="clear")
+    model = found.models["north"]
+    assert set(found.outcome.result.algorithms["transfer"].metrics) == SCORES["time"]
+    numbers = model.predict_details(tables["south"], horizons=[5]).numbers
+    assert list(numbers) == ["log_hazard_ratio", "survival_5"]
+    np.testing.assert_array_equal(model.predict(tables["south"]), numbers["log_hazard_ratio"])
+    with pytest.raises(DataError, match="no probabilities of classes"):
+        model.predict_proba(tables["south"])

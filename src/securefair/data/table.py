@@ -144,9 +144,11 @@ def feature_names(column: ColumnRule) -> list[str]:
 def class_names(spec: TableSpec | None, classes: int) -> list[str]:
     """The name of each class, or its codes, or its number where samples came as numbers.
 
-    Of an outcome that is no class: numbers of the strata by which parts are held out.
+    None of an outcome that is no class.
     """
-    if spec is None or spec.target.outcome:
+    if spec is not None and spec.target.outcome:
+        return []
+    if spec is None:
         return [str(label) for label in range(classes)]
     if spec.target.names:
         return list(spec.target.names)

@@ -67,8 +67,9 @@ def participants_of_tables(
         known = {one.column for one in found}
         found += [_unused(name, why) for name, why in inferred.unused.items() if name not in known]
     groups = spec.target.groups
-    ordered = tuple(groups[at] for at in order_with(positive, groups))
-    spec = spec.model_copy(update={"target": Target(name=spec.target.name, groups=ordered)})
+    if not spec.target.outcome or positive is not None:
+        ordered = tuple(groups[at] for at in order_with(positive, groups))
+        spec = spec.model_copy(update={"target": Target(name=spec.target.name, groups=ordered)})
     everyone = []
     for name, tables in parts.items():
         with about(name):
@@ -104,6 +105,7 @@ def _findings(tables: Mapping[str, Table], spec: TableSpec, *, given: bool) -> l
         handled={rule.name: rule.missing for rule in spec.columns} if given else {},
         rules=spec.columns if given else (),
         classes=spec.target.groups if given else (),
+        known=spec.known if spec.target.outcome else (),
     )
     return by_weight([*own, *between])
 

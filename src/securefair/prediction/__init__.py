@@ -8,7 +8,8 @@ for new patients. `record` is what the folder says besides weights, `hospital_mo
 from securefair.prediction.card import ModelCard
 from securefair.prediction.evaluation import ModelEvaluation, evaluate
 from securefair.prediction.folder import load_model, save_model
-from securefair.prediction.hospital_model import HospitalModel, Prediction
+from securefair.prediction.hospital_model import HospitalModel
+from securefair.prediction.predicted import Prediction
 from securefair.prediction.record import Calibration, ModelRecord, training_facts
 
 __all__ = [

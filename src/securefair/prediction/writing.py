@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from securefair.data import Table
 from securefair.errors import DataError
-from securefair.prediction.hospital_model import Prediction
+from securefair.prediction.predicted import Prediction
 
 IMAGE, OUTSIDE, FILLED, MISSING = "image", "outside_training_range", "filled_in", "missing"
 

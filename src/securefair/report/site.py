@@ -156,7 +156,7 @@ def site_markdown(site: SiteFacts) -> str:
 def site_page(site: SiteFacts) -> str:
     """`report.html`, complete in itself; every name in it is escaped."""
     contenders = _contenders(site)
-    rows = _gains(site.card, contenders)
+    rows = _gains(site.card, contenders) if site.card.model.classes else []
     seen = list(site.seen)
     names = [peer.name for peer in site.peers]
     told_of = averages.weights_of if site.averages else sentences.reputations_of
@@ -174,7 +174,7 @@ def site_page(site: SiteFacts) -> str:
         gain_scale=charts.gain_scale([row.gain for row in rows if row.gain is not None]),
         repetitions=1,
         scores=_scores(site.card),
-        panels=charts.panels(seen, [OWN], [site.name]),
+        panels=charts.panels(seen, [OWN], [site.name]) if site.card.model.classes else [],
         names=names,
         weighed=any(peer.weight is not None for peer in site.peers),
         students=[site.name],
@@ -206,7 +206,7 @@ def _contenders(site: SiteFacts) -> list[Contender]:
 
 def _gains(card: ModelCard, contenders: Sequence[Contender]) -> list[GainRow]:
     tested = {**card.controls, OWN: card.model}
-    accuracy = {name: one.scores["accuracy"] or 0.0 for name, one in tested.items()}
+    accuracy = {name: one.scores.get("accuracy") or 0.0 for name, one in tested.items()}
     alone = accuracy.get(STANDALONE)
     gains = {
         name: None if alone is None or name == STANDALONE else value - alone

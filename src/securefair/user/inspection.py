@@ -8,7 +8,7 @@ from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule
 from securefair.data.between import findings_between, site_columns
 from securefair.data.cells import Table, column_of
-from securefair.data.findings import Finding, by_weight
+from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
 from securefair.data.images.findings import image_findings
 from securefair.data.opposed import opposed_classes
@@ -166,3 +166,21 @@ def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[s
 def _settled(one: Finding, label: str) -> bool:
     """Whether the configuration's own classes settle how the label is spelt."""
     return one.column == label and one.kind == "spelling"
+
+
+def codes_of_nobody(missing: Sequence[str], config: RunConfig, read: ReadTables) -> list[Finding]:
+    """Codes that were given as missing and stand in no table, as two in one would."""
+    columns = [one for own in config.participants for one in read.rows(own.source).columns.values()]
+    return [
+        Finding(
+            site=EVERYONE,
+            column=None,
+            line=None,
+            kind="missing_of_nobody",
+            message=f'no table has the code "{code}" that was given as missing',
+            remedy="Write it as it stands there; --missing once for each code",
+            values=(code,),
+        )
+        for code in missing
+        if not any(column.among([code]).any() for column in columns)
+    ]

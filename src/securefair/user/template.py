@@ -25,13 +25,13 @@ from securefair.config import (
 )
 from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS, read_rows
-from securefair.data.findings import EVERYONE, Finding
+from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
 from securefair.data.meanings import yes_of
 from securefair.errors import ConfigError
 from securefair.user.files import from_files
 from securefair.user.given_tables import named_table, plain, relative_to
-from securefair.user.inspection import inspect_tables
+from securefair.user.inspection import codes_of_nobody, inspect_tables
 from securefair.user.tables import ReadTables, resolve, table_settings
 
 _INTRODUCTION = """\
@@ -308,7 +308,7 @@ def _own_files(
         for one in found
         if one.column not in resolved.unused or one.kind in _WHY_UNUSED
     ]
-    used = [*_codes_of_nobody(missing, smallest, read), *used]
+    used = [*codes_of_nobody(missing, smallest, read), *used]
     return {"config.toml": text}, dict(resolved.unused), used, _missable(config)
 
 
@@ -324,24 +324,6 @@ def _positive(config: RunConfig) -> dict[str, str]:
     groups = () if config.table is None else config.table.groups
     yes = yes_of(groups)
     return {} if yes is None or yes in groups[-1] else {"positive": yes}
-
-
-def _codes_of_nobody(missing: Sequence[str], config: RunConfig, read: ReadTables) -> list[Finding]:
-    """Codes that were given as missing and stand in no table, as two in one would."""
-    columns = [one for own in config.participants for one in read.rows(own.source).columns.values()]
-    return [
-        Finding(
-            site=EVERYONE,
-            column=None,
-            line=None,
-            kind="missing_of_nobody",
-            message=f'no table has the code "{code}" that was given as missing',
-            remedy="Write it as it stands there; --missing once for each code",
-            values=(code,),
-        )
-        for code in missing
-        if not any(column.among([code]).any() for column in columns)
-    ]
 
 
 def _check_drop(drop: Sequence[str], config: RunConfig) -> None:

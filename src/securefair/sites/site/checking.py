@@ -21,7 +21,6 @@ from securefair.sites.project.agreeing import (
     classes_of,
     disclosure_of,
     kind_in,
-    outcome_in,
     rounds_of,
 )
 from securefair.sites.project.card import utc
@@ -60,8 +59,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     for one in own_findings(settings.name, settings.data, project.terms):
         if one.severity != "note":
             yield f"WARNING: {said_of(one)}"
-    classes = [] if outcome_in(project.terms) else classes_of(project.terms)
-    said = sensitivity_of(classes, table=False)
+    said = sensitivity_of(classes_of(project.terms), table=False)
     if said:
         yield f"scores: {said}"
     yield from _warnings(project, agreement, data)
