@@ -178,9 +178,9 @@ def test_two_hospitals_from_start_to_models(finished):
             json.loads(line) for line in (results / "rounds.jsonl").read_text().split("\n") if line
         ]
         assert record["opened"] == [peer]
-        assert f"| {peer} | 1 | 0 | here | {record['received'][peer]} |" in (
-            results / "report.md"
-        ).read_text(encoding="utf-8")
+        report = (results / "report.md").read_text(encoding="utf-8")
+        assert f"| {peer} | 1 | 0 | here | {record['received'][peer]} |" in report
+        assert "Transfer: peers' mean logit" in report  # words, not their keys
         predicted = securefair("predict", results / "models" / name, ward / f"{peer}.csv")
         assert len(predicted.splitlines()) == 1 + 60
         card = json.loads((results / "models" / name / "card.json").read_text())

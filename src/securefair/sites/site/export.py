@@ -50,6 +50,7 @@ from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
 from securefair.user.tables import table_rules
+from securefair.words import words_of
 from securefair.worth.page import Groups
 
 
@@ -182,7 +183,7 @@ def facts_of(
         name=status.name,
         project=status.project,
         title=kind.wording.title,
-        rule=kind.wording.rule,
+        rule=words_of().phrase(kind.wording.rule),
         weighs=kind.wording.reputations,
         averages=kind.wording.averages,
         role=_ROLES[role],
