@@ -51,7 +51,8 @@ def test_the_seed_and_the_facts_count():
 
 @pytest.mark.parametrize("outcome", ["number", "count", "time"])
 def test_what_tells_no_classes_apart_is_refused_by_name(outcome):
-    one = agree("transfer", "ab")
+    """A transfer alone predicts it."""
+    one = agree("vpdl", "ab", q=16)
     with pytest.raises(ConfigError, match=f"it does not predict .*{outcome}"):
         replace(one, facts=replace(one.facts, outcome=outcome))
 
