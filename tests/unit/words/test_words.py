@@ -63,6 +63,15 @@ def test_every_key_is_said_somewhere():
     # Names of what registers hold, or of one of several, follow these.
     groups = ("scores", "titles", "controls", "rules", "messages", "caveats", "nouns", "verdict")
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
+    groups += (
+        "pictures",
+        "ward.time",
+        "ward.number",
+        "ward.count",
+        "ward.effects",
+        "table",
+        "caution",
+    )
     groups += ("releases", "distillation.ran", "distillation.asked")
     unsaid = [
         key

@@ -28,6 +28,8 @@ from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.pictures import Shown
+from securefair.records import Picture
 
 Array = NDArray[np.float64]
 
@@ -113,6 +115,8 @@ class StudyOutcome(ABC):
             training patients, whom these nearly interpolate, say how sure a prediction is.
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
+        on_ward: of `scores`, those that the first page of a report tells; none: `headline`.
+        as_shares: those that people read in per cent.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
         beside: keys of a table's rules that name columns beside the label, and whether it needs
             each.
@@ -130,6 +134,8 @@ class StudyOutcome(ABC):
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ()
+    on_ward: ClassVar[tuple[str, ...]] = ()
+    as_shares: ClassVar[frozenset[str]] = frozenset()
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
     ranged: ClassVar[bool] = False
@@ -340,6 +346,15 @@ class StudyOutcome(ABC):
     def constant(self, said: Array) -> bool:
         """Whether nearly the same is said of everybody."""
         return bool(len(said)) and bool(np.ptp(said, axis=0).max() <= 1e-9)
+
+    def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
+        """What people look at to judge predictions; none where nothing is drawn.
+
+        Args:
+            shown: of each hospital, one at least, on the same agreed range.
+        """
+        del shown
+        return []
 
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
