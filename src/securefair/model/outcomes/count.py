@@ -180,7 +180,7 @@ def _by_count(means: Array, counts: Array) -> list[Picture]:
     if len(counts) < LEAST:
         return []
     last = max(2, int(min(MOST_COUNTS, np.quantile(counts, 0.99))))
-    steps = np.arange(last + 1)
+    steps = np.arange(last + 1, dtype=np.float64)
     seen = np.bincount(np.minimum(counts, last).astype(np.int64), minlength=last + 1) / len(counts)
     logs = xlogy(steps, means[:, None]) - means[:, None] - gammaln(steps + 1)
     expected = np.exp(logs).mean(axis=0)

@@ -45,7 +45,9 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     """
     digest = sha256()
     for part in (data.train, data.test):
-        for array in (part.features, part.labels):
+        # What is known beside labels, of an outcome that is no class.
+        beside = () if part.values is None else (part.values,)
+        for array in (part.features, part.labels, *beside):
             digest.update(repr((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
     if teacher is not None:
