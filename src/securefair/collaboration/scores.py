@@ -14,7 +14,14 @@ from securefair.data import ParticipantData
 from securefair.data.dataset import together
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
-from securefair.records import MetricResult, Picture, Reliability, ThresholdResult, VerdictResult
+from securefair.records import (
+    CEILING,
+    MetricResult,
+    Picture,
+    Reliability,
+    ThresholdResult,
+    VerdictResult,
+)
 from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
 from securefair.worth.reliability import reliability
@@ -99,7 +106,7 @@ def scores_of(
             reliability=_reliability(predictions[name]),
             thresholds=_thresholds(predictions[name]),
             pictures=[]
-            if name in controls
+            if name in (*controls, CEILING)
             else outcome.pictures([shown_of(seeds[0][1][name][own.name], own) for own in data]),
             nearly_constant=[
                 hospital

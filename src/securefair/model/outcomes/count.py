@@ -72,6 +72,8 @@ class Count(StudyOutcome):
     on_ward: ClassVar = ("mean_absolute_error", "explained_deviance")
     as_shares: ClassVar = frozenset({"explained_deviance"})
     effect: ClassVar = "rate_ratio"
+    link: ClassVar = "exp"
+    farthest: ClassVar = LARGEST
     beside: ClassVar = {"exposure": False}
     strata: ClassVar = ("none", "one or more")
 

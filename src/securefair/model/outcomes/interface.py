@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,8 @@ class StudyOutcome(ABC):
         beside: keys of a table's rules that name columns beside the label, and whether it needs
             each.
         ranged: whether a public range scales the label.
+        link: what the first number that is told is of a predictor: itself, in the label's range
+            where `ranged`, or e to it, which is bounded at `farthest`.
         strata: names of the parts by which patients are held out; none where these are classes.
     """
 
@@ -139,6 +141,8 @@ class StudyOutcome(ABC):
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
     ranged: ClassVar[bool] = False
+    link: ClassVar[Literal["identity", "exp"]] = "identity"
+    farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
 
     def deciding(self, metric: str) -> str:
