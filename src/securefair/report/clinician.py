@@ -261,8 +261,7 @@ class _Said:
         if ends is None:
             return shown
         ends = (ends[0], min(ends[1], 1.0)) if share else ends
-        to = " " if min(ends) < 0 else ""  # a dash beside a minus cannot be read
-        return f"{shown} ({text(ends[0])}{to}\u2013{to}{text(ends[1])})"
+        return f"{shown} ({words.span(text(ends[0]), text(ends[1]))})"
 
     def note(self) -> str:
         """What the columns of the table mean."""

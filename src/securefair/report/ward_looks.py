@@ -64,7 +64,7 @@ def looks_of(
         )
         values = outcome.effect_of(np.array([min(each), statistics.median(each), max(each)]), half)
         low, middle, high = (words.decimal(value, 2) for value in values.tolist())
-        rows.append((change, middle if len(each) == 1 else f"{middle} ({low}\u2013{high})"))
+        rows.append((change, middle if len(each) == 1 else f"{middle} ({words.span(low, high)})"))
     return Looks(words(f"{key}.head"), words(f"{key}.note", **named), rows)
 
 

@@ -44,6 +44,8 @@ def test_numbers_and_lists():
     assert words.percent(0.7349) == "73\u00a0%"
     assert words.with_error(0.031, 0.01) == "0.031\u00a0\u00b1\u00a00.010"
     assert words.with_error(0.031, 0.0) == "0.031"
+    assert words.span("1", "2") == "1\u20132"
+    assert words.span("\u22121", "2") == "\u22121 to 2"
 
 
 def test_a_value_with_braces_stays_as_it_is():
