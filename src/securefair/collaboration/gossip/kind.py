@@ -109,7 +109,7 @@ class GossipKind(Kind["GossipAgreement"]):
         learners = NetworkLearners(
             participants=tuple(data),
             network=network_of(config.gossip, config.model),
-            optimizer=optimizer_of(config),
+            optimizer=optimizer_of(config.training),
         )
         return controls_of(config, data, learners, fits=config.gossip.network is None)
 
@@ -134,7 +134,7 @@ class GossipKind(Kind["GossipAgreement"]):
         host = GossipHost(
             own,
             agreement,
-            optimizer_of(config),
+            optimizer_of(config.training),
             pretraining_epochs=config.training.local_epochs,
             seed=seed,
             backend=config.encryption.backend,

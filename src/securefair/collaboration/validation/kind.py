@@ -84,11 +84,6 @@ class ValidateKind(TransferKind):
         """See `Kind`."""
         return False
 
-    def rounds(self, config: RunConfig) -> int:
-        """One."""
-        del config
-        return 1
-
     @property
     def participant(self) -> type[ValidationHost]:
         """See `TransferKind`."""
