@@ -89,7 +89,7 @@ class Site:
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
-        accounts = host.ledger.accounts
+        accounts = self.machine.ledger.accounts
         self._told = {peer: one.total for peer, one in accounts.items()}
 
     @property
@@ -334,7 +334,7 @@ class Site:
 
     def _note_answers(self, tx: Transaction) -> None:
         """Note what the participant's ledger counts more than before."""
-        for peer, account in self._host.ledger.accounts.items():
+        for peer, account in self.machine.ledger.accounts.items():
             numbers = account.total - self._told.get(peer, 0)
             self._told[peer] = account.total
             if numbers > 0:
