@@ -183,11 +183,6 @@ class Kind(ABC, Generic[A]):
         return "rounds"
 
     @property
-    def refits(self) -> bool:
-        """Whether `refit` can take a peer out: not where only sums are opened."""
-        return True
-
-    @property
     def control_wordings(self) -> Mapping[str, Wording]:
         """How people read of its controls, by name; `controls` keeps their order."""
         return CONTROL_WORDINGS

@@ -150,11 +150,6 @@ class GossipKind(Kind["GossipAgreement"]):
         """See `Kind`: of one sum and one comparison; which neighbours meet is left to chance."""
         return "averages"
 
-    @property
-    def refits(self) -> bool:
-        """See `Kind`."""
-        return False
-
     def observer(
         self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
     ) -> GossipObserver:

@@ -75,11 +75,18 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         if len(facts.shape) != 1:
             raise ConfigError(
-                "transfer needs feature vectors", where="data", found=f"samples of {facts.shape}"
+                f"{self.name} needs feature vectors",
+                where="data",
+                found=f"samples of {facts.shape}",
             )
+        return self.agreed.of(config, facts, seed=seed, private=config.privacy is not None)
+
+    @property
+    def agreed(self) -> type[TransferAgreement]:
+        """What its agreements are."""
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
+        return TransferAgreement
 
     def check_own(self, agreement: TransferAgreement, own: ParticipantData) -> None:
         """See `Kind`; of a model that it brings."""
