@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from securefair.collaboration.interface import Agreement, PublicFacts
+from securefair.collaboration.agreement import Agreement
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
 from securefair.config import DisclosureSection
 from securefair.data.table import class_names
