@@ -84,7 +84,7 @@ class PublicFacts:
         first = data[0].train
         return cls(
             participants=tuple(own.name for own in data),
-            shape=tuple(int(width) for width in first.features.shape[1:]),
+            shape=tuple(int(width) for width in first.common.features.shape[1:]),
             classes=first.classes,
             outcome=first.outcome,
             samples=max(map(_most_samples, data)),
@@ -125,8 +125,8 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
-    def takes_teachers(self) -> bool:
-        """Whether a model that a participant brings may answer for it."""
+    def takes_own(self) -> bool:
+        """Whether one participant may bring a model that answers for it, and further columns."""
         return False
 
     @property

@@ -119,7 +119,7 @@ class TransferKind(Kind["TransferAgreement"]):
         return True
 
     @property
-    def takes_teachers(self) -> bool:
+    def takes_own(self) -> bool:
         """See `Kind`."""
         return True
 
@@ -151,7 +151,7 @@ class TransferKind(Kind["TransferAgreement"]):
         terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
-            fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
+            fitted = private_teachers([own.common], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
         return self.participant(
             own,
