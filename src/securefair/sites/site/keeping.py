@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from securefair.collaboration.host import Host
+from securefair.protocol.ledger import Ledger
 from securefair.protocol.stored import encode_memory
 from securefair.sites.site.records import HOST
 from securefair.storage import Transaction
@@ -22,12 +23,13 @@ class Keeper:
     def __init__(self, tx: Transaction) -> None:
         self._blobs = set(tx.memory.names(BLOB))
         self._apart: Mapping[bytes, bytes] = {}
+        self._ledger: Ledger | None = None
 
     def keep(self, tx: Transaction, host: Host) -> bool:
         """Remember the participant as it is; of use only if the transaction is committed.
 
         Returns:
-            Whether it must remember anything else than before: what it disclosed is among it.
+            Whether it must remember anything else than before, above all what it disclosed.
         """
         data, apart = encode_memory(host.machine.memory, self._apart)
         self._apart = apart
@@ -38,10 +40,11 @@ class Keeper:
         for name in self._blobs - named.keys():
             tx.memory.delete(name)
         self._blobs = set(named)
-        changed = host.changed()
+        changed, ledger = host.changed(), host.machine.ledger
         for name, piece in changed.items():
             if piece is None:
                 tx.memory.delete(HOST + name)
             else:
                 tx.memory.put(HOST + name, piece)
-        return bool(changed)
+        told, self._ledger = ledger != self._ledger, ledger
+        return told or bool(changed)
