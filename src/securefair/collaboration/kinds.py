@@ -193,8 +193,4 @@ def wording_of(algorithm: str) -> Wording:
         return kind_of(algorithm).wording
     if algorithm in CONTROL_WORDINGS:
         return CONTROL_WORDINGS[algorithm]
-    for name in REGISTERED:
-        known = kind_of(name).control_wordings
-        if algorithm in known:
-            return known[algorithm]
     return CEILING_WORDING if algorithm == CEILING else Wording(algorithm, "")
