@@ -21,8 +21,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
@@ -31,7 +32,6 @@ from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
-from securefair.protocol.codec import Limits
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.records import RunResult
 from securefair.words import Words
@@ -91,44 +91,6 @@ class PublicFacts:
 def _most_samples(own: ParticipantData) -> int:
     """For training, at any time."""
     return max(len(one.train) for one in (own, *own.earlier))
-
-
-class Agreement(Protocol):
-    """Public constants of a collaboration; everyone finds the same ones."""
-
-    @property
-    def participants(self) -> tuple[str, ...]:
-        """Names, in the order of every record."""
-        ...
-
-    def met_by(self, name: str) -> tuple[str, ...]:
-        """Peers whom a participant greets, waits for and exchanges with; they meet it, too."""
-        ...
-
-    @property
-    def digest(self) -> bytes:
-        """32 bytes over every constant, compared in the first message."""
-        ...
-
-    @property
-    def limits(self) -> Limits:
-        """Most bytes of every field of every message."""
-        ...
-
-    @property
-    def plan_digest(self) -> bytes:
-        """32 bytes over what this installation plans from the constants."""
-        ...
-
-    @property
-    def numbers_a_round(self) -> int:
-        """Most numbers that a student gets of one teacher in one round."""
-        ...
-
-    @property
-    def summary(self) -> str:
-        """What it means, in a line for people: parameters, numbers, bytes."""
-        ...
 
 
 A = TypeVar("A", bound=Agreement)

@@ -18,10 +18,9 @@ def test_an_answer_counts_although_no_piece_of_its_host_changes(make_hospitals, 
     )
     question = a.run(PrepareAsk(0, 0, ("b",))).payloads["b"]
     with Store.in_memory() as store, store.transaction() as tx:
-        keeper = Keeper(tx)
-        keeper.keep(tx, b)
-        assert not keeper.keep(tx, b)
+        keeper = Keeper(tx, b)
+        assert not keeper.keep(tx)
         b.run(AnswerAsk("a", 0, 0, question))
         assert not b.changed()
-        assert keeper.keep(tx, b)
-        assert not keeper.keep(tx, b)
+        assert keeper.keep(tx)
+        assert not keeper.keep(tx)
