@@ -151,6 +151,7 @@ def _known(
     exposure: str | None,
 ) -> dict[str, object]:
     """What [table] says of a label that is no class."""
+    from securefair.config.registers import OUTCOMES
     from securefair.errors import ConfigError
     from securefair.model.outcomes.register import outcome_with
 
@@ -167,6 +168,14 @@ def _known(
             where="--time, --event",
             found="one of them",
             expected="both",
+        )
+    if outcome is not None and outcome not in OUTCOMES:
+        raise ConfigError(
+            "there is no such outcome",
+            where="--outcome",
+            found=outcome,
+            expected="number or count",
+            hint="Classes need no --outcome; a time to an event is --time and --event",
         )
     found = {
         "outcome": outcome if time is None else outcome_with("event").name,

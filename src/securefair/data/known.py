@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class Fault(NamedTuple):
 class Knowing(Protocol):
     """What an outcome says of a table's numbers."""
 
+    expects: ClassVar[tuple[str, ...]]
+
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """What is wrong with numbers (B, k), the gravest first."""
         ...
@@ -65,8 +67,13 @@ def known_of(table: Table, spec: TableSpec) -> Known:
     Raises:
         DataError: a value is missing, no number, or none that the outcome knows.
     """
-    numbers = np.column_stack([_numbers(table, name, spec) for name in spec.known])
     outcome: Knowing = import_module(OUTCOMES[spec.target.outcome]).OUTCOME
+    numbers = np.column_stack(
+        [
+            _numbers(table, name, spec, expected)
+            for name, expected in zip(spec.known, outcome.expects, strict=False)
+        ]
+    )
     for fault in outcome.faults(numbers):
         name = spec.known[fault.column]
         if fault.wrong is None:
@@ -105,7 +112,7 @@ def _check_range(numbers: Array, table: Table, spec: TableSpec) -> None:
         )
 
 
-def _numbers(table: Table, name: str, spec: TableSpec) -> Array:
+def _numbers(table: Table, name: str, spec: TableSpec, expected: str) -> Array:
     column = table.columns[name]
     absent = column.among(spec.missing)
     if absent.any():
@@ -121,7 +128,7 @@ def _numbers(table: Table, name: str, spec: TableSpec) -> Array:
             "not a number",
             where=table.place(row, name),
             found=column.texts[int(column.codes[row])],
-            expected="a finite number",
+            expected=expected,
         )
     result: Array = column.numbers[column.codes]
     return result

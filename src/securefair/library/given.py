@@ -12,7 +12,12 @@ from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.library.classes import Positive, numbered
-from securefair.library.hospitals import check_different, participants, with_teachers
+from securefair.library.hospitals import (
+    check_columns,
+    check_different,
+    participants,
+    with_teachers,
+)
 from securefair.library.tables import participants_of_tables
 from securefair.user.data_sets import alike
 
@@ -56,6 +61,7 @@ def given_data(
             raise ConfigError("a table has no pixels to extract features from", where="extractor")
         data, rules, findings = participants_of_tables(hospitals, label, config, positive)
     else:
+        check_columns(hospitals)
         named, classes = numbered(hospitals, at_least=at_least, positive=positive)
         data = participants(named, extractor, config)
     data = with_teachers(alike(data, at_least=at_least), teachers or {})

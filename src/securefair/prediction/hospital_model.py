@@ -29,6 +29,7 @@ from securefair.prediction.predicted import (
     LEAST_STRANGE,
     Prediction,
     by_patient,
+    crowded,
     filled_warning,
     read_specially,
     strange_columns,
@@ -347,6 +348,9 @@ class HospitalModel:
                         f"column {rule.name}: {far} of {len(features)} patients lie far beyond the "
                         f"agreed range {rule.low:g} to {rule.high:g} and count as its nearer end"
                     )
+                elif not rule.optional:
+                    facts = self.record.low[at], self.record.usual[at], self.record.high[at]
+                    found += crowded(rule.name, features[:, at], *facts)
             at += len(feature_names(rule))
         return found
 

@@ -14,6 +14,9 @@ from securefair.data.encoding import Filled
 
 Array = NDArray[np.float64]
 
+BY_CHANCE = 0.05
+"""Patients like those of training are warned of less often than that, a column and table."""
+
 LEAST_STRANGE = 5
 """Patients outside of a range that may be more than chance."""
 
@@ -113,6 +116,30 @@ def read_specially(rows: object) -> tuple[str, ...]:
         for one in notes
         if not one.settled
     )
+
+
+def crowded(column: str, values: Array, low: float, usual: float, high: float) -> list[str]:
+    """That all values of a column crowd at one end of what training had, as in another unit.
+
+    Of a value in [0, 1] with mean m, at most (1 - m) / (1 - t) are t or less, and at most m / t are
+    t or more (Markov's inequality), whatever the distribution: so all of n values do so by chance
+    at most that to the power of n.
+    """
+    span = high - low
+    if span <= 0 or len(values) < LEAST_STRANGE:
+        return []
+    scaled, mean = (values - low) / span, (usual - low) / span
+    largest, least = float(scaled.max()), float(scaled.min())
+    if 0 < least <= 1 and (mean / least) ** len(values) < BY_CHANCE:
+        where = f"above {least:.0%}"
+    elif 0 <= largest < 1 and ((1 - mean) / (1 - largest)) ** len(values) < BY_CHANCE:
+        where = f"below {largest:.0%}"
+    else:
+        return []
+    return [
+        f"column {column}: all {len(values)} patients lie {where} of the range that training "
+        "patients had; is the unit the same?"
+    ]
 
 
 def strange_columns(outside: Sequence[Sequence[str]]) -> list[str]:

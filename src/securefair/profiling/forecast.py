@@ -127,10 +127,11 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         else int(np.prod(first[0].train.features.shape[1:])),
         tells_classes=outcome_of(first[0].train).tells_classes,
         classes=list(outcome_of(first[0].train).strata)
-        or list(table.names)
-        or [" or ".join(codes) for codes in table.groups]
-        if table is not None and table.classes
-        else [str(label) for label in range(first[0].train.classes)],
+        or (
+            list(table.names) or [" or ".join(codes) for codes in table.groups]
+            if table is not None and table.classes
+            else [str(label) for label in range(first[0].train.classes)]
+        ),
         columns=table.origin if table is not None and table.columns else None,
         inferred=run.inferred,
         unused=dict(run.unused),

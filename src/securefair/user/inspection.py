@@ -125,13 +125,15 @@ def look_at(
         for name in known or (label,):
             if name not in table.columns:
                 raise DataError(
-                    "the label is not a column of the table",
+                    "the label is not a column of the table"
+                    if name == label
+                    else "a column beside the label is not in the table",
                     where=f"participant {site}, {table.source}",
                     found=", ".join(table.columns),
                     expected=name,
                 )
         shapes = shapes_of(table, missing)
-        found += site_findings(site, table, shapes, label=of_classes, joined=joined)
+        found += site_findings(site, table, shapes, label=of_classes, joined=joined, known=known)
         sites[site] = site_columns(table, shapes)
         looked[site] = table, shapes
     if handled:

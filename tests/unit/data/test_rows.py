@@ -209,3 +209,9 @@ def test_a_workbook_with_a_title_a_second_sheet_or_a_password(tmp_path):
     (tmp_path / "p.xlsx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))
     with pytest.raises(DataError, match=r"an old one, or one under a password.*without a password"):
         read_rows(tmp_path / "p.xlsx")
+
+
+def test_a_typographic_minus_is_a_minus(tmp_path):
+    (tmp_path / "ward.csv").write_text("excess\n\N{MINUS SIGN}2.1\n1.3\n-4\n", encoding="utf-8")
+    column = read_rows(tmp_path / "ward.csv").columns["excess"]
+    assert column.numbers[column.codes].tolist() == [-2.1, 1.3, -4.0]

@@ -116,6 +116,7 @@ class StudyOutcome(ABC):
         moves: whether a number may be added to predictors: not where everybody has a baseline.
         beside: keys of a table's rules that name columns beside the label, and whether it needs
             each.
+        expects: what stands in the label's column and in those beside it, for people.
         ranged: whether a public range scales the label.
         strata: names of the parts by which patients are held out; none where these are classes.
     """
@@ -132,6 +133,7 @@ class StudyOutcome(ABC):
     shown: ClassVar[tuple[str, ...]] = ()
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
+    expects: ClassVar[tuple[str, ...]] = ("a finite number", "a finite number")
     ranged: ClassVar[bool] = False
     strata: ClassVar[tuple[str, ...]] = ()
 
