@@ -106,7 +106,7 @@ def choose_sum(
                 "hospitals cannot add up what their fits know",
                 where="transfer.sums",
                 found=f"{wanted}, and {found[1].because}",
-                expected=f'"{NONE}" or "auto", or another {found[0]}',
+                expected=f'"{NONE}" or "auto", or other {found[0]}',
             )
         return ChosenSum(wanted, "because.settings")
     if wanted == NONE:
