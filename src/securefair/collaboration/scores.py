@@ -179,7 +179,7 @@ def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
 def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list[Reliability]:
     parts = [one for seeds in predictions.values() for one in seeds]
     bins = reliability(
-        np.concatenate([one.said for one in parts]), together([one.samples for one in parts])
+        np.concatenate([one.said for one in parts]), together([one.samples.common for one in parts])
     )
     return [
         Reliability(

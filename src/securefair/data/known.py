@@ -7,13 +7,12 @@ by the only thing that a table can ask it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config.registers import OUTCOMES
+from securefair.config.registers import OUTCOMES, looked_up
 from securefair.data.cells import Table
 from securefair.data.table import Target
 from securefair.errors import DataError
@@ -50,6 +49,7 @@ class Fault(NamedTuple):
 class Knowing(Protocol):
     """What an outcome says of a table's numbers."""
 
+    expects: ClassVar[tuple[str, ...]]
     ranged: ClassVar[bool]
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
@@ -63,8 +63,12 @@ class Knowing(Protocol):
 
 def is_ranged(outcome: str) -> bool:
     """Whether a public range scales the label of an outcome."""
-    found: Knowing = import_module(OUTCOMES[outcome]).OUTCOME
-    return found.ranged
+    return _knowing(outcome).ranged
+
+
+def _knowing(outcome: str) -> Knowing:
+    found: Knowing = looked_up(OUTCOMES, outcome, "OUTCOME", problem="there is no such outcome")
+    return found
 
 
 def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
@@ -79,8 +83,13 @@ def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
         DataError: a value is missing, no number, or none that the outcome knows.
     """
     names = (target.name, *target.beside)
-    numbers = np.column_stack([_numbers(table, name, missing) for name in names])
-    outcome: Knowing = import_module(OUTCOMES[target.outcome]).OUTCOME
+    outcome = _knowing(target.outcome)
+    numbers = np.column_stack(
+        [
+            _numbers(table, name, missing, expected)
+            for name, expected in zip(names, outcome.expects, strict=False)
+        ]
+    )
     for fault in outcome.faults(numbers):
         name = names[fault.column]
         if fault.wrong is None:
@@ -119,7 +128,7 @@ def _check_range(numbers: Array, table: Table, target: Target) -> None:
         )
 
 
-def _numbers(table: Table, name: str, missing: Sequence[str]) -> Array:
+def _numbers(table: Table, name: str, missing: Sequence[str], expected: str) -> Array:
     column = table.columns[name]
     absent = column.among(missing)
     if absent.any():
@@ -135,7 +144,7 @@ def _numbers(table: Table, name: str, missing: Sequence[str]) -> Array:
             "not a number",
             where=table.place(row, name),
             found=column.texts[int(column.codes[row])],
-            expected="a finite number",
+            expected=expected,
         )
     result: Array = column.numbers[column.codes]
     return result
