@@ -133,7 +133,8 @@ def by_leaves(alone: OwnFit, summed: Summed, records: Samples) -> Array:
         model = average([one for one in alone.families if (one.design.trees is not None) is leaves])
         fitted.append(losses(model.model.logits(records.features), records.labels))
     line, trees = fitted
-    return np.sign(summed.evidence or 0.0) * (line - trees)
+    agreeing: Array = np.sign(summed.evidence or 0.0) * (line - trees)
+    return agreeing
 
 
 def opened(name: str, fits: Sequence[OwnFit]) -> Summed:
