@@ -7,9 +7,12 @@
     share PEER ROUND    its masked answer, closed, and its key                before it leaves
     standing            its fit's version, the first round of shares, if it asks   as it changes
     given               whose answers are in the means that it gave           before a key leaves
+    answering           what it answers by                                    before a share leaves
     upload PEER         a peer's key for masks                                after every import
 
-Its own fit is made again from its patients, with the same folds. Secret keys are in the keystore.
+Its own fit is made again from its patients, with the same folds. Where that gives another one, as a
+newer version may, it is the next version of the fit: no two sums tell the difference. Secret keys
+are in the keystore.
 """
 
 from __future__ import annotations
@@ -56,7 +59,10 @@ from securefair.worth.tuned import headline, mean_loss
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
 LEDGER, REQUEST = "ledger", "request"
-GIVEN, STANDING = "given", "standing"
+GIVEN, STANDING, ANSWERING = "given", "standing", "answering"
+
+SAME_FIT = 1e-6
+"""Part of the largest coefficient by which processors may differ: less than answers are rounded."""
 
 Array = NDArray[np.float64]
 
@@ -81,6 +87,7 @@ class TransferHost(TransferParticipant):
                 if share is not None:
                     self._remember_share(share)
                     self._changed[GIVEN] = msgspec.msgpack.encode(self.given)
+                    self._changed[ANSWERING] = to_bytes(self.answering)
             case OpenAnswer() | Combine() | Step():
                 self._changed[MODEL] = _written(self.transferred)
                 self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
@@ -93,7 +100,7 @@ class TransferHost(TransferParticipant):
         left = set(self._shares.made)
         super().renew(data)
         self._forget_shares(left - set(self._shares.made))
-        self._changed[REQUEST] = None
+        self._changed[REQUEST] = self._changed[ANSWERING] = None
         self._stand(asks=True)
 
     def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
@@ -204,6 +211,16 @@ class TransferHost(TransferParticipant):
             standing = self.version, self._shares.floor, asks
             self._changed[STANDING] = msgspec.msgpack.encode(standing)
 
+    def _compare(self, before: Function) -> None:
+        """Count another fit than what answered before, and forget shares of that one."""
+        if isinstance(before, Polynomial) and before.close_to(self.answering, within=SAME_FIT):
+            return
+        made = set(self._shares.made)
+        self.version += 1
+        self._shares = self._shares.forget(max((round for _, round in made), default=-1) + 1)
+        self._forget_shares(made - set(self._shares.made))
+        self._stand(asks=self.asks)
+
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
         if LEDGER in pieces:
             accounts = msgspec.msgpack.decode(pieces[LEDGER], type=dict[str, Account])
@@ -216,6 +233,8 @@ class TransferHost(TransferParticipant):
             standing = msgspec.msgpack.decode(pieces[STANDING], type=tuple[int, int, bool])
             self.version, floor, self.asks = standing
         self._shares = stored_shares(pieces, floor)
+        if ANSWERING in pieces:
+            self._compare(from_bytes(pieces[ANSWERING], where=self.name))
         for job in stored_imports(pieces):
             super().run(job)
         if MODEL in pieces:

@@ -125,8 +125,16 @@ class LogitsQuestion(EncryptedQuestion):
         return plan_exchange(self.agreed.spec_for(patients)).numbers
 
     def determines_fit(self, patients: int) -> bool:
-        """See `TransferQuestion`: as many patients as a predictor has coefficients."""
-        return patients * self.agreed.outputs >= self.agreed.parameters
+        """See `TransferQuestion`: as many numbers as a predictor has coefficients.
+
+        A dishonest student fills places of a ciphertext that hold none of its patients.
+        """
+        return self.numbers_of(patients) >= self.agreed.parameters
+
+    @property
+    def most_patients(self) -> int:
+        """See `TransferQuestion`."""
+        return most_asked(self.agreed)
 
     def determines_logits(self, patients: int) -> bool:
         """See `TransferQuestion`: they are what is opened."""

@@ -53,6 +53,16 @@ class Polynomial:
         width, features = self.linear.shape
         return f"{type(self).__name__}({features} -> {width}, degree {self.degree}, redacted)"
 
+    def close_to(self, other: Polynomial, *, within: float) -> bool:
+        """Whether no coefficient differs by more than this part of the largest one of either."""
+        if self.linear.shape != other.linear.shape or self.degree != other.degree:
+            return False
+        pairs = [(self.constant, other.constant), (self.linear, other.linear)]
+        if self.square is not None and other.square is not None:
+            pairs.append((self.square, other.square))
+        largest = max(float(np.abs(part).max(initial=0)) for pair in pairs for part in pair)
+        return all(np.abs(one - two).max(initial=0) <= within * largest for one, two in pairs)
+
     @property
     def degree(self) -> Degree:
         """One or two."""

@@ -23,8 +23,12 @@ class Keeper:
         self._blobs = set(tx.memory.names(BLOB))
         self._apart: Mapping[bytes, bytes] = {}
 
-    def keep(self, tx: Transaction, host: Host) -> None:
-        """Remember the participant as it is; of use only if the transaction is committed."""
+    def keep(self, tx: Transaction, host: Host) -> bool:
+        """Remember the participant as it is; of use only if the transaction is committed.
+
+        Returns:
+            Whether it must remember anything else than before: what it disclosed is among it.
+        """
         data, apart = encode_memory(host.machine.memory, self._apart)
         self._apart = apart
         tx.memory.put(MACHINE, data)
@@ -34,8 +38,10 @@ class Keeper:
         for name in self._blobs - named.keys():
             tx.memory.delete(name)
         self._blobs = set(named)
-        for name, piece in host.changed().items():
+        changed = host.changed()
+        for name, piece in changed.items():
             if piece is None:
                 tx.memory.delete(HOST + name)
             else:
                 tx.memory.put(HOST + name, piece)
+        return bool(changed)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,8 @@ from securefair.storage import Store
 from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_own
 
-SAMPLES = "samples digest"
-"""Of the store: which samples the first start found."""
+SAMPLES, PARTS_OF_SAMPLES = "samples digest of all parts", "samples digest"
+"""Of the store: which samples the first start found; earlier versions left out some parts."""
 
 
 def check_same_samples(store: Store, data: ParticipantData, teacher: str | None = None) -> None:
@@ -43,24 +44,39 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     Raises:
         DataError: the files were changed since.
     """
-    digest = sha256()
-    for part in (data.train, data.test):
-        for array in (part.features, part.labels):
-            digest.update(repr((array.shape, array.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
+    answers = b""
     if teacher is not None:
         path = Path(teacher)
-        digest.update(path.read_bytes() if path.suffix else teacher.encode())
+        answers = path.read_bytes() if path.suffix else teacher.encode()
+    parts = (data.train, data.test)
+    few = [array for part in parts for array in (part.features, part.labels)]
+    more = [array for part in parts for array in (part.patients, part.weights, part.values)]
+    digests = {
+        PARTS_OF_SAMPLES: _digest(few, answers),
+        SAMPLES: _digest([*few, *more], answers),
+    }
     with store.transaction() as tx:
-        known = tx.memory.get(SAMPLES)
-        if known is None:
-            tx.memory.put(SAMPLES, digest.digest())
-        elif known != digest.digest():
+        known = {name: tx.memory.get(name) for name in digests}
+        if any(found not in (None, digests[name]) for name, found in known.items()):
             raise DataError(
                 "the samples, or the model that answers, are not those that this site began with",
                 where=data.name,
                 hint="Put the files back as they were; other samples need a new project",
             )
+        if known[SAMPLES] is None:
+            tx.memory.put(SAMPLES, digests[SAMPLES])
+
+
+def _digest(arrays: Sequence[NDArray[Any] | None], answers: bytes) -> bytes:
+    digest = sha256()
+    for array in arrays:
+        if array is None:
+            digest.update(b"none")
+            continue
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(answers)
+    return digest.digest()
 
 
 def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantData:

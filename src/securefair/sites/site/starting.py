@@ -62,7 +62,7 @@ from securefair.sites.site.samples import check_same_samples, groups_by, own_sam
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
-from securefair.storage.generation import advance
+from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin, private_coin
 
 RECEIPTS = 20.0
@@ -169,7 +169,7 @@ def open_site(
             seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, agreement.limits, schedule),
+            site=Site(host, post, store, agreement.limits, schedule, generation=Generation(keys)),
             host=host,
         )
 
