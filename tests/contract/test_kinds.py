@@ -335,7 +335,7 @@ def test_hosts_are_what_a_run_is_made_of(name):
     for host in played(name):
         assert to_bytes(host.model()) == to_bytes(run.models()[host.name])
         assert host.changed() == {}  # it was not asked to remember anything
-        assert host.ledger.accounts
+        assert host.machine.ledger.accounts
 
 
 def test_a_host_comes_back_from_what_it_gave_out(name):
@@ -348,7 +348,7 @@ def test_a_host_comes_back_from_what_it_gave_out(name):
         agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
         again = kind.host(config, agreement, own, seed=SEED, stored=left)
         assert to_bytes(again.model()) == to_bytes(host.model())
-        assert again.ledger == host.ledger
+        assert again.machine.ledger == host.machine.ledger
         assert again.machine.memory == host.machine.memory
         last = kind.rounds(config) - 1
         assert again.received(last) == host.received(last)
@@ -385,7 +385,7 @@ def test_a_refit_takes_one_peer_out_or_says_why_it_cannot(name):
     def refit(without):
         return kind.refit(config, agreement, own, seed=SEED, pieces=pieces, without=without)
 
-    if not kind.refits:
+    if name in ("validation", "cycle-gossip"):  # nobody's word is in a model, or sums are
         with pytest.raises(ConfigError, match="nobody can be taken out"):
             refit("South")
         return

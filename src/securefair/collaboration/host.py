@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from securefair.protocol.jobs import Job, JobResult
-from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.saved_state import SavedState as MachineState
 from securefair.protocol.turn import Memory
@@ -58,11 +57,6 @@ class Host(Protocol):
 
     def run(self, job: Job) -> JobResult:
         """Carry out one job of its machine."""
-        ...
-
-    @property
-    def ledger(self) -> Ledger:
-        """What it has decided to let out so far."""
         ...
 
     def changed(self) -> Mapping[str, bytes | None]:

@@ -133,7 +133,7 @@ class Observer(ABC, Generic[Participant]):
         return [
             row
             for name, own in hosts.items()
-            for row in own.ledger.rows(algorithm=self.algorithm, teacher=name)
+            for row in own.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
         ]
 
     def heads(self, hosts: Mapping[str, Participant]) -> Mapping[str, Head]:

@@ -38,7 +38,6 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Step,
 )
-from securefair.protocol.ledger import Ledger
 
 STATE, FIRST, STEP = KEPT + "state", KEPT + "first", KEPT + "step "
 MODEL, NOTES = "model ", "notes"
@@ -66,11 +65,6 @@ class DistillingHost(Participant):
         super().train_alone()
         self._remember(STATE, self.train_state)
         self._remember(FIRST, self.train_state)
-
-    @property
-    def ledger(self) -> Ledger:
-        """See `Host`."""
-        return self.machine.ledger
 
     def begin(self, round: int) -> None:
         """See `Host`."""

@@ -41,7 +41,6 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     ReleaseKey,
 )
-from securefair.protocol.ledger import Ledger
 
 STATE = KEPT + "state"
 ROUND, FLOOR = "round ", "floor"
@@ -49,11 +48,6 @@ ROUND, FLOOR = "round ", "floor"
 
 class GossipHost(GossipParticipant):
     """See `Host`; the arguments are `GossipParticipant`'s."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """See `Host`."""
-        return self.machine.ledger
 
     def train_alone(self) -> None:
         """See `GossipParticipant`."""

@@ -109,7 +109,7 @@ class GossipKind(Kind["GossipAgreement"]):
         learners = NetworkLearners(
             participants=tuple(data),
             network=network_of(config.gossip, config.model),
-            optimizer=optimizer_of(config),
+            optimizer=optimizer_of(config.training),
         )
         return controls_of(config, data, learners, fits=config.gossip.network is None)
 
@@ -134,7 +134,7 @@ class GossipKind(Kind["GossipAgreement"]):
         host = GossipHost(
             own,
             agreement,
-            optimizer_of(config),
+            optimizer_of(config.training),
             pretraining_epochs=config.training.local_epochs,
             seed=seed,
             backend=config.encryption.backend,
@@ -149,11 +149,6 @@ class GossipKind(Kind["GossipAgreement"]):
     def prices(self) -> str:
         """See `Kind`: of one sum and one comparison; which neighbours meet is left to chance."""
         return "averages"
-
-    @property
-    def refits(self) -> bool:
-        """See `Kind`."""
-        return False
 
     def observer(
         self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]

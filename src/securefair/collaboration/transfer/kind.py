@@ -75,21 +75,18 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         if len(facts.shape) != 1:
             raise ConfigError(
-                "transfer needs feature vectors", where="data", found=f"samples of {facts.shape}"
+                f"{self.name} needs feature vectors",
+                where="data",
+                found=f"samples of {facts.shape}",
             )
+        return self.agreed.of(config, facts, seed=seed, private=config.privacy is not None)
+
+    @property
+    def agreed(self) -> type[TransferAgreement]:
+        """What its agreements are."""
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
-
-    def agree_all(
-        self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int
-    ) -> TransferAgreement:
-        """See `Kind`; all models that were brought can answer."""
-        agreement = self.agree(config, PublicFacts.of(data), seed=seed)
-        agreement = replace(agreement, brought=any(own.teacher is not None for own in data))
-        for own in data:
-            self.check_own(agreement, own)
-        return agreement
+        return TransferAgreement
 
     def check_own(self, agreement: TransferAgreement, own: ParticipantData) -> None:
         """See `Kind`; of a model that it brings."""
@@ -112,18 +109,19 @@ class TransferKind(Kind["TransferAgreement"]):
         return "one exchange"
 
     @property
+    def exchanges(self) -> int | None:
+        """See `Kind`."""
+        return telling.ROUNDS
+
+    @property
     def renews(self) -> bool:
         """See `Kind`."""
         return True
 
     @property
-    def takes_teachers(self) -> bool:
+    def takes_own(self) -> bool:
         """See `Kind`."""
         return True
-
-    def rounds(self, config: RunConfig) -> int:
-        """One exchange, and one for every participant whose patients change."""
-        return telling.ROUNDS + len(config.renewals)
 
     def check_role(self, role: Role) -> None:
         """See `Kind`: a student answers nobody, a teacher asks nobody."""
@@ -153,7 +151,7 @@ class TransferKind(Kind["TransferAgreement"]):
         terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
-            fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
+            fitted = private_teachers([own.common], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
         return self.participant(
             own,

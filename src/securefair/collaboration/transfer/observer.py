@@ -92,6 +92,7 @@ class TransferObserver(Observer[TransferHost]):
                 for student, own in hosts.items()
             ],
             privacy_spent=spent_by(self.privacy(hosts), names),
+            headline=self.agreement.outcome.headline,
         )
 
     def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[AskedPeers]:

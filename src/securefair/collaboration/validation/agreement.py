@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import msgspec
 
 from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.validation.question import LogitsQuestion, most_asked
-from securefair.config import DisclosureSection
+from securefair.config import DisclosureSection, RunConfig, TransferSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.transfer.answers import query_size
@@ -25,6 +27,14 @@ class ValidationAgreement(TransferAgreement):
         ConfigError: fewer than two participants, or two of one name.
         PlanError: the exchange is impossible.
     """
+
+    @classmethod
+    def of(cls, config: RunConfig, facts: PublicFacts, *, seed: int, **own: Any) -> Self:
+        """See `AgreedSections`: everybody is asked for itself, whatever a transfer would add up."""
+        asked = TransferSection(
+            fit=config.transfer.fit, peers=config.validation.peers, sums="none", opened="each"
+        )
+        return super().of(config, facts, seed=seed, transfer=asked, **own)
 
     @cached_property
     def question(self) -> LogitsQuestion:

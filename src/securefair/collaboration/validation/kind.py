@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer.kind import TransferKind
 from securefair.collaboration.validation import telling
 from securefair.collaboration.wording import Wording
-from securefair.config import RunConfig, TransferSection, keys_of
+from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
 from securefair.records import RunResult
 from securefair.words import Words
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.validated import HospitalValidation
     from securefair.collaboration.validation.agreement import ValidationAgreement
     from securefair.collaboration.validation.host import ValidationHost
-    from securefair.model.stored import Function
     from securefair.worth.page import Groups
 
 
@@ -48,26 +45,12 @@ class ValidateKind(TransferKind):
         del config
         return telling.tell(result, words)
 
-    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> ValidationAgreement:
-        """See `Kind`."""
-        if len(facts.shape) != 1:
-            raise ConfigError(
-                "validation needs feature vectors", where="data", found=f"samples of {facts.shape}"
-            )
+    @property
+    def agreed(self) -> type[ValidationAgreement]:
+        """See `TransferKind`."""
         from securefair.collaboration.validation.agreement import ValidationAgreement
 
-        return ValidationAgreement.of(
-            config,
-            facts,
-            seed=seed,
-            transfer=TransferSection(
-                fit=config.transfer.fit,
-                peers=config.validation.peers,
-                sums="none",
-                opened="each",
-            ),
-            private=config.privacy is not None,
-        )
+        return ValidationAgreement
 
     @property
     def validates(self) -> bool:
@@ -78,16 +61,6 @@ class ValidateKind(TransferKind):
     def renews(self) -> bool:
         """See `Kind`."""
         return False
-
-    @property
-    def refits(self) -> bool:
-        """See `Kind`."""
-        return False
-
-    def rounds(self, config: RunConfig) -> int:
-        """One."""
-        del config
-        return 1
 
     @property
     def participant(self) -> type[ValidationHost]:
@@ -104,28 +77,6 @@ class ValidateKind(TransferKind):
 
         del data
         return ValidationObserver(self.name, config.encryption.backend, agreement)
-
-    def refit(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
-        """See `Kind`.
-
-        Raises:
-            ConfigError: always; no peer is in its model.
-        """
-        del config, agreement, own, seed, pieces
-        raise ConfigError(
-            "no peer is in this model, so nobody can be taken out of it",
-            where=self.name,
-            found=without,
-        )
 
     def validation(
         self,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
-from securefair.collaboration.interface import Agreement
 from securefair.collaboration.kinds import refuse_unread
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
@@ -254,6 +254,7 @@ def run_site(
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
         )
@@ -277,6 +278,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
             groups=groups_by(opened.own, by, opened.settings),

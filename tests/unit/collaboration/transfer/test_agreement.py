@@ -108,4 +108,5 @@ def test_who_brings_a_model_where_fits_are_added_up_reads_one_line_with_both_way
     assert 'transfer.fit = "trees", or transfer.sums = "none"' in told
     for settings in ({"fit": "trees", "sums": "auto"}, {"sums": "none"}):
         agree(hospitals, **settings).check_teacher(bringing, private=False)
-    assert replace(agreed, brought=True).question.encrypts
+    knowing = replace(agreed, facts=replace(agreed.facts, brought=True))
+    assert knowing.question.encrypts
