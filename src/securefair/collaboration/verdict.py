@@ -11,7 +11,7 @@ from securefair.collaboration.kinds import wording_of
 from securefair.model.outcomes import lower_is_better
 from securefair.records import STANDALONE, HospitalVerdict, MetricResult, RunResult, VerdictResult
 from securefair.words import Words, words_of
-from securefair.worth.verdict import Against, Difference, shrunk, told_of
+from securefair.worth.verdict import Against, LossDifference, shrunk, told_of
 
 PLACES = ("better", "worse", "unclear")
 """What a hospital can be told, in the order of the sentence."""
@@ -32,13 +32,15 @@ def verdict_of(
         against: of how many, and what it scores.
     """
     known = {
-        name: Difference(value, error, gain.skew_by_hospital.get(name, 0.0))
+        name: LossDifference(value, error, gain.skew_by_hospital.get(name, 0.0))
         for name, value in gain.by_hospital.items()
         if value is not None and (error := gain.se_by_hospital.get(name)) is not None
     }
     found = shrunk(known, against)
     mean = (
-        None if gain.mean is None or gain.se is None else Difference(gain.mean, gain.se, gain.skew)
+        None
+        if gain.mean is None or gain.se is None
+        else LossDifference(gain.mean, gain.se, gain.skew)
     )
     hospitals = {
         name: HospitalVerdict(

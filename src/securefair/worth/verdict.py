@@ -45,7 +45,7 @@ _NORMAL = NormalDist()
 _QUANTILES = (np.arange(101) + 0.5) / 101  # of the half-Cauchy; all weigh alike
 
 
-class Difference(NamedTuple):
+class LossDifference(NamedTuple):
     """How much better than a control.
 
     Attributes:
@@ -117,7 +117,7 @@ class _Posterior:
     positive: Array
 
 
-def told_of(difference: Difference | None, against: Against) -> Told:
+def told_of(difference: LossDifference | None, against: Against) -> Told:
     """What one difference is called by itself, such as a mean over hospitals."""
     if difference is None or not difference.gain or not difference.error:
         return "unclear"  # one patient has no error, and tells nothing
@@ -125,7 +125,7 @@ def told_of(difference: Difference | None, against: Against) -> Told:
     return against.told(positive, difference.gain, difference.gain)
 
 
-def shrunk(gains: Mapping[str, Difference], against: Against) -> dict[str, Shrunk]:
+def shrunk(gains: Mapping[str, LossDifference], against: Against) -> dict[str, Shrunk]:
     """Every hospital's difference, drawn towards the mean over hospitals.
 
     Args:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.worth.verdict import Against, Difference, told_of
+from securefair.worth.verdict import Against, LossDifference, told_of
 from securefair.worth.verdict import shrunk as shrunk_against
 
 WORLDS = 400
@@ -15,7 +15,7 @@ SPREAD = 0.15  # of one patient's difference of log-loss, as measured on clinica
 
 
 def shrunk(gains, against=None):
-    differences = {name: Difference(*one) for name, one in gains.items()}
+    differences = {name: LossDifference(*one) for name, one in gains.items()}
     return shrunk_against(differences, against or Against())
 
 
@@ -92,7 +92,7 @@ def test_equal_predictions_are_unclear_and_tell_nothing_of_others():
 
 
 def told(gain, error, skew=0.0, **against):
-    return told_of(Difference(gain, error, skew), Against(**against))
+    return told_of(LossDifference(gain, error, skew), Against(**against))
 
 
 def test_a_mean_is_told_by_its_own_error():
@@ -138,7 +138,9 @@ def test_skewed_differences_are_judged_as_often_as_symmetric_ones():
     skews = (centred**3).mean(axis=1) / drawn.std(axis=1) ** 3 / math.sqrt(30)
     shares = {}
     for name, each in (("as seen", np.zeros_like(skews)), ("symmetric", skews)):
-        z = [Difference(*one).symmetric / one[1] for one in zip(means, errors, each, strict=True)]
+        z = [
+            LossDifference(*one).symmetric / one[1] for one in zip(means, errors, each, strict=True)
+        ]
         shares[name] = np.mean(np.array(z) < -1.645)
     assert shares["as seen"] > 0.1
     assert shares["symmetric"] < 0.075
@@ -150,4 +152,6 @@ def test_skewed_differences_are_judged_as_often_as_symmetric_ones():
 )
 def test_more_gain_is_never_judged_less(skew, gains):
     low, high = sorted(gains)
-    assert Difference(low, 1.0, skew).symmetric <= Difference(high, 1.0, skew).symmetric + 1e-9
+    assert (
+        LossDifference(low, 1.0, skew).symmetric <= LossDifference(high, 1.0, skew).symmetric + 1e-9
+    )
