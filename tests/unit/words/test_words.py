@@ -66,6 +66,7 @@ def test_every_key_is_said_somewhere():
     groups = ("scores", "titles", "controls", "rules", "messages", "caveats", "nouns", "verdict")
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
     groups += (
+        "page.sources",
         "pictures",
         "ward.time",
         "ward.number",
