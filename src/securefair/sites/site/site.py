@@ -2,8 +2,9 @@
 
 Every input of its machine is one transaction: what the machine remembers, what the participant
 computed, records, ledger, audit log and what is to be sent, all or nothing; the inbox row that
-caused it goes with it. Nothing leaves before. So the process may end at any moment, and goes on
-where it was: jobs that were under way run again, and nobody has seen their first results.
+caused it goes with it. Nothing leaves before, nor before the keystore knows that the store has gone
+on. So the process may end at any moment, and goes on where it was: jobs that were under way run
+again, and nobody has seen their first results.
 
 `turn` takes one input and never waits; `run` turns until the rounds are over.
 """
@@ -45,6 +46,7 @@ from securefair.sites.site.notices import Notice, message_frame, notice_frame, r
 from securefair.sites.site.records import RECORD, SiteState, record_of
 from securefair.sites.site.schedule import Timetable
 from securefair.storage import Item, Store, Transaction
+from securefair.storage.generation import Generation
 
 STATE, MODEL, LEFT = "site state", "site model", "site left"
 LOOK_AGAIN = 5.0
@@ -68,6 +70,7 @@ class Site:
         limits: most bytes of every message.
         schedule: rounds, coins and clocks.
         aside: hears of every blame and of every job that failed, inside their transaction.
+        generation: of the store and its keystore.
     """
 
     def __init__(
@@ -78,18 +81,22 @@ class Site:
         limits: Limits,
         schedule: Timetable,
         aside: Aside = _unheard,
+        generation: Generation | None = None,
     ) -> None:
         self._host, self._post, self._store = host, post, store
+        self._generation = Generation() if generation is None else generation
         self._limits, self._schedule = limits, schedule
         self._aside = aside
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
-            self._keeper = Keeper(tx)
+            self._keeper = Keeper(tx, host)
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
-        accounts = host.ledger.accounts
+        self._sends = False  # in this transaction
+        self._remembers = False  # more, since the last that was counted
+        accounts = self.machine.ledger.accounts
         self._told = {peer: one.total for peer, one in accounts.items()}
 
     @property
@@ -277,7 +284,7 @@ class Site:
         greet: str | None = None,
     ) -> None:
         """One transaction; if it cannot be committed, this object is of no use any more."""
-        with self._store.transaction() as tx:
+        with self._store.transaction(self._generation.note) as tx:
             if item is not None:
                 tx.inbox.done(item)
             if blame[1]:
@@ -295,6 +302,7 @@ class Site:
                 frame = notice_frame(Notice(self._state.pace.announced))
                 self._post.send(tx, greet, frame, self.machine.memory.round)
             self._save(tx)
+        self._sends = False
         self._post.announce()
 
     # --- effects ---
@@ -304,6 +312,7 @@ class Site:
             case Send(peer=peer, message=message):
                 frame = message_frame(encode(message, self._limits))
                 self._post.send(tx, peer, frame, self.machine.memory.round)
+                self._sends = True
             case SetDeadline(seconds=seconds):
                 self._set_deadline(seconds)
             case Blame(peer=peer, reason=reason):
@@ -334,7 +343,7 @@ class Site:
 
     def _note_answers(self, tx: Transaction) -> None:
         """Note what the participant's ledger counts more than before."""
-        for peer, account in self._host.ledger.accounts.items():
+        for peer, account in self.machine.ledger.accounts.items():
             numbers = account.total - self._told.get(peer, 0)
             self._told[peer] = account.total
             if numbers > 0:
@@ -345,7 +354,10 @@ class Site:
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it
-        self._keeper.keep(tx, self._host)
+        self._remembers |= self._keeper.keep(tx)
+        if self._sends and self._remembers:
+            self._generation.count(tx)
+            self._remembers = False
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
 
     # --- time ---

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
-from securefair.collaboration.interface import Agreement
 from securefair.collaboration.kinds import refuse_unread
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
@@ -62,7 +62,7 @@ from securefair.sites.site.samples import check_same_samples, groups_by, own_sam
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
-from securefair.storage.generation import advance
+from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin, private_coin
 
 RECEIPTS = 20.0
@@ -169,7 +169,7 @@ def open_site(
             seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, agreement.limits, schedule),
+            site=Site(host, post, store, agreement.limits, schedule, generation=Generation(keys)),
             host=host,
         )
 
@@ -254,6 +254,7 @@ def run_site(
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
         )
@@ -277,6 +278,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
             groups=groups_by(opened.own, by, opened.settings),
