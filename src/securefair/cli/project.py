@@ -97,6 +97,12 @@ def new(
             found=str(error),
             expected="sections of a configuration, such as [transfer]",
         ) from error
+    if (proposals or "table" in table) and (features is not None or classes is not None):
+        raise ConfigError(
+            "the rules of the table say how many features and classes there are",
+            where="--features, --classes",
+            expected="neither of them beside proposals or a [table]",
+        )
     if proposals and "table" not in table:
         read = read_proposals(proposals)
         table["table"], lines = _rules(read)
@@ -276,7 +282,11 @@ def _rules(
 
     rules = infer_table(proposals, joined=joined)
     lines = [f"{len(rules.spec.columns)} columns cover all proposals"]
-    lines += [f"left out: {name} ({why})" for name, why in rules.unused.items()]
+    own = {rule.name for further in rules.further.values() for rule in further}
+    beside = "; its site can use it for its own model: --own-column"
+    lines += [
+        f"left out: {name} ({why}{beside * (name in own)})" for name, why in rules.unused.items()
+    ]
     return table_settings(rules.spec) | {"origin": "participants"}, lines
 
 

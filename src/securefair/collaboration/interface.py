@@ -80,7 +80,7 @@ class PublicFacts:
         first = data[0].train
         return cls(
             participants=tuple(own.name for own in data),
-            shape=tuple(int(width) for width in first.features.shape[1:]),
+            shape=tuple(int(width) for width in first.common.features.shape[1:]),
             classes=first.classes,
             outcome=first.outcome,
             samples=max(map(_most_samples, data)),
@@ -116,8 +116,8 @@ class Kind(ABC, Generic[A]):
     renews: ClassVar[bool] = False
     """Whether participants whose own data changed may ask anew."""
 
-    takes_teachers: ClassVar[bool] = False
-    """Whether a model that a participant brings may answer for it."""
+    takes_own: ClassVar[bool] = False
+    """Whether one participant may bring a model that answers for it, and further columns."""
 
     validates: ClassVar[bool] = False
     """Whether it is there to look at peers' models, and not to learn: `Host.validation` tells."""

@@ -34,7 +34,7 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 14
+PROTOCOL_VERSION = 15
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 GROUPS_SINCE = 13
@@ -42,6 +42,9 @@ GROUPS_SINCE = 13
 
 RECOVERED_SINCE = 14
 """Before it a sum was lost with any key that did not come; since then others stand in for it."""
+
+EVIDENCE_SINCE = 15
+"""Since then hospitals that add up fits say as well what leaves of trees are worth to each."""
 
 OLDEST_PROTOCOL = 12
 """The oldest that is spoken: a project goes on in the version that it was founded with."""

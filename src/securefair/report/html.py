@@ -106,7 +106,7 @@ def render_report(
             "page.size",
             people=words.count(len(names)),
             number=words.count(sum(one.samples for one in result.participants)),
-            source=config.data.source,
+            source=words.under("page.sources").get(config.data.source, config.data.source),
         ),
         words=words,
         verdict=headline(result, words),

@@ -35,7 +35,7 @@ class TransferKind(Kind["TransferAgreement"]):
 
     exchanges: ClassVar[int | None] = telling.ROUNDS
     renews: ClassVar[bool] = True
-    takes_teachers: ClassVar[bool] = True
+    takes_own: ClassVar[bool] = True
     model_key: ClassVar[str] = "transfer.fit"
     prices: ClassVar[str] = "one exchange"
 
@@ -130,7 +130,7 @@ class TransferKind(Kind["TransferAgreement"]):
         terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
-            fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
+            fitted = private_teachers([own.common], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
         return self.participant(
             own,

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from securefair.collaboration.host import Role
 from securefair.collaboration.kept import kept_estimates, kept_model
@@ -45,7 +46,7 @@ from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
-from securefair.sites.site.samples import own_findings
+from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
@@ -80,6 +81,7 @@ def write_results(
     role: Role,
     agreement: object,
     groups: Groups | None = None,
+    columns: Sequence[Mapping[str, Any]] = (),
 ) -> Results:
     """Write everything; what an earlier call has written is replaced.
 
@@ -90,6 +92,7 @@ def write_results(
         store: of the site.
         seed: of models that are trained alone, to compare with.
         data: the site's table, which weights of extractors lie beside.
+        columns: of the site's settings, that others need not have.
         role: of the site.
         agreement: of the project's kind.
         groups: of own patients, by whom scores of peers' models are given too.
@@ -109,6 +112,8 @@ def write_results(
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
     rules = table_rules(terms.config)
+    if rules is not None:
+        rules = rules.with_columns(own_rules(own.name, data, columns))
     host = kind_in(terms).recalled(terms.config, agreement, own, seed=seed)
     kept = kept_model(
         terms.config,
@@ -122,7 +127,7 @@ def write_results(
         privacy=promised,
         rules=rules,
         versions=versions(),
-        findings=by_site(own_findings(own.name, data, terms)).get(own.name, []),
+        findings=by_site(own_findings(own.name, data, terms, columns)).get(own.name, []),
         estimates=kept_estimates(rules, own, partial(host.estimates, pieces)),
         folder=Path(data).parent,
     )
