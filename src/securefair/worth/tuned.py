@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import outcome_of
 from securefair.model.seeds import derive_seed
-from securefair.model.stored import Function, logits_of
+from securefair.model.stored import Function, logits_of, own_part_of
 from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
 from securefair.model.usual import Estimated, averaged, usual_model
@@ -92,7 +92,7 @@ def headline(model: Function, own: ParticipantData) -> float:
 def said_of(model: Function, own: ParticipantData) -> NDArray[np.float64]:
     """What a model says of a hospital's test samples, (B, K), with its own part of predictions."""
     outcome = outcome_of(own.test)
-    part = outcome.own_part(logits_of(model, own.train.features), own.train)
+    part = own_part_of(model, own.train)
     return outcome.said(logits_of(model, own.test.features), part)
 
 

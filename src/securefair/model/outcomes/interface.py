@@ -111,6 +111,8 @@ class StudyOutcome(ABC):
         tells_classes: whether labels are classes: usual classifiers are controls then.
         takes_leaves: whether fits of leaves of public trees compete: not where residuals of
             training patients, whom these nearly interpolate, say how sure a prediction is.
+        curvature: the largest second derivative of a patient's loss by its predictor, where fits
+            can be added up and that is measured; None: they are not.
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
@@ -129,6 +131,7 @@ class StudyOutcome(ABC):
     tells_classes: ClassVar[bool] = False
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
+    curvature: ClassVar[float | None] = None
     shown: ClassVar[tuple[str, ...]] = ()
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
@@ -200,6 +203,12 @@ class StudyOutcome(ABC):
         del unseen, samples
         return 1.0
 
+    def spread(self, unseen: Array, samples: Samples) -> float | None:
+        """How far held-out samples are from what `unseen` gave of them, (n, L); None where what is
+        said has no certainty of its own."""
+        del unseen, samples
+        return None
+
     def curvatures(self, predictors: Array, samples: Samples) -> Array:
         """Second derivatives (n,) of losses by predictors (n, L), the mean over these.
 
@@ -214,9 +223,14 @@ class StudyOutcome(ABC):
             expected='"none"',
         )
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
-        """What a hospital adds from its own training samples, of whom predictors (n, L) are."""
-        del predictors, samples
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
+        """What a hospital adds from its own training samples, of whom predictors (n, L) are.
+
+        Args:
+            predictors, samples: as above.
+            spread: as `spread` found it; None where nobody held anyone out.
+        """
+        del predictors, samples, spread
         return {}
 
     def effect_of(self, growth: Array, half: float) -> Array:

@@ -37,6 +37,7 @@ class OfClasses(StudyOutcome):
     shown: ClassVar = ("auc", "log_loss", "brier")
     headline: ClassVar = "accuracy"
     tells_classes: ClassVar = True
+    curvature: ClassVar = 0.25
 
     def losses(self, predictors: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: log-loss."""
