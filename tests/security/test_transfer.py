@@ -244,7 +244,7 @@ def test_one_teacher_is_not_taken_out_of_two_means_of_different_rounds(student):
     for name in "bc":
         with pytest.raises(LedgerError, match="tell a of a single teacher"):
             ours.give(name, 1, ("b", "c"), request)
-        assert ours.people[name].ledger.accounts["a"].total == 5
+        assert ours.people[name].machine.ledger.accounts["a"].total == 5
     again = mean_times_senders(ours, student, 1, ("b", "c", "d"), request)
     bound = 2 * 3 * agreed().plan.error_bound  # of two sums of three
     np.testing.assert_allclose(again, three, atol=bound)  # what it had, and nothing else

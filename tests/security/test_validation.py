@@ -131,11 +131,11 @@ def test_who_asks_again_gets_the_same_numbers_or_is_charged_for_others():
     a, b, _ = hosts(people(40))
     question = ask(a)["b"]
     b.run(AnswerAsk("a", 0, 0, question))
-    told = b.ledger.accounts["a"].total
+    told = b.machine.ledger.accounts["a"].total
     b.run(AnswerAsk("a", 0, 0, question))
-    assert b.ledger.accounts["a"].total == told
+    assert b.machine.ledger.accounts["a"].total == told
     b.run(AnswerAsk("a", 0, 0, ask(hosts(people(39))[0])["b"]))  # about others
-    assert b.ledger.accounts["a"].total > told
+    assert b.machine.ledger.accounts["a"].total > told
 
 
 def test_nothing_that_was_opened_flows_back():

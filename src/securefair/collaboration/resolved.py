@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
-from securefair.config import RunConfig, override
+from securefair.config import RunConfig
 from securefair.config.columns import OwnColumn
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
@@ -181,11 +181,15 @@ def smaller_config(config: RunConfig) -> RunConfig | None:
     """The configuration of what is run once more, for small participants; None: nothing is."""
     if config.run.smaller is None:
         return None
-    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
-    run |= {
+    changes = {
         "name": f"{config.run.name[:50]}-smaller",
-        "algorithms": [STANDALONE, *config.run.collaborative[-1:]],
+        "algorithms": (STANDALONE, *config.run.collaborative[-1:]),
+        "smaller": None,
+        "out": None,
     }
-    return override(
-        config, {"run": run, "data.most_training": config.run.smaller}, source="run.smaller"
+    return config.model_copy(
+        update={
+            "run": config.run.model_copy(update=changes),
+            "data": config.data.model_copy(update={"most_training": config.run.smaller}),
+        }
     )

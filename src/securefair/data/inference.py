@@ -18,6 +18,7 @@ from securefair.config.columns import (
     OwnColumn,
     code,
 )
+from securefair.data.known import is_ranged
 from securefair.data.proposal import ColumnProposal, Proposal, check_classes, number
 from securefair.data.shape import MAX_LEVELS
 from securefair.data.table import TableSpec, Target
@@ -62,7 +63,8 @@ def infer_table(
         proposals: of each participant, by name.
         joined: take levels that differ in case or white space only for one.
         given: rules that need no inference, which come last.
-        target: what is predicted where that is no class; None: the classes that occur.
+        target: what is predicted where that is no class; None: what the proposals say, or the
+            classes that occur.
 
     Raises:
         ConfigError: participants predict different columns, or agreed on different classes.
@@ -80,6 +82,7 @@ def infer_table(
             unused[name] = column
         else:
             columns.append(column)
+    target = target or _proposed_target(label, proposals)
     target = target or Target(name=label, groups=infer_classes(proposals, joined=joined))
     columns += given
     if not columns:
@@ -116,6 +119,33 @@ def _further(
         if own := tuple(rule for rule in rules if not isinstance(rule, str)):
             found[site] = own
     return found
+
+
+def _proposed_target(label: str, proposals: Mapping[str, Proposal]) -> Target | None:
+    """What participants predict where it is no class, in a range that covers theirs."""
+    first, *others = proposals.values()
+    for site, other in zip(list(proposals)[1:], others, strict=True):
+        if (other.outcome, other.beside) != (first.outcome, first.beside):
+            raise ConfigError(
+                "the participants predict different outcomes",
+                where=f"participant {site}",
+                found=said_outcome(other),
+                expected=said_outcome(first),
+            )
+    if not first.outcome:
+        return None
+    parts = [one for each in proposals.values() for one in each.columns if one.name == label]
+    lows = [one.low for one in parts if one.low is not None]
+    highs = [one.high for one in parts if one.high is not None]
+    within = (min(lows), max(highs)) if lows and is_ranged(first.outcome) else None
+    return Target(name=label, outcome=first.outcome, beside=first.beside, range=within)
+
+
+def said_outcome(proposal: Proposal) -> str:
+    """What a proposal predicts, as people read it."""
+    if not proposal.outcome:
+        return f"classes of {proposal.label}"
+    return f"{proposal.outcome}: {', '.join((proposal.label, *proposal.beside))}"
 
 
 def infer_classes(

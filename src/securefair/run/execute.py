@@ -80,7 +80,7 @@ def _run_all(
 ) -> Outcome:
     """See `run_resolved`; data are loaded."""
     config = run.config
-    repetitions = {seed: Repetition(data) for seed, data in run.data.items()}
+    repetitions = {seed: Repetition(seed, data) for seed, data in run.data.items()}
     checkpoint = None
     if out is not None:
         begun = Checkpoint.resume if resume else Checkpoint.begin

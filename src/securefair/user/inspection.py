@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from msgspec import structs
+
 from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule
 from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
@@ -142,7 +144,8 @@ def look_at(
                     expected=name,
                 )
         shapes = shapes_of(table, missing)
-        found += site_findings(site, table, shapes, label=of_classes, joined=joined)
+        own = site_findings(site, table, shapes, label=of_classes, joined=joined)
+        found += (_of_known(one) if one.column in known else one for one in own)
         sites[site] = site_columns(table, shapes)
         looked[site] = table, shapes
     if handled:
@@ -161,6 +164,14 @@ def look_at(
     if of_classes is not None:
         between += class_findings(tables, of_classes, classes, joined=joined)
     return found, between
+
+
+def _of_known(one: Finding) -> Finding:
+    """A finding in a column that is no feature, but says what is known of patients."""
+    if one.kind != "constant_column":
+        return one
+    remedy = "It says what is known of patients: see that it is so for all of them"
+    return structs.replace(one, remedy=remedy)
 
 
 def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[str]]) -> bool:

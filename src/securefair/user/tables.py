@@ -119,7 +119,7 @@ def resolve(
         target = target_of(table)
     if table.columns and (table.classes or target is not None):
         return Resolved(config)
-    label, known = table.label or "", () if target is None else (target.name, *target.beside)
+    label = table.label or ""
     proposals = {}
     for one in files:
         with about(one.name):
@@ -133,7 +133,7 @@ def resolve(
                 classes=table.classes,
                 at_least=1,
                 missing=table.missing,
-                known=known,
+                target=target,
             )
     joined = table.spellings == "joined"
     if table.columns:

@@ -2,7 +2,6 @@
 
     kept model          what it deploys, and what it thinks of its peers      after the exchange
     kept opened         numbers as they were opened, for `refit`              as they are opened
-    ledger              what it let out                                       before an answer
     request             its question, which every teacher gets alike          once
     share PEER ROUND    its masked answer, closed, and its key                before it leaves
     standing            its fit's version, the first round of shares, if it asks   as it changes
@@ -29,7 +28,7 @@ from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.notes import MEAN, TransferNotes
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.participant import LEDGER, TransferParticipant
 from securefair.collaboration.transfer.renewal import fitted
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
@@ -54,11 +53,10 @@ from securefair.protocol.jobs import (
     ReleaseKey,
     Step,
 )
-from securefair.protocol.ledger import Account
 from securefair.worth.tuned import headline, mean_loss
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
-LEDGER, REQUEST = "ledger", "request"
+REQUEST = "request"
 GIVEN, STANDING, ANSWERING = "given", "standing", "answering"
 
 SAME_FIT = 1e-6
@@ -82,7 +80,6 @@ class TransferHost(TransferParticipant):
             case ImportPeer():
                 self._remember_import(job)
             case AnswerAsk() | ReleaseKey():
-                self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
                 share = self._shares.of(job.peer, job.round)
                 if share is not None:
                     self._remember_share(share)
@@ -114,7 +111,7 @@ class TransferHost(TransferParticipant):
         return linear_estimates(self.own.samples, found.families, rng)
 
     def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
-        """See `Kind`: own fits of all own patients, with what peers said as a function of features.
+        """See `Host`: own fits of all own patients, with what peers said as a function of features.
 
         Args:
             pieces: see `estimates`.
@@ -181,7 +178,7 @@ class TransferHost(TransferParticipant):
         return self.transferred.model
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`: the transfer again, without one teacher's numbers.
+        """See `Host`: the transfer again, without one teacher's numbers.
 
         Raises:
             ConfigError: only the teachers' mean was opened, and nobody can be taken out of it.
@@ -222,9 +219,8 @@ class TransferHost(TransferParticipant):
         self._stand(asks=self.asks)
 
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
-        if LEDGER in pieces:
-            accounts = msgspec.msgpack.decode(pieces[LEDGER], type=dict[str, Account])
-            self.ledger = type(self.ledger)(self.ledger.policy, accounts)
+        if LEDGER in pieces:  # the machine has it now
+            self._changed[LEDGER] = None
         if GIVEN in pieces:
             self.given = msgspec.msgpack.decode(pieces[GIVEN], type=Given)
         self._request = pieces.get(REQUEST)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.collaboration.interface import Agreement
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
 from securefair.data.findings import said_of

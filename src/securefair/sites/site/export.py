@@ -111,11 +111,10 @@ def write_results(
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
-    rules, kind = table_rules(terms.config), kind_in(terms)
+    rules = table_rules(terms.config)
     if rules is not None:
         rules = rules.with_columns(own_rules(own.name, data, columns))
-    stored = terms.config, agreement, own
-    estimated = partial(kind.estimates, *stored, seed=seed, pieces=pieces)
+    host = kind_in(terms).recalled(terms.config, agreement, own, seed=seed)
     kept = kept_model(
         terms.config,
         own,
@@ -124,12 +123,12 @@ def write_results(
         controls=_alone(project, own, seed),
         taught=_taught(records, status),
         calibration=_calibration(records[-1], own),
-        refitted=kind.fitted_to_all(*stored, seed=seed, pieces=pieces),
+        refitted=host.fitted_to_all(pieces),
         privacy=promised,
         rules=rules,
         versions=versions(),
         findings=by_site(own_findings(own.name, data, terms, columns)).get(own.name, []),
-        estimates=kept_estimates(rules, own, estimated),
+        estimates=kept_estimates(rules, own, partial(host.estimates, pieces)),
         folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)
@@ -137,9 +136,7 @@ def write_results(
     facts = facts_of(project, records, status, kept.card, promised=promised, role=role)
     found = None
     if role != "teacher":  # who asks nobody
-        found = kind_in(terms).validation(
-            terms.config, agreement, own, seed=seed, pieces=pieces, groups=groups
-        )
+        found = host.validation(pieces=pieces, groups=groups)
     return Results(
         model=model,
         page=write_text(out / FILE_NAME, site_page(facts)),

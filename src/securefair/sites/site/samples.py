@@ -200,7 +200,7 @@ def own_columns(terms: Terms, name: str, data: str, wanted: Sequence[str]) -> tu
             classes=spec.target.groups,
             at_least=1,
             missing=spec.missing,
-            known=spec.known if spec.target.outcome else (),
+            target=spec.target if spec.target.outcome else None,
         ).columns
     }
     agreed = {*spec.known, *(rule.name for rule in spec.columns)}

@@ -90,14 +90,13 @@ class Site:
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
-            self._keeper = Keeper(tx)
+            self._keeper = Keeper(tx, host)
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
-        self._sends = self._remembers = (
-            False  # in this transaction; since the last that was counted
-        )
-        accounts = host.ledger.accounts
+        self._sends = False  # in this transaction
+        self._remembers = False  # more, since the last that was counted
+        accounts = self.machine.ledger.accounts
         self._told = {peer: one.total for peer, one in accounts.items()}
 
     @property
@@ -344,7 +343,7 @@ class Site:
 
     def _note_answers(self, tx: Transaction) -> None:
         """Note what the participant's ledger counts more than before."""
-        for peer, account in self._host.ledger.accounts.items():
+        for peer, account in self.machine.ledger.accounts.items():
             numbers = account.total - self._told.get(peer, 0)
             self._told[peer] = account.total
             if numbers > 0:
@@ -355,7 +354,7 @@ class Site:
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it
-        self._remembers |= self._keeper.keep(tx, self._host)
+        self._remembers |= self._keeper.keep(tx)
         if self._sends and self._remembers:
             self._generation.count(tx)
             self._remembers = False

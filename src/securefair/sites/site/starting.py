@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
-from securefair.collaboration.interface import Agreement
 from securefair.collaboration.kinds import refuse_unread
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData

@@ -88,7 +88,7 @@ def test_who_dies_after_its_part_of_a_sum_costs_nobody_that_sum(tmp_path):
             (record,) = year.records(name).values()
             assert set(record.combined) == set(year.project.names) - {name}
             assert not record.lost
-            accounts = year.opened(name).host.ledger.accounts
+            accounts = year.opened(name).host.machine.ledger.accounts
             numbers = year.opened(name).agreement.numbers_a_round
             assert {one.total for one in accounts.values()} == {numbers}
 

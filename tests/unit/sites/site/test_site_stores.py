@@ -22,7 +22,7 @@ def test_numbers_in_ledger_and_notes_are_those_that_were_opened(make_town):
     for teacher in town.names:
         with town.stores[teacher].view() as tx:
             told = told_in(tx)
-        accounts = town.sites[teacher]._host.ledger.accounts
+        accounts = town.sites[teacher]._host.machine.ledger.accounts
         assert told == {name: one.total for name, one in accounts.items() if one.total}
         for student in town.names:
             if student != teacher:

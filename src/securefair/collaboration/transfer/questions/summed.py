@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging import Gathering, SumSpec
-from securefair.averaging.masked import MaskedKeys, MaskedPlan, MaskedSums
+from securefair.averaging.fixed_point import FixedPlan
+from securefair.averaging.masked import MaskedKeys, MaskedSums
 from securefair.averaging.messages import write_weights
 from securefair.averaging.pairwise import public_bytes
 from securefair.circuit.spec import HeadBounds
@@ -144,7 +145,7 @@ class SummedQuestion(TransferQuestion):
         return self.sums.generate_keys(self.plan)
 
     @cached_property
-    def plan(self) -> MaskedPlan:
+    def plan(self) -> FixedPlan:
         """Of every sum.
 
         A curvature is at most the summed squares of features times a loss's own, and a slope that
