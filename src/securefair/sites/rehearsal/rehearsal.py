@@ -43,6 +43,7 @@ from securefair.sites.site.folder import (
     make_place,
 )
 from securefair.sites.site.records import SiteRecord
+from securefair.sites.site.samples import write_samples
 from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
@@ -362,14 +363,11 @@ def make_places(
     going = courier_of(courier).doors
     doors = {own.name: str(folder / own.name / DOOR) for own in data} if going else {}
     for own in data:
-        for part, samples in (("train", own.train), ("test", own.test)):
-            np.savez(
-                folder / f"{own.name}.{part}.npz", features=samples.features, labels=samples.labels
-            )
+        files = write_samples(folder, own, own.name)
         settings = SiteSettings(
             name=own.name,
-            data=str(folder / f"{own.name}.train.npz"),
-            test_data=str(folder / f"{own.name}.test.npz"),
+            data=files.data,
+            test_data=files.test_data,
             courier=CourierSettings(
                 kind=courier,
                 folder=None if shared is None else str(shared),

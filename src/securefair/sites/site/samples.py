@@ -20,7 +20,7 @@ from securefair.errors import ConfigError, DataError
 from securefair.model.teachers import teacher_of
 from securefair.sites.project.agreeing import kind_in, shape_of
 from securefair.sites.project.terms import Terms
-from securefair.sites.site.folder import SiteSettings, check_data_file
+from securefair.sites.site.folder import SampleFiles, SiteSettings, check_data_file
 from securefair.storage import Store
 from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_own
@@ -43,6 +43,21 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     Raises:
         DataError: the files were changed since.
     """
+    digest = digest_of(data, teacher)
+    with store.transaction() as tx:
+        known = tx.memory.get(SAMPLES)
+        if known is None:
+            tx.memory.put(SAMPLES, digest)
+        elif known != digest:
+            raise DataError(
+                "the samples, or the model that answers, are not those that this site began with",
+                where=data.name,
+                hint="Put the files back as they were; `securefair site renew` goes on with others",
+            )
+
+
+def digest_of(data: ParticipantData, teacher: str | None) -> bytes:
+    """32 bytes over a site's samples, and over the model that answers instead of a fit."""
     digest = sha256()
     for part in (data.train, data.test):
         for array in (part.features, part.labels):
@@ -51,16 +66,7 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     if teacher is not None:
         path = Path(teacher)
         digest.update(path.read_bytes() if path.suffix else teacher.encode())
-    with store.transaction() as tx:
-        known = tx.memory.get(SAMPLES)
-        if known is None:
-            tx.memory.put(SAMPLES, digest.digest())
-        elif known != digest.digest():
-            raise DataError(
-                "the samples, or the model that answers, are not those that this site began with",
-                where=data.name,
-                hint="Put the files back as they were; other samples need a new project",
-            )
+    return digest.digest()
 
 
 def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantData:
@@ -108,6 +114,15 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         )
     where = f"{settings.name}, teacher"
     return replace(own, teacher=teacher_of(settings.teacher, where=where))
+
+
+def write_samples(folder: Path, own: ParticipantData, name: str) -> SampleFiles:
+    """Files of a participant's samples for a site of a rehearsal, under this name."""
+    paths = []
+    for part, samples in (("train", own.train), ("test", own.test)):
+        paths.append(str(folder / f"{name}.{part}.npz"))
+        np.savez(paths[-1], features=samples.features, labels=samples.labels)
+    return SampleFiles(data=paths[0], test_data=paths[1])
 
 
 def groups_by(

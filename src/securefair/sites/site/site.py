@@ -40,9 +40,10 @@ from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
 from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters
-from securefair.sites.site.notes import ANSWER, end_round, end_site, note
+from securefair.sites.site.notes import end_round, end_site, note, note_answers
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
-from securefair.sites.site.records import RECORD, SiteState, record_of
+from securefair.sites.site.records import RECORD, SiteState, measure_again, record_of
+from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
 from securefair.storage import Item, Store, Transaction
 
@@ -68,6 +69,7 @@ class Site:
         limits: most bytes of every message.
         schedule: rounds, coins and clocks.
         aside: hears of every blame and of every job that failed, inside their transaction.
+        renewal: patients with whom it goes on, from the next round or the end of the last.
     """
 
     def __init__(
@@ -78,10 +80,11 @@ class Site:
         limits: Limits,
         schedule: Timetable,
         aside: Aside = _unheard,
+        renewal: Renewal | None = None,
     ) -> None:
         self._host, self._post, self._store = host, post, store
         self._limits, self._schedule = limits, schedule
-        self._aside = aside
+        self._aside, self._renewal = aside, renewal
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
@@ -205,7 +208,7 @@ class Site:
                 return held
             self._feed(Expired(memory.round))
             return True
-        return False if self.finished else self._begin_when_due(rounds)
+        return self._renew_at_end() if self.finished else self._begin_when_due(rounds)
 
     # --- inputs ---
 
@@ -245,9 +248,7 @@ class Site:
 
     def _begin_when_due(self, rounds: int | None) -> bool:
         pace, memory = self._state.pace, self.machine.memory
-        number = pace.next_round(memory.round, self._peers)
-        if number >= self._schedule.rounds:
-            number = max(memory.round + 1, self._schedule.rounds - 1)
+        number = pace.next_round(memory.round, self._peers, self._schedule.rounds)
         if rounds is not None and number >= rounds:
             return False
         gone: tuple[str, ...] = ()
@@ -258,14 +259,33 @@ class Site:
             held = self._held((*pace.away, *gone))
             if held is not None:
                 return held
+        renewal = self._take_up()
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
         skipped = pace.announced < number
         pace = pace.begins(number, gone)
         self._state = replace(self._state, pace=pace, missing=(), since=0.0)
         events: list[Input] = [Presence(peer, here=False) for peer in gone]
-        events.append(Begin(number, coins, teacher_version=number))
-        self._feed(*events, notice=Notice(number) if skipped and number > 0 else None)
+        events.append(Begin(number, coins, teacher_version=number, renews=renewal is not None))
+        notice = Notice(number) if skipped and number > 0 else None
+        self._feed(*events, notice=notice, renewal=renewal)
+        return True
+
+    def _take_up(self) -> Renewal | None:
+        renewal, self._renewal = self._renewal, None
+        if renewal is not None:
+            self._host.renew(renewal.data)
+        return renewal
+
+    def _renew_at_end(self) -> bool:
+        """After the last round nobody needs what rests on the earlier patients, once it is over."""
+        if not self.over or (renewal := self._take_up()) is None:
+            return False
+        with self._store.transaction() as tx:
+            renewal.taken_up(tx)
+            tx.memory.put(MODEL, to_bytes(self._host.model()))
+            measure_again(tx, self._host)
+            self._save(tx)
         return True
 
     def _feed(
@@ -275,18 +295,22 @@ class Site:
         blame: tuple[str, str] = ("", ""),
         notice: Notice | None = None,
         greet: str | None = None,
+        renewal: Renewal | None = None,
     ) -> None:
         """One transaction; if it cannot be committed, this object is of no use any more."""
         with self._store.transaction() as tx:
             if item is not None:
                 tx.inbox.done(item)
+            if renewal is not None:
+                renewal.taken_up(tx)
             if blame[1]:
                 self._carry_out(tx, Blame(*blame))
             for event in events:
                 if isinstance(event, Failed):
                     self._aside(tx, event)
                 effects = self.machine.handle(event)
-                self._note_answers(tx)  # before the row of a round that ends with this
+                # Before the row of a round that ends with this.
+                note_answers(tx, self._host.ledger.accounts, self._told)
                 for effect in effects:
                     self._carry_out(tx, effect)
             if notice is not None:
@@ -331,14 +355,6 @@ class Site:
         self._state = replace(self._state, pace=pace)
         for peer in self._peers:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
-
-    def _note_answers(self, tx: Transaction) -> None:
-        """Note what the participant's ledger counts more than before."""
-        for peer, account in self._host.ledger.accounts.items():
-            numbers = account.total - self._told.get(peer, 0)
-            self._told[peer] = account.total
-            if numbers > 0:
-                note(tx, ANSWER, peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
         self._state = replace(self._state, left=self.left, closed=closed)
