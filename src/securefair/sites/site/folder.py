@@ -40,7 +40,9 @@ ERASED = "erased.json"
 RESULTS, OVER = "results", "over"
 
 
-class SampleFiles(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SampleFiles(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """Samples with which a site goes on; see `SiteSettings`."""
 
     data: str
