@@ -1,6 +1,7 @@
 """Days of a few hospitals on a simulated clock."""
 
 import contextlib
+import shutil
 
 import pytest
 
@@ -145,3 +146,51 @@ def test_patients_are_renewed_in_a_running_project(tmp_path, algorithm):
 
 def told_by(year, name):
     return {peer: one.total for peer, one in year.opened(name).host.ledger.accounts.items()}
+
+
+@pytest.mark.slow  # real encryption, and a restart a turn
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
+    """After each commit, or before each: then keys of the turn are in the keystore already."""
+    data = hospitals(2)
+    project, identities = project_between(
+        data, "vpdl", 3, "rns", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    year = Year(tmp_path, project, Clock(NOW))
+    name, peer = year.names
+    later = later_patients(data[0])
+
+    def turn_and_die():
+        """Whether there was anything to do."""
+        store, before = tmp_path / name / "store", tmp_path / "before"
+        if not committed:
+            shutil.copytree(store, before)
+        moved = year.opened(name).site.turn()
+        year.stop(name)
+        if not committed:
+            shutil.rmtree(store)
+            before.rename(store)
+        year.start(name)
+        if not committed and moved:
+            assert year.opened(name).site.turn()
+        return moved
+
+    def work():
+        moved = True
+        while moved:
+            moved = year.opened(peer).site.turn() | turn_and_die()
+
+    with contextlib.closing(year):
+        while not year.records(name):
+            year.night()
+        year.renew(name, later)
+        year._work = work
+        for _ in range(20):
+            year.night()
+        for site, other in ((name, peer), (peer, name)):
+            records = year.records(site)
+            assert [one.opened for one in records.values()] == [(other,)] * 3
+            with year.opened(site).store.view() as tx:
+                assert not [fact for event, fact in noted_in(tx) if event == "blame"]
+        assert len(year.opened(name).own.train) == len(later.train)
