@@ -12,19 +12,17 @@ This hides nobody in a part: it is as much as the fit of a hospital of so many p
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
-import numpy as np
 
 from securefair.data.dataset import Samples
+from securefair.data.places import MARK_BYTES, marks_of
 from securefair.errors import DataError
 
 FEWEST_CHANGED = 20
 """Patients who were in the same tables, and in others not."""
-
-_BYTES = 16
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +74,18 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def check_tables(name: str, tables: Sequence[Samples], key: bytes) -> None:
+    """Refuse tables that follow each other where they tell of too few.
+
+    Raises:
+        DataError: see `Membership.check`.
+    """
+    members = Membership()
+    for table in tables:
+        members = members.plus(table, key)
+        members.check(name)
+
+
 def _patients(samples: Samples, key: bytes) -> Iterator[bytes]:
     """A hash a patient; of equal ones the second differs from the first."""
     rows = defaultdict[int, list[bytes]](list)
@@ -86,21 +96,4 @@ def _patients(samples: Samples, key: bytes) -> Iterator[bytes]:
         joined = b"".join(sorted(own))
         seen[joined] += 1
         text = joined + seen[joined].to_bytes(4, "big")
-        yield blake2b(text, digest_size=_BYTES, key=key, person=b"sf-patient").digest()
-
-
-def marks_of(samples: Samples, key: bytes) -> Iterator[bytes]:
-    """16 bytes a row, by which it is known again, in any order; equal rows have equal ones.
-
-    Args:
-        samples: any.
-        key: up to 64 bytes, without which nobody can try rows.
-    """
-    known = samples.values
-    for at in range(len(samples)):
-        digest = blake2b(digest_size=_BYTES, key=key, person=b"sf-row")
-        digest.update(np.ascontiguousarray(samples.features[at]).tobytes())
-        digest.update(int(samples.labels[at]).to_bytes(8, "big", signed=True))
-        if known is not None:
-            digest.update(np.ascontiguousarray(known[at]).tobytes())
-        yield digest.digest()
+        yield blake2b(text, digest_size=MARK_BYTES, key=key, person=b"sf-patient").digest()

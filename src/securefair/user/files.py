@@ -20,6 +20,7 @@ from securefair.data import (
     samples_of,
 )
 from securefair.data.encoding import Extract
+from securefair.data.places import staying
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
 from securefair.user.tables import ReadTables, about, extractor_files, table_spec
@@ -53,7 +54,10 @@ def from_files(
     everyone = []
     for one in config.participants:
         later = [loaded(renewed) for renewed in config.renewals if renewed.name == one.name]
-        *earlier, own = (loaded(one), *later)
+        states = [loaded(one)]
+        for then in later:  # an outline has no rows to be known by, and nearly the same parts
+            states.append(then if outlines else staying(states[-1], then, str(seed).encode()))
+        *earlier, own = states
         everyone.append(replace(own, earlier=tuple(earlier)))
     return alike(everyone)
 

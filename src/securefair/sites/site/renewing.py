@@ -8,17 +8,15 @@ in site.toml were taken up, so that the process may end at any moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
-from securefair.errors import DataError
-from securefair.privacy.membership import marks_of
+from securefair.data.places import marks_of, placed, staying
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SiteSettings, read_settings
 from securefair.sites.site.notes import note
@@ -78,22 +76,19 @@ def samples_now(settings: SiteSettings, terms: Terms, seed: int, taken: Taken) -
     data = own_samples(settings.at(taken.number), terms, seed)
     if taken.trained is None:
         return data
-    return _placed(data, seed, set(taken.trained))
+    return placed(data, set(taken.trained), _key(seed))
 
 
 def samples_next(
     settings: SiteSettings, terms: Terms, seed: int, number: int, now: ParticipantData
 ) -> ParticipantData:
-    """What comes after so many renewals. Who is in the samples of now stays for training or for
-    testing, as it is: parts that were drawn anew would change far more than the table does.
+    """What comes after so many renewals; who is in the samples of now stays in its part.
 
     Raises:
-        DataError: as `own_samples`.
+        DataError: as `own_samples` and `staying`.
     """
     data = own_samples(settings.at(number + 1), terms, seed)
-    trained, tested = (set(marks_of(part, _key(seed))) for part in (now.train, now.test))
-    drawn = {mark for mark in marks_of(data.train, _key(seed)) if mark not in tested}
-    return _placed(data, seed, trained | drawn)
+    return staying(now, data, _key(seed))
 
 
 def awaited(
@@ -124,25 +119,6 @@ def awaited(
         note(tx, RENEWED, peer=data.name, number=then.number)
 
     return Renewal(data, taken_up)
-
-
-def _placed(data: ParticipantData, seed: int, trained: Collection[bytes]) -> ParticipantData:
-    """The same samples, but training ones are those of these marks."""
-    whole = data.whole()
-    if whole is None:
-        return data
-    kept = np.array([mark in trained for mark in marks_of(whole, _key(seed))])
-    parts = np.flatnonzero(kept), np.flatnonzero(~kept)
-    if not all(map(len, parts)):
-        raise DataError(
-            "nobody is left to train on, or to test on",
-            where=data.name,
-            found=f"{len(parts[0])} and {len(parts[1])} samples",
-            hint="Bring a table of their own for testing: --test-data",
-        )
-    train, test = (whole.take(rows) for rows in parts)
-    train_rows, test_rows = (data.rows[rows] for rows in parts)
-    return replace(data, train=train, test=test, train_rows=train_rows, test_rows=test_rows)
 
 
 def _key(seed: int) -> bytes:

@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from securefair.data.places import marks_of
 from securefair.errors import ConfigError, DataError
-from securefair.privacy.membership import marks_of
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.rehearsal.rehearsal import hospitals, project_between
 from securefair.sites.site.folder import SampleFiles, SiteSettings
