@@ -268,7 +268,7 @@ class TestTransfer:
             assert len(known.sums) == ROUNDS * len(honest) * len(together)
             for name, count in known.known_of().items():
                 assert count == ROUNDS  # fits, since its patients changed
-                ledger = known.honest[name].host.ledger
+                ledger = known.honest[name].host.machine.ledger
                 assert ledger.total == count * len(together) * agreement.numbers_of(5)
 
     def test_a_sum_and_a_single_answer_are_not_to_be_had_of_one_teacher(self):

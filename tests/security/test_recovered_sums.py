@@ -72,8 +72,8 @@ def test_who_dies_after_its_part_costs_nobody_a_sum(sums, missing, lost):
         own, other = broken.people[name], whole.people[name]
         mean, known = own.notes.released[""], other.notes.released[""]
         assert np.abs(mean - known).max() <= 1e-3 * max(1.0, np.abs(known).max())
-        assert own.ledger.accounts == other.ledger.accounts
-    assert broken.people[lost[0]].ledger.total == whole.people[lost[0]].ledger.total
+        assert own.machine.ledger.accounts == other.machine.ledger.accounts
+    assert broken.people[lost[0]].machine.ledger.total == whole.people[lost[0]].machine.ledger.total
 
 
 def test_more_than_may_be_missing_cost_it():

@@ -96,7 +96,7 @@ def transfer():
 def test_a_hospital_does_not_go_on_with_one_patient_more():
     host = transfer()
     rng = np.random.default_rng(9)
-    fits, accounts = (host.version, host.own), dict(host.ledger.accounts)
+    fits, accounts = (host.version, host.own), dict(host.machine.ledger.accounts)
     for came in (1, FEWEST_CHANGED - 1):
         more = replace(host.data, train=joined(host.data.train, draw(rng, came)))
         with pytest.raises(DataError, match=f"too few patients changed.*{came} that came"):
@@ -107,14 +107,16 @@ def test_a_hospital_does_not_go_on_with_one_patient_more():
     assert (host.version, host.own) == fits
     host.renew(replace(host.data, train=joined(host.data.train, draw(rng, FEWEST_CHANGED))))
     assert host.version == 1
-    assert host.ledger.accounts == accounts  # nothing comes back to the budget
+    assert host.machine.ledger.accounts == accounts  # nothing comes back to the budget
 
 
 def test_who_went_gives_nothing_back_and_what_is_told_anew_is_charged_anew():
     host = transfer()
-    before = host.ledger.accounts["b"]
+    before = host.machine.ledger.accounts["b"]
     host.renew(replace(host.data, train=host.data.train.take(np.arange(25, 60))))
-    told = host.ledger.charge("b", numbers=3, version=host.version, basis="same", samples=60)
+    told = host.machine.ledger.charge(
+        "b", numbers=3, version=host.version, basis="same", samples=60
+    )
     assert told.accounts["b"].total == before.total + 3
 
 

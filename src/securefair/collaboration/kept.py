@@ -30,7 +30,7 @@ from securefair.prediction import (
 )
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.effects import ColumnEstimate, estimates_of
-from securefair.prediction.evaluation import score
+from securefair.prediction.evaluation import pictures, score
 from securefair.records import VerdictResult
 from securefair.user.tables import extractor_files
 
@@ -111,7 +111,8 @@ def kept_model(
         record = structs.replace(plain, own=_own_part(function, own.train))
         return score(HospitalModel(record, function), own.test)
 
-    test = score(HospitalModel(record, function), own.test)
+    kept = HospitalModel(record, function)
+    test = structs.replace(score(kept, own.test), pictures=pictures(kept, own.test))
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
     by_class = dict(zip(names, counts, strict=True))
     origin = config.table.origin if config.table is not None and config.table.columns else None

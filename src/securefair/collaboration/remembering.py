@@ -4,16 +4,22 @@ was in which of its own tables."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.host import KEPT, Stored
+from securefair.collaboration.host import KEPT, FittedToAll, Stored
 from securefair.data.dataset import ParticipantData
 from securefair.model.seeds import derive_seed
 from securefair.privacy.membership import Membership
 from securefair.protocol.jobs import ImportPeer
 from securefair.protocol.messages import Features, Keys
+
+if TYPE_CHECKING:
+    from securefair.collaboration.validated import HospitalValidation
+    from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 SHARE, UPLOAD = "share ", "upload "
 """Begin the names of masked shares, by peer and round, and of what a peer uploaded."""
@@ -89,6 +95,23 @@ class Remembering:
         self._membership = self._members_with(data)
         if self._remembers:
             self._changed[MEMBERS] = msgspec.msgpack.encode(self._membership)
+
+    def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
+        """See `Host`: none, as in most kinds."""
+        del pieces
+        return None
+
+    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
+        """See `Host`: none, as in most kinds."""
+        del pieces
+        return None
+
+    def validation(
+        self, *, groups: Groups | None = None, pieces: Mapping[str, bytes] | None = None
+    ) -> HospitalValidation | None:
+        """See `Host`: none, as in most kinds."""
+        del groups, pieces
+        return None
 
     def _take_up(self, pieces: Mapping[str, bytes]) -> None:
         """Go on from what an earlier process has left, if it left anything."""

@@ -14,11 +14,18 @@ from securefair.data import ParticipantData
 from securefair.data.dataset import together
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
-from securefair.records import MetricResult, Reliability, ThresholdResult, VerdictResult
+from securefair.records import (
+    CEILING,
+    MetricResult,
+    Picture,
+    Reliability,
+    ThresholdResult,
+    VerdictResult,
+)
 from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
 from securefair.worth.reliability import reliability
-from securefair.worth.tuned import said_of
+from securefair.worth.tuned import said_of, shown_of
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
@@ -38,6 +45,7 @@ class Scores(TypedDict):
     confusion: dict[str, list[list[int]]]
     reliability: list[Reliability]
     thresholds: list[ThresholdResult]
+    pictures: list[Picture]
     nearly_constant: list[str]
     verdict: VerdictResult | None
 
@@ -57,15 +65,16 @@ def scores_of(
         metric: that decides which control is best, the outcome's own where it has no such score;
             the first of equals.
     """
+    data = seeds[0][0]
     names = [
         name
         for name, models in seeds[0][1].items()
-        if all(set(one.get(name, ())) >= {own.name for own in data} for data, one in seeds)
+        if all(set(one.get(name, ())) >= {own.name for own in each} for each, one in seeds)
         and models
     ]
     predictions = {name: _predictions(name, seeds) for name in names}
     scored = {name: Scored(parts) for name, parts in predictions.items()}
-    outcome = outcome_of(seeds[0][0][0].train)
+    outcome = outcome_of(data[0].train)
     metric = outcome.deciding(metric)
     sign = 1 if metric in outcome.lower_is_better else -1
     means = {name: scored[name].summary(metric).mean for name in controls if name in scored}
@@ -96,6 +105,9 @@ def scores_of(
             },
             reliability=_reliability(predictions[name]),
             thresholds=_thresholds(predictions[name]),
+            pictures=[]
+            if name in (*controls, CEILING)
+            else outcome.pictures([shown_of(seeds[0][1][name][own.name], own) for own in data]),
             nearly_constant=[
                 hospital
                 for hospital, parts in predictions[name].items()
@@ -167,7 +179,7 @@ def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
 def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list[Reliability]:
     parts = [one for seeds in predictions.values() for one in seeds]
     bins = reliability(
-        np.concatenate([one.said for one in parts]), together([one.samples for one in parts])
+        np.concatenate([one.said for one in parts]), together([one.samples.common for one in parts])
     )
     return [
         Reliability(

@@ -99,7 +99,7 @@ def encode_known(rows: Sequence[Row], spec: TableSpec) -> Known:
         return Known(encode_labels(rows, spec), len(spec.target.groups))
     table = table_of(rows)
     _check_columns(table, spec.known)
-    return known_of(table, spec)
+    return known_of(table, spec.target, spec.missing)
 
 
 def encode_features(

@@ -63,12 +63,6 @@ class LogitMap(msgspec.Struct, frozen=True, kw_only=True):
         logits: Array = operator @ unscaled
         return unscaled, logits, self.unexplained
 
-    @property
-    def error_gain(self) -> float:
-        """Bound: errors of at most e in the released numbers change a logit by at most gain * e."""
-        operator = np.frombuffer(self.operator, dtype="<f8").reshape(self.samples, -1)
-        return float(np.abs(operator).sum(axis=1).max())
-
     def __repr__(self) -> str:
         return f"LogitMap({self.samples} samples)"
 

@@ -14,8 +14,10 @@ from securefair.data.cells import Table
 from securefair.data.encoding import encode, encode_known
 from securefair.data.groups import groups_of
 from securefair.errors import DataError, SecureFairError
+from securefair.model.outcomes.pictures import Shown
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.prediction.record import training_facts
+from securefair.records import Picture
 from securefair.worth.interval import wilson
 from securefair.worth.page import ScorePage, check_scorable, score_page
 
@@ -36,6 +38,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
         filled: patients with a value that the model does not know, so that something stood in.
         warnings: what was filled in, by column; why there is no page.
         outcome: what is predicted, a name of `model.outcomes`; "" in records of earlier versions.
+        pictures: that the outcome needs, of a kept model on own test patients; else none.
         page: all scores with standard errors, calibration and groups; None for a model's card, and
             where patients are too few or alike.
     """
@@ -52,6 +55,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     intervals: dict[str, tuple[float, float]] = {}
     page: ScorePage | None = None
     outcome: str = ""
+    pictures: list[Picture] = []
 
 
 def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ()) -> ModelEvaluation:
@@ -125,6 +129,12 @@ def score(model: HospitalModel, samples: Samples) -> ModelEvaluation:
     """
     flat = samples.features.reshape(len(samples), -1).astype(np.float64)
     return _scored(model, model.said(flat), samples)
+
+
+def pictures(model: HospitalModel, samples: Samples) -> list[Picture]:
+    """What the outcome draws of a model on encoded samples; none for classes."""
+    said = model.said(samples.features.reshape(len(samples), -1).astype(np.float64))
+    return model.outcome.pictures([Shown(said, model.record.own, samples)])
 
 
 def _scored(model: HospitalModel, said: NDArray[np.float64], samples: Samples) -> ModelEvaluation:

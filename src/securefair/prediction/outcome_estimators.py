@@ -20,6 +20,7 @@ from securefair.model.outcomes import OwnPart, outcome_named
 from securefair.model.outcomes import count as counts
 from securefair.model.outcomes import number as numbers
 from securefair.model.outcomes import time as times
+from securefair.model.outcomes.survival import survival
 from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
 from securefair.prediction.estimator import (
     FeatureEstimates,
@@ -305,7 +306,7 @@ class TransferSurvival(_Transfer):
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> Array:
         """The probability of no event until each horizon, (B, H), by Breslow's own baseline."""
         at = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
-        return times.survival(self.predictor(X)[:, None], self.own_, at)
+        return survival(self.predictor(X)[:, None], self.own_, at)
 
 
 def _check_length(values: Array, others: Array, name: str) -> None:

@@ -27,6 +27,7 @@ from securefair.report import (
     charts,
     clinician,
     disclosure,
+    drawn,
     facts,
     figures,
     privacy,
@@ -116,6 +117,13 @@ def render_report(
         worth=scores.worth(result, words)[1:],
         scores=scores.titles_of(result, words),
         score_rows=score_rows,
+        lower=scores.lower_note(result, words),
+        scored=scores.titles_of(result, words).get(result.headline, result.headline),
+        pictures=drawn.drawn(
+            [one for one in result.algorithms[subject].pictures if one.behind],
+            words,
+            label=(config.table and config.table.label) or words("ward.label"),
+        ),
         of_classes=outcome_named(result.outcome).tells_classes,
         certain=scores.certain_note([*score_rows, *hospital_scores], words),
         first=clinician.first_page(

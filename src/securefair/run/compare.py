@@ -53,6 +53,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
         source, participants, test_samples, seeds, rounds: what was run on what.
         backend, release: None where nobody collaborated.
         outcome: what is predicted.
+        headline: the score of `mva`, `accuracy` and gains.
         metric: what its algorithms are compared by.
         algorithm: the one that bytes, answers, seconds and numbers are about.
         algorithms: all of them.
@@ -71,6 +72,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     backend: str | None
     release: str | None
     outcome: str
+    headline: str
     metric: str
     algorithm: str
     algorithms: list[ComparedAlgorithm]
@@ -108,11 +110,12 @@ def compare_runs(folders: Sequence[Path]) -> Comparison:
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     """Headings, and one row for each algorithm of each run, as people read them."""
+    scored = headline_of(comparison)
     headings = [
         "Run",
         "Algorithm",
-        "Mean accuracy",
-        "Mean gain",
+        f"Mean {scored}",
+        f"Gain of {scored}",
         "Spread of gains",
         "Score",
         "Gain over best control",
@@ -147,6 +150,14 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     return headings, rows
 
 
+def headline_of(comparison: Comparison) -> str:
+    """The score that means, gains and their spread are of; of runs that differ its general name."""
+    found = {run.headline for run in comparison.runs}
+    words = words_of()
+    (only, *others) = sorted(found)
+    return "headline score" if others else words.templates.get(f"scores.{only}", only)
+
+
 def verdicts(comparison: Comparison) -> list[str]:
     """What each run's collaboration was worth, a sentence each, with its folder in front."""
     return [
@@ -176,6 +187,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
             names=comparison.runs[0].participants,
             alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
             algorithm_name=algorithm_name,
+            scored=headline_of(comparison),
             words=words_of(),
         )
     )
@@ -197,6 +209,7 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
         backend=None if encryption is None else encryption.backend,
         release=None if encryption is None else encryption.release,
         outcome=result.outcome,
+        headline=result.headline,
         metric=result.metric,
         algorithm=result.algorithm,
         algorithms=[
@@ -239,11 +252,13 @@ def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
         ("seeds", {tuple(run.seeds) for run in runs}),
     ):
         if len(values) > 1:
-            found.append(
-                f"The runs have different {what}: their accuracies are of different tasks."
-            )
+            found.append(f"The runs have different {what}: their scores are of different tasks.")
     if len({run.rounds for run in runs}) > 1:
         found.append("The runs have different numbers of rounds.")
+    if len({run.headline for run in runs}) > 1:
+        found.append(
+            "The runs predict different outcomes: means and gains are of different scores."
+        )
     if len({run.metric for run in runs}) > 1:
         found.append("The runs compare algorithms by different scores.")
     if any(run.backend is not None and not encrypts(run.backend) for run in runs):

@@ -39,7 +39,6 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Step,
 )
-from securefair.protocol.ledger import Ledger
 
 STATE, FIRST, STEP = KEPT + "state", KEPT + "first", KEPT + "step "
 MODEL, NOTES = "model ", "notes"
@@ -67,11 +66,6 @@ class DistillingHost(Participant):
         super().train_alone()
         self._remember(STATE, self.train_state)
         self._remember(FIRST, self.train_state)
-
-    @property
-    def ledger(self) -> Ledger:
-        """See `Host`."""
-        return self.machine.ledger
 
     def begin(self, round: int) -> None:
         """See `Host`."""
@@ -130,7 +124,7 @@ class DistillingHost(Participant):
         return function_of(self.train_state.model)
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`: every step again, from the first model, without one teacher's answers.
+        """See `Host`: every step again, from the first model, without one teacher's answers.
 
         Raises:
             DataError: that teacher is in no step, or the first model is missing.

@@ -111,9 +111,10 @@ def _disclosure(
 
 def cautions_of(agreed: TransferAgreement) -> list[str]:
     """What is known of a teacher after one answer to a student of the most samples."""
-    if not agreed.question.determines_fit(agreed.facts.samples):
+    most = agreed.question.most_patients
+    if not agreed.question.determines_fit(most):
         return []
-    return [_fits_known(agreed, f"a student of {agreed.facts.samples} patients")]
+    return [_fits_known(agreed, f"a student of {most} patients")]
 
 
 def _fits_known(agreed: TransferAgreement, who: str) -> str:

@@ -76,15 +76,16 @@ from securefair.protocol.jobs import (
     Step,
     Stepped,
 )
-from securefair.protocol.ledger import Ledger
+from securefair.protocol.ledger import Account
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import DeclineReason, Keys
+from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
 
-REQUEST = "request"
-"""Name of the piece that is a hospital's question."""
+REQUEST, LEDGER = "request", "ledger"
+"""Pieces: a hospital's question, and one of securefair 0.2 (`_one_ledger`)."""
 
 
 class TransferParticipant(Remembering):
@@ -127,27 +128,24 @@ class TransferParticipant(Remembering):
         left = stored or Stored()
         agreement.check_data(data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        limits = disclosure or DisclosureSection()
         peers = agreement.met_by(self.name)
         self.machine = ParticipantMachine(
             self.name,
             peers,
             agreement.machine_settings(
                 self.name,
-                limits,
+                disclosure or DisclosureSection(),
                 guarantee=None if teacher is None else stated_guarantee(teacher),
                 required=None if required is None else StatedGuarantee(*required),
             ),
             saved_state=left.saved_state,
-            memory=left.memory,
+            memory=_one_ledger(left),
         )
         self.own: OwnFit = fitted(data, agreement.degree, seed)
         self.version, self.asks, self._seed = 0, True, seed
         self.teacher = teacher
         self.answers: Answering = answering_of(agreement, data, self.own, teacher, seed)
         self.transferred: Transferred = without_peers(self.own)
-        accounts = {} if left.saved_state is None else left.saved_state.accounts
-        self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes, self.given = TransferNotes(), Given()
         self._backend, self._device = backend, device
         private, student = (None, None) if left.keys is None else _imported(left.keys)
@@ -293,7 +291,7 @@ class TransferParticipant(Remembering):
         """
         if job.round == 0:
             return True
-        self.ledger = self.ledger.with_bits(job.peer, OFFER_BITS)
+        self.machine.tell(job.peer, OFFER_BITS)
         reputation = reputations(self.transferred, [job.peer])[job.peer]
         return 0 < reputation >= self.machine.memory.coins.get(job.peer, 0.0)
 
@@ -317,7 +315,7 @@ class TransferParticipant(Remembering):
             LedgerError: it would disclose more than this hospital allows.
         """
         told = self._exchange.told(job.payload, job.peer)
-        self.ledger = self.ledger.charge(
+        self.machine.charge(
             job.peer,
             numbers=told.numbers,
             version=self.version,
@@ -382,6 +380,14 @@ class TransferParticipant(Remembering):
 
     def _gathering(self, job: AnswerAsk | ReleaseKey | ReleaseParts) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
+
+
+def _one_ledger(left: Stored) -> Memory | None:
+    """What the machine remembers, with the accounts that securefair 0.2 kept in a piece beside."""
+    if left.memory is None or LEDGER not in left.pieces:
+        return left.memory
+    accounts = msgspec.msgpack.decode(left.pieces[LEDGER], type=dict[str, Account])
+    return replace(left.memory, ledger=replace(left.memory.ledger, accounts=accounts))
 
 
 def _imported(keys: Secret) -> tuple[X25519PrivateKey, StoredKeys]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
-from securefair.collaboration.agreed import LOCAL, AgreedSections
+from securefair.collaboration.agreed import AgreedSections
 from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import (
     Degree,
@@ -35,8 +35,6 @@ class TransferTerms(AgreedSections):
 
     Attributes:
         private: answers come from private models.
-        brought: somebody is known to answer by a model that it brings: only where all data are
-            here. It is no constant of the digest; the question that follows has one of its own.
 
     Raises:
         ConfigError: fewer than two participants, or two of one name.
@@ -48,7 +46,6 @@ class TransferTerms(AgreedSections):
     model: ModelSection
     encryption: EncryptionSection
     private: bool = False
-    brought: bool = field(default=False, metadata=LOCAL)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +80,10 @@ class TransferTerms(AgreedSections):
         return self.features + (LEAVES if self.leaves else 0)
 
     def asked(self, patients: Samples) -> Samples:
-        """Patients as a question holds them: what is public of them is computed in the clear."""
+        """Patients as a question holds them: with the features that everybody has. What is public
+        of them is computed in the clear.
+        """
+        patients = patients.common
         if not self.leaves:
             return patients
         mapped = public_trees(self.features).mapped(patients.features)
@@ -126,7 +126,7 @@ class TransferTerms(AgreedSections):
             linear=answers_are_linear(self.transfer.fit),
             separable=self.outcome.tells_classes,
             private=self.private,
-            brought=self.brought,
+            brought=self.facts.brought,
             opened=self.transfer.opened,
         )
 

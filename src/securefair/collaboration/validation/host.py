@@ -19,6 +19,7 @@ from securefair.collaboration.validation.agreement import ValidationAgreement
 from securefair.collaboration.validation.pages import smooth, validation_of
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError
+from securefair.model.stored import Function
 from securefair.model.transfer import LinearEstimates, Transferred, without_peers
 from securefair.protocol.jobs import Step, Stepped
 from securefair.worth.page import Groups
@@ -62,6 +63,19 @@ class ValidationHost(TransferHost):
         """None: its model is of its own patients alone, as it was before."""
         del pieces
         return None
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """See `Host`.
+
+        Raises:
+            ConfigError: always; no peer is in its model.
+        """
+        del pieces
+        raise ConfigError(
+            "no peer is in this model, so nobody can be taken out of it",
+            where=self.name,
+            found=without,
+        )
 
     def validation(
         self, *, groups: Groups | None = None, pieces: Mapping[str, bytes] | None = None

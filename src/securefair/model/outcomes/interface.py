@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.pictures import Shown
+from securefair.records import Picture
 
 Array = NDArray[np.float64]
 
@@ -113,10 +115,14 @@ class StudyOutcome(ABC):
             training patients, whom these nearly interpolate, say how sure a prediction is.
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
+        on_ward: of `scores`, those that the first page of a report tells; none: `headline`.
+        as_shares: those that people read in per cent.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
         beside: keys of a table's rules that name columns beside the label, and whether it needs
             each.
         ranged: whether a public range scales the label.
+        link: what the first number that is told is of a predictor: itself, in the label's range
+            where `ranged`, or e to it, which is bounded at `farthest`.
         strata: names of the parts by which patients are held out; none where these are classes.
     """
 
@@ -130,9 +136,13 @@ class StudyOutcome(ABC):
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ()
+    on_ward: ClassVar[tuple[str, ...]] = ()
+    as_shares: ClassVar[frozenset[str]] = frozenset()
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
     ranged: ClassVar[bool] = False
+    link: ClassVar[Literal["identity", "exp"]] = "identity"
+    farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
 
     def deciding(self, metric: str) -> str:
@@ -340,6 +350,15 @@ class StudyOutcome(ABC):
     def constant(self, said: Array) -> bool:
         """Whether nearly the same is said of everybody."""
         return bool(len(said)) and bool(np.ptp(said, axis=0).max() <= 1e-9)
+
+    def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
+        """What people look at to judge predictions; none where nothing is drawn.
+
+        Args:
+            shown: of each hospital, one at least, on the same agreed range.
+        """
+        del shown
+        return []
 
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:

@@ -36,6 +36,7 @@ class OfClasses(StudyOutcome):
     metric: ClassVar = defaults.METRIC
     shown: ClassVar = ("auc", "log_loss", "brier")
     headline: ClassVar = "accuracy"
+    as_shares: ClassVar = frozenset({"accuracy", "sensitivity", "specificity"})
     tells_classes: ClassVar = True
 
     def losses(self, predictors: Array, samples: Samples) -> Array:

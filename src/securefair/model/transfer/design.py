@@ -135,11 +135,11 @@ def tree_design(samples: Samples, *, beside: bool) -> Design:
     """The design of fits of the leaves of everybody's public trees, n >= 1.
 
     Args:
-        samples: the patients, flat features (n, d).
+        samples: the patients, flat features (n, d). Trees ask about those that everybody has.
         beside: with the features themselves beside the leaves.
     """
     x = samples.features
-    trees = public_trees(int(x.shape[1]))
+    trees = public_trees(int(x.shape[1]) - samples.further)
     columns = trees.mapped(x) if beside else trees.found(x)
     rotation = _rotation(columns)
     width = outcome_of(samples).outputs(samples.classes)

@@ -53,6 +53,16 @@ class Polynomial:
         width, features = self.linear.shape
         return f"{type(self).__name__}({features} -> {width}, degree {self.degree}, redacted)"
 
+    def close_to(self, other: Polynomial, *, within: float) -> bool:
+        """Whether no coefficient differs by more than this part of the largest one of either."""
+        if self.linear.shape != other.linear.shape or self.degree != other.degree:
+            return False
+        pairs = [(self.constant, other.constant), (self.linear, other.linear)]
+        if self.square is not None and other.square is not None:
+            pairs.append((self.square, other.square))
+        largest = max(float(np.abs(part).max(initial=0)) for pair in pairs for part in pair)
+        return all(np.abs(one - two).max(initial=0) <= within * largest for one, two in pairs)
+
     @property
     def degree(self) -> Degree:
         """One or two."""
@@ -68,6 +78,15 @@ class Polynomial:
         """Numbers that determine one logit as a function of the features."""
         features = int(self.linear.shape[1])
         return 1 + features + (features * (features + 1) // 2 if self.degree == 2 else 0)
+
+    def widened(self, further: int) -> Polynomial:
+        """The same of so many features more, the last ones, which it does not look at."""
+        if not further:
+            return self
+        square = self.square
+        if square is not None:
+            square = np.pad(square, ((0, 0), (0, further), (0, further)))
+        return Polynomial(self.constant, np.pad(self.linear, ((0, 0), (0, further))), square)
 
     def logits(self, features: Array) -> Array:
         """Features (B, d) -> logits (B, L).

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from securefair.collaboration.interface import Agreement, PublicFacts
+from securefair.collaboration.agreement import Agreement
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
 from securefair.config import DisclosureSection
 from securefair.data.table import class_names
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_named
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import Terms, check_version
 from securefair.user.tables import table_spec
@@ -87,6 +89,15 @@ def outcome_in(terms: Terms) -> str:
     """What is predicted, a name of `model.outcomes`; "": one of the classes."""
     table = terms.config.table
     return (None if table is None else table.outcome) or ""
+
+
+def predicted_in(terms: Terms) -> str:
+    """What is predicted where it is no class, with its columns, for people; else ""."""
+    table, name = terms.config.table, outcome_in(terms)
+    if table is None or not name:
+        return ""
+    beside = "".join(f", {key}: {column}" for key, column in table.beside.items())
+    return f"{outcome_named(name).title}: {table.label}{beside}"
 
 
 def classes_of(terms: Terms) -> list[str]:

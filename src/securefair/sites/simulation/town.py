@@ -19,8 +19,8 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
-from securefair.collaboration.interface import Agreement
 from securefair.errors import BackendUnavailableError, LocalProtocolError, SecureFairError
 from securefair.protocol.effects import Blame, Failed
 from securefair.protocol.jobs import PrepareKeysAndFeatures

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
-from securefair.collaboration.interface import Agreement
 from securefair.collaboration.kinds import refuse_unread
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData

@@ -20,7 +20,7 @@ from securefair.data.places import marks_of, placed, staying
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SiteSettings, read_settings
 from securefair.sites.site.notes import note
-from securefair.sites.site.samples import SAMPLES, digest_of, own_samples
+from securefair.sites.site.samples import note_samples, own_samples
 from securefair.storage import Transaction
 
 RENEWALS = "site renewals"
@@ -115,7 +115,7 @@ def awaited(
 
     def taken_up(tx: Transaction) -> None:
         tx.memory.put(RENEWALS, msgspec.msgpack.encode(then))
-        tx.memory.put(SAMPLES, digest_of(data, settings.teacher))
+        note_samples(tx, data, settings.teacher)
         note(tx, RENEWED, peer=data.name, number=then.number)
 
     return Renewal(data, taken_up)

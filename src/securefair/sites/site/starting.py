@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host
-from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.sites.couriers.register import courier_of
@@ -56,7 +56,7 @@ from securefair.sites.site.samples import check_same_samples, groups_by
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
-from securefair.storage.generation import advance
+from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin, private_coin
 
 RECEIPTS = 20.0
@@ -169,7 +169,15 @@ def open_site(
             seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, agreement.limits, schedule, renewal=renewal),
+            site=Site(
+                host,
+                post,
+                store,
+                agreement.limits,
+                schedule,
+                renewal=renewal,
+                generation=Generation(keys),
+            ),
             host=host,
         )
 
@@ -254,6 +262,7 @@ def run_site(
             opened.store,
             seed=opened.seed,
             data=data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
         )
@@ -277,6 +286,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
             groups=groups_by(opened.own, by, opened.settings),

@@ -15,8 +15,10 @@ from securefair.sites.rehearsal.rehearsal import (
     reputation_kind,
 )
 from securefair.sites.rehearsal.year import ROUND_DAYS, later_patients
+from securefair.sites.site.folder import KEYS, STUDENT_KEYS
 from securefair.sites.site.notes import noted_in
 from securefair.sites.site.renewing import taken_in
+from securefair.storage import Keystore
 
 NOW = 1_800_000_000
 
@@ -92,7 +94,7 @@ def test_who_dies_after_its_part_of_a_sum_costs_nobody_that_sum(tmp_path):
             (record,) = year.records(name).values()
             assert set(record.combined) == set(year.project.names) - {name}
             assert not record.lost
-            accounts = year.opened(name).host.ledger.accounts
+            accounts = year.opened(name).host.machine.ledger.accounts
             numbers = year.opened(name).agreement.numbers_a_round
             assert {one.total for one in accounts.values()} == {numbers}
 
@@ -145,7 +147,7 @@ def test_patients_are_renewed_in_a_running_project(tmp_path, algorithm):
 
 
 def told_by(year, name):
-    return {peer: one.total for peer, one in year.opened(name).host.ledger.accounts.items()}
+    return {peer: one.total for peer, one in year.opened(name).host.machine.ledger.accounts.items()}
 
 
 @pytest.mark.slow  # real encryption, and a restart a turn
@@ -163,14 +165,18 @@ def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
 
     def turn_and_die():
         """Whether there was anything to do."""
-        store, before = tmp_path / name / "store", tmp_path / "before"
+        place, before = tmp_path / name, tmp_path / "before"
         if not committed:
-            shutil.copytree(store, before)
+            shutil.copytree(place, before)
         moved = year.opened(name).site.turn()
         year.stop(name)
         if not committed:
-            shutil.rmtree(store)
-            before.rename(store)
+            with contextlib.closing(Keystore.open(place / KEYS, year.secret)) as keys:
+                made = keys.get(STUDENT_KEYS)
+            shutil.rmtree(place)
+            before.rename(place)
+            with contextlib.closing(Keystore.open(place / KEYS, year.secret)) as keys:
+                keys.put(STUDENT_KEYS, made, replace=True)
         year.start(name)
         if not committed and moved:
             assert year.opened(name).site.turn()

@@ -18,9 +18,9 @@ def found_by(town, name, **groups):
     own = town.data[name]
     with town.stores[name].view() as tx:
         pieces = stored_pieces(tx)
-    return town.kind.validation(
-        town.config, town.collaboration, own, seed=town.hosts[name]._seed, pieces=pieces, **groups
-    )
+    seed = town.hosts[name]._seed
+    host = town.kind.recalled(town.config, town.collaboration, own, seed=seed)
+    return host.validation(pieces=pieces, **groups)
 
 
 def test_each_finds_the_scores_of_those_that_answered(town):

@@ -160,6 +160,8 @@ class EncryptedQuestion(TransferQuestion):
     """See `TransferQuestion`."""
 
     encrypts: ClassVar[bool] = True
+    student: ClassVar[type[AskingStudent]] = TransferStudent
+    exchanged: ClassVar[type[AskedExchange]] = EncryptedExchange
 
     @property
     def digest(self) -> bytes:
@@ -218,8 +220,8 @@ class EncryptedQuestion(TransferQuestion):
         if keys is not None:
             encryption, evaluation, secret = keys
             restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
-        student = TransferStudent(self.agreed, patients, backend=backend, keys=restored)
-        return EncryptedExchange(self, student, backend, device)
+        student = self.student(self.agreed, patients, backend=backend, keys=restored)
+        return self.exchanged(self, student, backend, device)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""

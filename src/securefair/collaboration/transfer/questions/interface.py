@@ -178,6 +178,11 @@ class TransferQuestion(ABC):
     def lengths(self) -> tuple[int, int]:
         """Most bytes of a request and of an answer."""
 
+    @property
+    def most_patients(self) -> int:
+        """That one hospital may ask about."""
+        return self.agreed.facts.samples
+
     @abstractmethod
     def numbers_of(self, patients: int) -> int:
         """Numbers that a student of so many patients gets of one teacher, alone or in a mean."""

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging import Gathering, SumSpec
-from securefair.averaging.masked import MaskedKeys, MaskedPlan, MaskedSums
+from securefair.averaging.fixed_point import FixedPlan
+from securefair.averaging.masked import MaskedKeys, MaskedSums
 from securefair.averaging.messages import write_weights
 from securefair.averaging.pairwise import public_bytes
 from securefair.circuit.spec import HeadBounds
@@ -149,7 +150,7 @@ class SummedQuestion(TransferQuestion):
         return self.sums.generate_keys(self.plan)
 
     @cached_property
-    def plan(self) -> MaskedPlan:
+    def plan(self) -> FixedPlan:
         """Of every sum.
 
         A curvature is at most a quarter of the summed squares of features, and a slope that

@@ -103,7 +103,8 @@ class FitSum(ABC):
         return outputs * (1 + 2 * features) + self.curvatures(features)
 
     def told(self, own: OwnFit) -> Array:
-        """What a hospital adds, (numbers,)."""
+        """What a hospital adds, (numbers,): of features that everybody has."""
+        own = own.told
         one = known(own)
         curvature = self.written(one.curvature)
         slope = own.penalty * one.mean.linear
@@ -147,31 +148,34 @@ def transfer_sum(own: OwnFit, summed: Summed) -> Transferred:
 
 def families(own: OwnFit, summed: Summed) -> list[Family]:
     """The settings around the peers' mean fit and around the most likely one; leaves of trees
-    correct the mean fit, as it is no fit of theirs.
+    correct the mean fit, as it is no fit of theirs. Of features that others have not, sums say
+    nothing: a centre of 0, and no curvature.
     """
-    values, vectors = np.linalg.eigh(summed.curvature)
+    further = own.samples.further
+    values, vectors = np.linalg.eigh(np.pad(summed.curvature, (0, further)))
     values = np.maximum(values, 0.0)  # rounding
     x, outputs = own.samples.features, own.design.outputs
+    mean = summed.mean.widened(further)
     design = Design(x @ vectors, vectors, x.shape[1], outputs, None)
-    turned = summed.slope @ vectors
+    turned = np.pad(summed.slope, ((0, 0), (0, further))) @ vectors
 
     def most_likely(penalty: float) -> Polynomial:
         return Polynomial(np.zeros(outputs), turned / (values + penalty) @ vectors.T)
 
     likely = {penalty: most_likely(penalty) for _, penalty in LIKELY_PRECISIONS}
     around_mean = [
-        (share, summed.mean, temper * values + penalty)
+        (share, mean, temper * values + penalty)
         for share, (temper, penalty) in product(SHARES, PRECISIONS)
     ]
     around_likely = [
         (share, likely[penalty], temper * values + penalty)
         for share, (temper, penalty) in product(LIKELY_SHARES, LIKELY_PRECISIONS)
     ]
-    said = summed.mean.logits(x)
+    said = mean.logits(x)
     return [
         *(_around(own, design, settings) for settings in (around_mean, around_likely)),
         *(
-            corrected(own, one.design, said, summed.mean)
+            corrected(own, one.design, said, mean)
             for one in own.families
             if one.design.trees is not None
         ),

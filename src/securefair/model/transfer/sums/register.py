@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from securefair.config.registers import SUMS
+from securefair.config.registers import SUMS, looked_up
 from securefair.errors import ConfigError
 from securefair.words import Words, words_of
 
@@ -118,5 +117,5 @@ def choose_sum(
 
 
 def _found(name: str) -> FitSum:
-    found: FitSum = import_module(REGISTERED[name]).SUM
+    found: FitSum = looked_up(REGISTERED, name, "SUM", problem="there is no such sum")
     return found
