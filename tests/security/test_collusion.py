@@ -47,8 +47,8 @@ RUNS = 12
 
 def patients(seed):
     rng = np.random.default_rng(seed)
-    x = rng.uniform(-1, 1, (10, 2))
-    return Samples(x, np.arange(10) % 2, 2)
+    x = rng.uniform(-1, 1, (24, 2))
+    return Samples(x, np.arange(24) % 2, 2)
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def runs(agreement, size, weaken=None, *, renew=True, count=None, late=0.5):
 
 
 def agreed(names, **constants):
-    return agree("transfer", names, shape=2, samples=10, **constants)
+    return agree("transfer", names, shape=2, samples=24, **constants)
 
 
 SIZES = [
