@@ -348,13 +348,8 @@ class TransferParticipant(Remembering):
         return Divided(self.name, self._private, self._publics, spare) if spare else None
 
     def _combine(self, job: Combine) -> None:
-        gathering = Gathering(
-            session=self.agreement.digest,
-            round=job.round,
-            attempt=job.attempt,
-            receiver=self.name,
-            senders=job.senders,
-        )
+        asked = job.round, job.attempt, self.name, job.senders
+        gathering = Gathering.asked(self.agreement.digest, *asked)
         sums = self.machine.settings.sums
         spare = 0 if sums is None else sums.spare(self.name, job.senders)
         answers = opened_messages(gathering, job.closed, job.keys, spare=spare, parts=job.parts)
