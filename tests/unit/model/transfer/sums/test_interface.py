@@ -86,6 +86,7 @@ def test_slopes_are_the_summed_gradient_to_second_order(draw):
     assert np.linalg.norm(gradient - expected) < 0.1 * np.linalg.norm(found.slope)
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_few_patients_learn_from_a_sum(draw, name, classes):
