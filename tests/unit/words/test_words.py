@@ -67,6 +67,7 @@ def test_every_key_is_said_somewhere():
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
     groups += (
         "pictures",
+        "page.sources",
         "ward.time",
         "ward.number",
         "ward.count",
