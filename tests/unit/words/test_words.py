@@ -68,6 +68,7 @@ def test_every_key_is_said_somewhere():
     groups += (
         "page.sources",
         "pictures",
+        "page.sources",
         "ward.time",
         "ward.number",
         "ward.count",
