@@ -61,10 +61,15 @@ PART_BYTES = 32
 PART_ROOM = PART_BYTES + 2
 """Room for one in a message, its length prefix included."""
 
+SALT_BYTES = 16
+"""The last bytes of an answer whose key can be recovered. Whoever asks for parts of the key says
+them."""
+
 MAX_NAME_BYTES = 256
 """Room for one participant's name in a message, its length prefix included."""
 
 _Part = Annotated[bytes, msgspec.Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
+_Salt = Annotated[bytes, msgspec.Meta(min_length=SALT_BYTES, max_length=SALT_BYTES)]
 _Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=1 << 12)]
 _Counter = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -184,11 +189,15 @@ class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class Recover(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Keys of `lost` do not come: the student asks whoever gave its own for parts of theirs."""
+    """Keys of `lost` do not come: the student asks whoever gave its own for parts of theirs.
+
+    `salts` are the ends of their answers, in the same order.
+    """
 
     round: _Counter
     attempt: _Counter
     lost: _Names
+    salts: Annotated[tuple[_Salt, ...], msgspec.Meta(max_length=1 << 12)]
 
 
 class Parts(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
