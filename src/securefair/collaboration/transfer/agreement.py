@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.recovery import sent_beside
@@ -28,6 +29,9 @@ class TransferAgreement(TransferTerms):
         ConfigError: fewer than two participants, or two of one name.
         PlanError: the exchange is impossible.
     """
+
+    in_fractions: ClassVar[bool] = True
+    """Whether a teacher lets out `disclosure.fraction` of what would tell everything, or all."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,7 +135,7 @@ class TransferAgreement(TransferTerms):
             classes=self.outputs,
             rows=told.rows,
             teacher_parameters=told.known,
-            fraction_per_version=disclosure.fraction,
+            fraction_per_version=disclosure.fraction if self.in_fractions else None,
             student_total=disclosure.student_total,
             teacher_total=disclosure.teacher_total,
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -12,11 +12,10 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.validation.question import LogitsQuestion, most_asked
-from securefair.config import DisclosureSection, RunConfig, TransferSection
+from securefair.config import RunConfig, TransferSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.transfer.answers import query_size
-from securefair.protocol.ledger import DisclosurePolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +26,8 @@ class ValidationAgreement(TransferAgreement):
         ConfigError: fewer than two participants, or two of one name.
         PlanError: the exchange is impossible.
     """
+
+    in_fractions: ClassVar[bool] = False  # whoever agrees on all logits, lets them out
 
     @classmethod
     def of(cls, config: RunConfig, facts: PublicFacts, *, seed: int, **own: Any) -> Self:
@@ -69,7 +70,3 @@ class ValidationAgreement(TransferAgreement):
         """See `TransferTerms`."""
         sums = super().spec_for(patients)
         return msgspec.structs.replace(sums, release="logits", samples=query_size(patients))
-
-    def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
-        """See `TransferAgreement`: whoever agrees on all logits lets them out, but for totals."""
-        return replace(super().disclosure_policy(disclosure), fraction_per_version=None)
