@@ -21,6 +21,10 @@ CEILING = "pooled"
 """Training on everybody's samples together, where they may be pooled: head-room, not a control."""
 
 
+ACCURACY = "accuracy"
+"""The headline score of classes, and what records of earlier versions mean."""
+
+
 class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One protocol round of one algorithm, over all participants.
 
@@ -42,6 +46,7 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     mcc: list[float] | None = None  # Matthews correlation on the test samples, in [-1, 1]
     privacy_spent: list[float] | None = None  # epsilon of each hospital's patients by then
     present: list[bool] | None = None  # who still takes part: some algorithms drop participants
+    headline: str = ACCURACY  # the score that `accuracy` holds, of what is predicted
 
 
 class ExchangeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +134,8 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     se: float | None
     by_hospital: dict[str, float | None]
     se_by_hospital: dict[str, float | None]
+    skew: float = 0.0  # of `mean` over patients, of gains alone
+    skew_by_hospital: dict[str, float] = {}
     by_seed: dict[str, list[float | None]] = {}  # by hospital, in the order of the seeds
     interval: tuple[float, float] | None = None  # of the mean
     interval_by_hospital: dict[str, tuple[float, float]] = {}
@@ -173,6 +180,51 @@ class StandInResult(msgspec.Struct, frozen=True, kw_only=True):
     own: float  # mean distance of the probability of a class, on own training samples held out
     synthetic: float  # the same on synthetic samples
     other_class: float  # share of own samples of whom they say different classes
+
+
+class PictureSeries(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is drawn in one colour and form.
+
+    Attributes:
+        name: key of its words, under `pictures` of a language.
+        form: points that are joined, or joined by steps; dots with whiskers; bars around x.
+        x, y: as long as each other, in the units of the ticks.
+        low, high: ends of 95 % intervals, as long as `y`; empty for none.
+        patients: of a step or line, those still followed at each tick of x; of dots and bars, of
+            each; empty where they say nothing.
+    """
+
+    name: str
+    form: Literal["steps", "line", "dots", "bars"]
+    x: list[float]
+    y: list[float]
+    low: list[float] = []
+    high: list[float] = []
+    patients: list[int] = []
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A picture that an outcome needs, as numbers; reports draw it.
+
+    Attributes:
+        name: key of its words, under `pictures` of a language.
+        x_ticks, y_ticks: evenly spaced; the first and the last one are the ends of the axis.
+        series: the first one is drawn first.
+        x_shares, y_shares: whether an axis is of shares in [0, 1].
+        alike: whether a line says where what was predicted is what was seen.
+        at: numbers that the words name, such as a horizon.
+        behind: whether it is for researchers, behind the first page.
+    """
+
+    name: str
+    x_ticks: list[float]
+    y_ticks: list[float]
+    series: list[PictureSeries]
+    x_shares: bool = False
+    y_shares: bool = False
+    alike: bool = False
+    at: dict[str, float] = {}
+    behind: bool = False
 
 
 class GainResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,6 +282,7 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
     reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     thresholds: list[ThresholdResult] = []  # lowest first; empty for more than two classes
+    pictures: list[Picture] = []  # of the first seed, all participants together
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
     sums: str | None = None  # what hospitals of a transfer added up: a name, or "none"
@@ -329,5 +382,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them
     outcome: str = "two_classes"  # what is predicted: a name of `model.outcomes`
-    headline: str = "accuracy"  # the score that rounds, `accuracy` and gains of it are of
+    headline: str = ACCURACY  # the score that rounds, `accuracy` and gains of it are of
     findings: dict[str, list[str]] = {}  # what makes results wrong in a table, by whose it is

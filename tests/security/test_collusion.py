@@ -47,8 +47,8 @@ RUNS = 12
 
 def patients(seed):
     rng = np.random.default_rng(seed)
-    x = rng.uniform(-1, 1, (10, 2))
-    return Samples(x, np.arange(10) % 2, 2)
+    x = rng.uniform(-1, 1, (24, 2))
+    return Samples(x, np.arange(24) % 2, 2)
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def runs(agreement, size, weaken=None, *, count, renew=True, late=0.5):
 
 
 def agreed(names, **constants):
-    return agree("transfer", names, shape=2, samples=10, **constants)
+    return agree("transfer", names, shape=2, samples=24, **constants)
 
 
 SIZES = [
@@ -274,7 +274,7 @@ class TestTransfer:
             assert len(known.sums) == ROUNDS * len(honest) * len(together)
             for name, count in known.known_of().items():
                 assert count == ROUNDS  # fits, since its patients changed
-                ledger = known.honest[name].host.ledger
+                ledger = known.honest[name].host.machine.ledger
                 assert ledger.total == count * len(together) * agreement.numbers_of(5)
 
     def test_a_sum_and_a_single_answer_are_not_to_be_had_of_one_teacher(self):

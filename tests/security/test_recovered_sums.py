@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from securefair.averaging import Divided, Gathering
-from securefair.averaging.recovery import recovered
+from securefair.averaging.recovery import recovered, taken_apart
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.collaboration.transfer.questions import encrypted
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import LocalProtocolError
+from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.messages import Key, Parts
 from securefair.protocol.settings import SumSettings
 from security.colluding import Together, Town, question
@@ -72,8 +72,8 @@ def test_who_dies_after_its_part_costs_nobody_a_sum(sums, missing, lost):
         own, other = broken.people[name], whole.people[name]
         mean, known = own.notes.released[""], other.notes.released[""]
         assert np.abs(mean - known).max() <= 1e-3 * max(1.0, np.abs(known).max())
-        assert own.ledger.accounts == other.ledger.accounts
-    assert broken.people[lost[0]].ledger.total == whole.people[lost[0]].ledger.total
+        assert own.machine.ledger.accounts == other.machine.ledger.accounts
+    assert broken.people[lost[0]].machine.ledger.total == whole.people[lost[0]].machine.ledger.total
 
 
 def test_more_than_may_be_missing_cost_it():
@@ -167,7 +167,7 @@ def a_sum_of_before_and_after(weaken):
 
 def patients_of(seed):
     rng = np.random.default_rng(seed)
-    return Samples(rng.uniform(-1, 1, (10, 2)), np.arange(10) % 2, 2)
+    return Samples(rng.uniform(-1, 1, (24, 2)), np.arange(24) % 2, 2)
 
 
 @pytest.mark.usefixtures("bare")
@@ -186,15 +186,19 @@ def test_fewer_than_enough_open_nothing_of_a_part():
     senders = tuple("bcdef")
     gathering = Gathering.of(six.people["a"].agreement.digest, 0, "a", senders)
     share = six.people["f"]._shares.of("a", 0)
+    _, beside = taken_apart("f", share.closed, 1)
     parts = {
-        name: Divided(name, own._private, own._publics, 1).part(gathering, share.request, "f")
+        name: Divided(name, own._private, own._publics, 1).part(
+            gathering, share.request, "f", beside.salt
+        )
         for name, own in six.people.items()
         if name in "bcde"
     }
-    assert recovered(gathering, "f", 1, b"", parts) == share.key
+    assert recovered(gathering, "f", 1, beside, parts) == share.key
     for left_out in "bcde":
         few = {name: part for name, part in parts.items() if name != left_out}
         with pytest.raises(LocalProtocolError, match="too few parts"):
-            recovered(gathering, "f", 1, b"", few)
+            recovered(gathering, "f", 1, beside, few)
         for guess in (bytes(32), parts["b" if left_out != "b" else "c"]):
-            assert recovered(gathering, "f", 1, b"", few | {left_out: guess}) != share.key
+            with pytest.raises(RemoteProtocolError, match="do not give the key together"):
+                recovered(gathering, "f", 1, beside, few | {left_out: guess})

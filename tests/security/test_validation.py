@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.host import Stored
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import validating_kind
 from securefair.collaboration.validation.pages import smooth
 from securefair.config import override, parse_config
@@ -80,6 +81,27 @@ def test_fewer_patients_than_coefficients_leave_it_open():
     assert not a.validation().tells_fit
 
 
+def test_places_that_a_dishonest_student_fills_count_as_well():
+    """It declares 280 patients, fills 4,096 places with points of its choice, and solves."""
+    agreement = large(samples=140, fit="quadratic")
+    question = agreement.question
+    assert 280 < agreement.parameters < question.numbers_of(280)
+    assert question.determines_fit(280)
+    assert not question.determines_fit(130)
+    assert KIND.cautions(agreement)
+
+
+@pytest.mark.parametrize(("most", "known"), [(16, False), (17, True)])
+def test_patients_besides_those_that_train_are_asked_about_as_well(most, known):
+    """33 coefficients, and twice as many patients may be asked about."""
+    assert bool(KIND.cautions(large(samples=most, fit="linear"))) == known
+
+
+def large(*, samples, fit):
+    facts = PublicFacts(participants=("a", "b", "c"), shape=(32,), classes=2, samples=samples)
+    return KIND.agree(configured("rns", **{"transfer.fit": fit}), facts, seed=1)
+
+
 def test_a_limit_stops_answers_before_one_is_computed():
     run, _, _ = played(people(40), **{"disclosure.student_total": 41})
     assert not any(one.notes.released for one in run.hosts.values())
@@ -109,11 +131,11 @@ def test_who_asks_again_gets_the_same_numbers_or_is_charged_for_others():
     a, b, _ = hosts(people(40))
     question = ask(a)["b"]
     b.run(AnswerAsk("a", 0, 0, question))
-    told = b.ledger.accounts["a"].total
+    told = b.machine.ledger.accounts["a"].total
     b.run(AnswerAsk("a", 0, 0, question))
-    assert b.ledger.accounts["a"].total == told
+    assert b.machine.ledger.accounts["a"].total == told
     b.run(AnswerAsk("a", 0, 0, ask(hosts(people(39))[0])["b"]))  # about others
-    assert b.ledger.accounts["a"].total > told
+    assert b.machine.ledger.accounts["a"].total > told
 
 
 def test_nothing_that_was_opened_flows_back():

@@ -15,12 +15,13 @@ from securefair.sites.post.post import Post
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.simulation.starting import simulated
+from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.notes import Notes, told_in
 from securefair.sites.site.records import stored_records
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
-from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
+from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin
 from support.populations import overlapping
 
@@ -60,7 +61,8 @@ class KilledError(Exception):
 
 
 class FragileStore:
-    """A store whose process is killed before or after chosen commits."""
+    """A store whose process is killed before or after chosen commits; then its keystore does not
+    hear of them."""
 
     lasts = True
 
@@ -71,14 +73,16 @@ class FragileStore:
         return self.store.view()
 
     @contextlib.contextmanager
-    def transaction(self):
+    def transaction(self, committed=lambda: None):
         when = self.kills()
-        with self.store.transaction() as tx:
+        with self.store.transaction(_killed if when == "after" else committed) as tx:
             yield tx
             if when == "before":
                 raise KilledError
-        if when == "after":
-            raise KilledError
+
+
+def _killed():
+    raise KilledError
 
 
 def noted(facts):
@@ -113,6 +117,7 @@ class Town:
         self.now = 0.0
         self.kills = dict.fromkeys(self.names, never)
         self.restarts = 0
+        self.keystores = {}  # of those that a test gives one
         self.keys = {}
         self.hosts = {}
         self.stores = {}
@@ -124,6 +129,9 @@ class Town:
 
     def start(self, name):
         self.stores[name] = store = Store.open(self.folder / name)
+        keystore = self.keystores.get(name)
+        if keystore is not None:
+            advance(store, keystore, hint="site recover")
         fragile = FragileStore(store, self.kills[name])
         about = Correspondence(
             identity=self.identities[name],
@@ -161,6 +169,7 @@ class Town:
             fragile,
             self.collaboration.limits,
             schedule,
+            generation=Generation(keystore),
         )
 
     def kill(self, name):

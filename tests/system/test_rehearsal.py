@@ -44,6 +44,27 @@ def test_a_rehearsal_with_kills_and_faults_loses_nothing():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "asked",
+    [("--algorithm", "validation"), ("--outcome", "time")],
+    ids=["validation", "times to an event"],
+)
+def test_real_sites_end_whatever_they_are_asked(asked):
+    """Who looks at peers' models, and whose patients have no classes: one of three is killed."""
+    options = ("--sites", 3, "--rounds", 1, "--kills", 1, "--json")
+    found = json.loads(securefair("rehearse", *asked, *options))
+    assert found["decisions_equal"]
+    assert (found["rounds"], found["lost_rounds"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "options", [("--outcome", "auc"), ("--outcome", "time", "--year"), ("--outcome", "two_classes")]
+)
+def test_what_cannot_be_rehearsed_is_refused_in_a_line(options):
+    assert "securefair: " in securefair("rehearse", *options, fails=True)
+
+
+@pytest.mark.slow
 @soak
 @pytest.mark.parametrize(
     ("algorithm", "rounds"), [("transfer", 3), ("vpdl", 72), ("cycle", 72), ("cycle-gossip", 72)]

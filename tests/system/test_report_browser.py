@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.sites.rehearsal.made_up import made_up
 from support.browser import CHROMIUM, Chromium, contrasts, too_wide
 
 pytestmark = pytest.mark.skipif(
@@ -72,7 +73,7 @@ def heat(page):
 def test_a_real_browser_shows_it_without_complaint(page):
     assert page.value("document.title").endswith(": collaboration report")
     assert page.value("document.querySelector('main h2').textContent") == "In brief, for the ward"
-    assert page.value("document.querySelectorAll('.calibration .dot').length") >= 3
+    assert page.value("document.querySelectorAll('.came_true .dot').length") >= 3
     assert page.value("document.getElementById('reputation-control').checkVisibility()")
 
 
@@ -211,3 +212,50 @@ def test_without_scripts_the_last_round_stands(page, report):
     assert label == f"Round {ROUNDS} of {ROUNDS}"
     assert len(cells) == 12
     assert not page.value("document.getElementById('reputation-control').checkVisibility()")
+
+
+@pytest.fixture(scope="module")
+def of_times(tmp_path_factory):
+    """The report of a study of times to an event, in every language."""
+    folder = tmp_path_factory.mktemp("times")
+    tables = made_up(folder / "tables", "time", 3)
+    data = [word for name in tables.names for word in ("--data", str(tables.files(name)[0]))]
+    asked = ("--time", "label", "--event", "event")
+    made = CliRunner().invoke(app, ["new", str(folder / "project"), *data, *asked])
+    assert made.exit_code == 0, made.output
+    config, out = folder / "project" / "config.toml", folder / "out"
+    done = CliRunner().invoke(app, ["run", str(config), "--backend", "clear", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    for language in ("de", "fr"):
+        said = CliRunner().invoke(app, ["report", str(out), "--language", language])
+        assert said.exit_code == 0, said.output
+    return out
+
+
+@pytest.mark.parametrize("language", ["", ".de", ".fr"])
+def test_pictures_of_an_outcome_fit_every_screen_and_one_sheet(browser, of_times, language):
+    browser.command("Emulation.setEmulatedMedia", media="", features=[])
+    browser.open(of_times / f"report{language}.html")
+    assert browser.value("document.querySelectorAll('.first figure.picture').length") == 2
+    assert browser.value("document.querySelectorAll('.survival polyline').length") == 6
+    # Numbers at risk stand below the ticks that they are of, and nothing lies over another.
+    places = """
+        (() => { const of = (row) => [...row.children].map(one => one.getAttribute('x'));
+          const rows = [...document.querySelectorAll('.survival svg.marks')];
+          return rows.map(of); })()
+    """
+    first, *others = browser.value(places)
+    assert len(others) == 3
+    assert all(row == first for row in others)
+    for width in (320, 390, 1280):
+        wide, _ = too_wide(browser, width)
+        assert wide == []
+        assert browser.value("document.documentElement.scrollWidth") == width
+    sheet = {"width": 717, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    browser.command("Emulation.setDeviceMetricsOverride", **sheet)
+    browser.open(of_times / f"report{language}.html")
+    assert browser.value("document.querySelector('.first').getBoundingClientRect().bottom") < 1046
+    browser.command("Emulation.setEmulatedMedia", media="", features=[])
+    browser.command("Emulation.clearDeviceMetricsOverride")
+    assert browser.errors == []

@@ -216,7 +216,8 @@ def logit_error(case, data):
     for own in data:
         rows = release.rows(own.train)
         peak = np.abs(rows).max() if case.basis == "student" else 1.0  # rows travel at peak 1
-        gains.append(Reconstructor(own.train, rows, release.noise(rows)).error_gain * peak)
+        operator = Reconstructor(own.train, rows, release.noise(rows)).operator
+        gains.append(np.abs(operator).sum(axis=1).max() * peak)
     return bound * max(gains)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from securefair.collaboration.controls import learners_of
+from securefair.collaboration.controls import head_controls
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.distillation.private_alignments import private_alignments
 from securefair.collaboration.interface import PublicFacts
@@ -46,7 +46,7 @@ def test_alignments_are_what_the_reference_forms():
         data, teachers, terms, temperature=config.distillation.temperature, seed=0
     )
     learners = replace(
-        learners_of(config, data, None),
+        head_controls(config, data, None)["early_stopping"].members,
         local_epochs=config.training.local_epochs,
         local_steps=config.training.local_steps,
     )

@@ -9,30 +9,24 @@ averaging costs without privacy, and a fast stand-in for simulations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
-    check_shares,
-    check_total,
-    read_weights,
 )
 from securefair.averaging.spec import (
     SumPlan,
     SumSpec,
     check_precision,
     check_spec,
-    check_vector,
-    largest_magnitude,
 )
-from securefair.averaging.streams import in_chunks
+from securefair.averaging.streams import filled
 from securefair.averaging.unkeyed import UnkeyedSums
 
 ROUNDING = {4: 2.0**-24, 8: 2.0**-50}
@@ -74,48 +68,25 @@ class ClearSums(UnkeyedSums[ClearPlan]):
         check_precision(plan)
         return plan
 
-    def message(
-        self,
-        plan: ClearPlan,
-        keys: SumKeys,
-        publics: Mapping[str, bytes],
-        gathering: Gathering,
-        sender: str,
-        request: bytes,
-        vector: NDArray[np.floating],
-    ) -> bytes:
-        """w_j x_j."""
-        del keys, publics, sender
-        check_vector(plan, vector)
-        (weight,) = read_weights(request, 1, gathering)
-        message = np.empty(len(vector), dtype=f"<f{plan.float_bytes}")
+    def word(self, plan: ClearPlan) -> str:
+        """See `UnkeyedSums`: a float."""
+        return f"<f{plan.float_bytes}"
 
-        def weigh(part: slice) -> None:
-            message[part] = weight * vector[part].astype(np.float64)
+    def weighed(
+        self, plan: ClearPlan, part: NDArray[np.floating], weight: float
+    ) -> NDArray[np.float64]:
+        """See `UnkeyedSums`."""
+        del plan
+        return weight * part.astype(np.float64)
 
-        in_chunks(len(vector), weigh)
-        return message.tobytes()
-
-    def total(
-        self,
-        plan: ClearPlan,
-        keys: SumKeys,
-        gathering: Gathering,
-        shares: Mapping[str, bytes],
+    def added(
+        self, plan: ClearPlan, keys: SumKeys, messages: Sequence[bytes]
     ) -> NDArray[np.float64]:
         """Their sum."""
         del keys
-        check_shares(plan, gathering, shares)
-        messages = [
-            np.frombuffer(shares[name], dtype=f"<f{plan.float_bytes}") for name in gathering.senders
-        ]
-        total = np.empty(plan.spec.parameters)
-
-        def add(part: slice) -> None:
-            total[part] = messages[0][part]
-            for message in messages[1:]:
-                total[part] += message[part]
-
-        in_chunks(len(total), add)
-        check_total(plan, gathering, largest_magnitude(total))
-        return total
+        vectors = [np.frombuffer(message, dtype=self.word(plan)) for message in messages]
+        return filled(
+            plan.spec.parameters,
+            np.float64,
+            lambda part: np.add.reduce([one[part] for one in vectors], dtype=np.float64),
+        )

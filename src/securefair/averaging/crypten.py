@@ -15,50 +15,29 @@ its default provider, which is not secure against party 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from securefair.averaging.crypten_parties import CryptenParties
-from securefair.averaging.fixed_point import FixedPoint
-from securefair.averaging.gathering import Gathering
+from securefair.averaging.fixed_point import FixedPlan, FixedPoint
 from securefair.averaging.interface import SumKeys
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
-    check_shares,
-    check_total,
-    read_weights,
 )
 from securefair.averaging.spec import (
-    SumPlan,
     SumSpec,
     check_precision,
     check_spec,
-    check_vector,
-    largest_magnitude,
 )
-from securefair.averaging.streams import in_chunks
 from securefair.averaging.unkeyed import UnkeyedSums
 from securefair.errors import BackendUnavailableError, PlanError
 
 
-@dataclass(frozen=True, kw_only=True)
-class CryptenPlan(SumPlan):
-    """Adds the format of words, always of 64 bits."""
-
-    fixed: FixedPoint
-
-    @property
-    def format(self) -> tuple[int, ...]:
-        """See `SumPlan`: bits of a word, and of its fraction."""
-        return self.fixed.word_bits, self.fixed.log2_scale
-
-
-class CryptenSums(UnkeyedSums[CryptenPlan]):
+class CryptenSums(UnkeyedSums[FixedPlan]):
     """Sums by CrypTen; processes are started for the first sum and kept for the next."""
 
     name: ClassVar[str] = "crypten"
@@ -74,7 +53,7 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
             )
         self._parties = CryptenParties()
 
-    def plan(self, spec: SumSpec) -> CryptenPlan:
+    def plan(self, spec: SumSpec) -> FixedPlan:
         """CrypTen's ring, with the largest scale that fits it."""
         check_spec(spec)
         if spec.max_share is not None:
@@ -86,7 +65,7 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
                 hint='Use averaging "masked"',
             )
         fixed = FixedPoint.largest(spec, 64)
-        plan = CryptenPlan(
+        plan = FixedPlan(
             averaging=self.name,
             spec=spec,
             error_bound=fixed.error_bound(spec),
@@ -98,40 +77,22 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
         check_precision(plan)
         return plan
 
-    def message(
-        self,
-        plan: CryptenPlan,
-        keys: SumKeys,
-        publics: Mapping[str, bytes],
-        gathering: Gathering,
-        sender: str,
-        request: bytes,
-        vector: NDArray[np.floating],
-    ) -> bytes:
-        """The secret of the sender's own process."""
-        del keys, publics, sender
-        check_vector(plan, vector)
-        (weight,) = read_weights(request, 1, gathering)
-        message = np.empty(len(vector), dtype=plan.fixed.word)
+    def word(self, plan: FixedPlan) -> DTypeLike:
+        """See `UnkeyedSums`: a word of the secret that the sender's own process shares."""
+        return plan.fixed.word
 
-        def encode(part: slice) -> None:
-            message[part] = plan.fixed.encode(vector[part], weight)
+    def weighed(
+        self, plan: FixedPlan, part: NDArray[np.floating], weight: float
+    ) -> NDArray[np.unsignedinteger]:
+        """See `UnkeyedSums`."""
+        return plan.fixed.encode(part, weight)
 
-        in_chunks(len(vector), encode)
-        return message.tobytes()
-
-    def total(
-        self,
-        plan: CryptenPlan,
-        keys: SumKeys,
-        gathering: Gathering,
-        shares: Mapping[str, bytes],
+    def added(
+        self, plan: FixedPlan, keys: SumKeys, messages: Sequence[bytes]
     ) -> NDArray[np.float64]:
         """The sum that CrypTen reveals to the receiver's process."""
         del keys
-        check_shares(plan, gathering, shares)
-        words = self._parties.sum([shares[name] for name in gathering.senders])
+        words = self._parties.sum(messages)
         total = np.empty(plan.spec.parameters)
         plan.fixed.decode(np.frombuffer(words, dtype=plan.fixed.word), total)
-        check_total(plan, gathering, largest_magnitude(total))
         return total

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import WEIGHT_TOLERANCE
-from securefair.averaging.spec import SumSpec
+from securefair.averaging.spec import SumPlan, SumSpec
 
 FLOAT_ERROR = 2.0**-50
 """Relative error of w_j x_j in float64, and of reading the sum as one."""
@@ -58,3 +58,15 @@ class FixedPoint:
     def decode(self, words: NDArray[np.unsignedinteger], out: NDArray[np.float64]) -> None:
         """Values of words, into `out`."""
         np.multiply(words.view(f"<i{self.word_bytes}"), 2.0**-self.log2_scale, out=out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedPlan(SumPlan):
+    """Adds the format of words."""
+
+    fixed: FixedPoint
+
+    @property
+    def format(self) -> tuple[int, ...]:
+        """See `SumPlan`: bits of a word, and of its fraction."""
+        return self.fixed.word_bits, self.fixed.log2_scale

@@ -18,17 +18,17 @@ its own w_ii x_i to the sum; it needs nobody's help for that.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
-from securefair.averaging.spec import SumPlan, SumSpec, check_spec
-from securefair.config.registers import AVERAGINGS
+from securefair.averaging.messages import check_shares, check_total
+from securefair.averaging.spec import SumPlan, SumSpec, check_spec, largest_magnitude
+from securefair.config.registers import AVERAGINGS, looked_up
 from securefair.errors import BackendUnavailableError, RemoteProtocolError
 from securefair.storage import Secret
 
@@ -177,7 +177,6 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
             RemoteProtocolError: the request cannot be used.
         """
 
-    @abstractmethod
     def total(
         self,
         plan: PlanT,
@@ -191,6 +190,20 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
             LocalProtocolError: a sender's message is missing.
             RemoteProtocolError: a message has the wrong length or holds what nobody could send.
         """
+        check_shares(plan, gathering, shares)
+        total = self.added(plan, keys, [shares[name] for name in gathering.senders])
+        check_total(plan, gathering, largest_magnitude(total))
+        return total
+
+    @abstractmethod
+    def added(self, plan: PlanT, keys: KeysT, messages: Sequence[bytes]) -> NDArray[np.float64]:
+        """The sum of messages of the right length, for `total`.
+
+        Args:
+            plan: the agreed plan.
+            keys: the receiver's.
+            messages: one a sender.
+        """
 
 
 def averaging_kind(name: str) -> type[WeightedSums[Any, Any]]:
@@ -199,12 +212,9 @@ def averaging_kind(name: str) -> type[WeightedSums[Any, Any]]:
     Raises:
         BackendUnavailableError: there is none.
     """
-    if name not in AVERAGING:
-        raise BackendUnavailableError(
-            "unknown averaging", found=name, expected=", ".join(sorted(AVERAGING))
-        )
-    module, _, cls = AVERAGING[name].partition(":")
-    found: type[WeightedSums[Any, Any]] = getattr(import_module(module), cls)
+    found: type[WeightedSums[Any, Any]] = looked_up(
+        AVERAGING, name, problem="unknown averaging", error=BackendUnavailableError
+    )
     return found
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -25,40 +25,24 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from securefair.averaging import pairwise
-from securefair.averaging.fixed_point import FixedPoint
+from securefair.averaging.fixed_point import FixedPlan, FixedPoint
 from securefair.averaging.gathering import WEIGHT_TOLERANCE, Gathering, check_weights
 from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
-    check_shares,
-    check_total,
     read_weights,
     write_weights,
 )
 from securefair.averaging.pairwise import PairMask, pair_masks
 from securefair.averaging.spec import (
-    SumPlan,
     SumSpec,
     check_precision,
     check_spec,
     check_vector,
-    largest_magnitude,
 )
-from securefair.averaging.streams import in_chunks, key_stream
+from securefair.averaging.streams import filled, in_chunks, key_stream
 from securefair.errors import RemoteProtocolError
 from securefair.storage import Secret
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaskedPlan(SumPlan):
-    """Adds the format of words."""
-
-    fixed: FixedPoint
-
-    @property
-    def format(self) -> tuple[int, ...]:
-        """See `SumPlan`: bits of a word, and of its fraction."""
-        return self.fixed.word_bits, self.fixed.log2_scale
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -68,7 +52,7 @@ class MaskedKeys(SumKeys):
     private: X25519PrivateKey = field(repr=False)
 
 
-class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
+class MaskedSums(WeightedSums[FixedPlan, MaskedKeys]):
     """Sums under pairwise masks."""
 
     name: ClassVar[str] = "masked"
@@ -76,13 +60,13 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
     hides_parameters: ClassVar[bool] = True
     means: ClassVar[str] = "averagings.masked.means"
 
-    def plan(self, spec: SumSpec) -> MaskedPlan:
+    def plan(self, spec: SumSpec) -> FixedPlan:
         """Words of 32 bits unless the precision asks for 64; the largest scale that fits them."""
         check_spec(spec)
         fixed = FixedPoint.largest(spec, 32)
         if fixed.error_bound(spec) > spec.precision * spec.bound:
             fixed = FixedPoint.largest(spec, 64)
-        plan = MaskedPlan(
+        plan = FixedPlan(
             averaging=self.name,
             spec=spec,
             error_bound=fixed.error_bound(spec),
@@ -94,7 +78,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         check_precision(plan)
         return plan
 
-    def generate_keys(self, plan: MaskedPlan) -> MaskedKeys:
+    def generate_keys(self, plan: FixedPlan) -> MaskedKeys:
         """A fresh X25519 key pair."""
         del plan
         private = pairwise.generate_private()
@@ -104,20 +88,20 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         """The private key."""
         return pairwise.export_private(keys.private)
 
-    def restore_keys(self, plan: MaskedPlan, secret: Secret) -> MaskedKeys:
+    def restore_keys(self, plan: FixedPlan, secret: Secret) -> MaskedKeys:
         """The same key pair."""
         del plan
         private = pairwise.restore_private(secret)
         return MaskedKeys(public=pairwise.public_bytes(private), private=private)
 
-    def check_public(self, plan: MaskedPlan, keys: MaskedKeys, peer: str, public: bytes) -> None:
+    def check_public(self, plan: FixedPlan, keys: MaskedKeys, peer: str, public: bytes) -> None:
         """An X25519 key with which a secret can be shared."""
         super().check_public(plan, keys, peer, public)
         pairwise.check_public(keys.private, peer, public)
 
     def ask(
         self,
-        plan: MaskedPlan,
+        plan: FixedPlan,
         keys: MaskedKeys,
         gathering: Gathering,
         weights: Mapping[str, float],
@@ -132,7 +116,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
 
     def message(
         self,
-        plan: MaskedPlan,
+        plan: FixedPlan,
         keys: MaskedKeys,
         publics: Mapping[str, bytes],
         gathering: Gathering,
@@ -147,42 +131,33 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         if plan.spec.max_share is not None:  # senders that were shown other weights do not cancel
             context += hashlib.sha256(request).digest()
         masks = pair_masks(keys.private, publics, gathering, sender, context)
-        message = np.empty(len(vector), dtype=plan.fixed.word)
 
-        def hide(part: slice) -> None:
+        def hidden(part: slice) -> NDArray[np.unsignedinteger]:
             words = plan.fixed.encode(vector[part], weight)
             add_masks(words, masks, part.start)
-            message[part] = words
+            return words
 
-        in_chunks(len(vector), hide)
-        return message.tobytes()
+        return filled(len(vector), plan.fixed.word, hidden).tobytes()
 
-    def total(
-        self,
-        plan: MaskedPlan,
-        keys: MaskedKeys,
-        gathering: Gathering,
-        shares: Mapping[str, bytes],
+    def added(
+        self, plan: FixedPlan, keys: MaskedKeys, messages: Sequence[bytes]
     ) -> NDArray[np.float64]:
         """The sum of all words, in which every mask cancels."""
         del keys
-        check_shares(plan, gathering, shares)
-        word = plan.fixed.word
-        messages = [np.frombuffer(shares[name], word) for name in gathering.senders]
+        parts = [np.frombuffer(message, plan.fixed.word) for message in messages]
         total = np.empty(plan.spec.parameters)
 
         def add(part: slice) -> None:
-            words = messages[0][part].copy()
-            for message in messages[1:]:
-                words += message[part]  # modulo 2^word_bits
+            words = parts[0][part].copy()
+            for other in parts[1:]:
+                words += other[part]  # modulo 2^word_bits
             plan.fixed.decode(words, total[part])
 
         in_chunks(len(total), add)
-        check_total(plan, gathering, largest_magnitude(total))
         return total
 
     def _own_weight(
-        self, plan: MaskedPlan, gathering: Gathering, sender: str, request: bytes
+        self, plan: FixedPlan, gathering: Gathering, sender: str, request: bytes
     ) -> float:
         if plan.spec.max_share is None:
             return read_weights(request, 1, gathering)[0]

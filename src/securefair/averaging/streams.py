@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from securefair.ckks.backends import kernels
 
@@ -63,6 +64,17 @@ def uniform_words(key: bytes, lane: int, prime: int, count: int) -> NDArray[np.u
 def crypt(data: bytes, key: bytes) -> bytes:
     """Data under the whole stream of a key: encrypts, and decrypts again."""
     return Cipher(algorithms.AES256(key), modes.CTR(bytes(_BLOCK))).encryptor().update(data)
+
+
+def filled(length: int, dtype: DTypeLike, values: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
+    """An array (length,) of what `values` says of each slice of it, see `in_chunks`."""
+    out = np.empty(length, dtype)
+
+    def fill(part: slice) -> None:
+        out[part] = values(part)
+
+    in_chunks(length, fill)
+    return out
 
 
 def in_chunks(length: int, work: Callable[[slice], None]) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from securefair.averaging.gathering import Gathering, check_weights
 from securefair.averaging.interface import PlanT, SumKeys, WeightedSums
-from securefair.averaging.messages import write_weights
+from securefair.averaging.messages import read_weights, write_weights
+from securefair.averaging.spec import check_vector
+from securefair.averaging.streams import filled
 from securefair.storage import Secret
 
 
@@ -39,3 +45,29 @@ class UnkeyedSums(WeightedSums[PlanT, SumKeys]):
         del plan, keys
         check_weights(gathering, weights)
         return {name: write_weights([weights[name]]) for name in gathering.senders}
+
+    def message(
+        self,
+        plan: PlanT,
+        keys: SumKeys,
+        publics: Mapping[str, bytes],
+        gathering: Gathering,
+        sender: str,
+        request: bytes,
+        vector: NDArray[np.floating],
+    ) -> bytes:
+        """w_j x_j, as the plan writes it."""
+        del keys, publics, sender
+        check_vector(plan, vector)
+        (weight,) = read_weights(request, 1, gathering)
+        return filled(
+            len(vector), self.word(plan), lambda part: self.weighed(plan, vector[part], weight)
+        ).tobytes()
+
+    @abstractmethod
+    def word(self, plan: PlanT) -> DTypeLike:
+        """What a message holds of one parameter."""
+
+    @abstractmethod
+    def weighed(self, plan: PlanT, part: NDArray[np.floating], weight: float) -> NDArray[Any]:
+        """w_j x_j of some parameters, for `message`."""

@@ -22,6 +22,7 @@ from securefair.report.wording import (
     count,
     data_size,
     duration,
+    further_line,
     plural,
     sensitivity_of,
 )
@@ -119,6 +120,8 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
     yield Text(f"{plural(len(features), 'feature')} ({origin}): {', '.join(_folded(features))}")
     if any(name.endswith("?") for name in features):
         yield Text("A feature with ? says whether the value is missing.", style="dim")
+    for whose, columns in checked.further.items():
+        yield Text(further_line(whose, columns))
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
     said = sensitivity_of(checked.classes, table=True) if checked.tells_classes else ""
@@ -142,7 +145,8 @@ def _plan(plan: PlanReport) -> Table:
         ("Release", spec.release + sums),
         ("Security", f"{plan.security_bits} bits; ring degree {count(plan.ring_degree)}"),
         ("Flooding", f"{spec.flooding_bits} bits above all noise that tells of a model"),
-        ("Largest error", f"{plan.relative_error:.2g} of the range of a released number"),
+        ("Largest error", f"{plan.error_bound:.2g} in a released number"),
+        ("  over its public range", f"{plan.relative_error:.2g}"),
         ("To each peer, once", f"{data_size(keys)} of keys, {data_size(samples)} of samples"),
         ("A question", data_size(sizes.query)),
         ("An answer", data_size(sizes.answer)),

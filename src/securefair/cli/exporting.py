@@ -70,10 +70,15 @@ def _model(folder: Path, out: Path, force: bool, json: bool) -> None:
         stop(f"{out}: a model is written as ONNX; name a file that ends in .onnx with --out")
     check_new_file(out, force=force)
     model = load_model(folder)
+    if not model.outcome.tells_classes:
+        stop(
+            f"{folder}: ONNX files are written of classes, and this model predicts "
+            f"{model.outcome.title}; use securefair predict, or securefair.load_model in Python"
+        )
     data = onnx_bytes(model)
     apart = largest_difference(model, data) if find_spec("onnxruntime") else None
     if apart is not None and apart > 1e-3:
-        stop(f"{out}: onnxruntime gives other probabilities, by {apart:.1e}; nothing was written")
+        stop(f"{out}: onnxruntime gives other numbers, by {apart:.1e}; nothing was written")
     write_bytes(out, data, private=True)
     if json:
         said = {"out": str(out), "largest_difference": apart}
@@ -82,6 +87,6 @@ def _model(folder: Path, out: Path, force: bool, json: bool) -> None:
     checked = (
         "not compared: onnxruntime is not installed"
         if apart is None
-        else f"onnxruntime gives the same probabilities within {apart:.1e}"
+        else f"onnxruntime gives the same numbers within {apart:.1e}"
     )
     say(f"{out}: {checked}")

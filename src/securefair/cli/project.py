@@ -10,6 +10,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, card_file, passphrase
 from securefair.cli.options import ForceOption, JsonOption
+from securefair.cli.proposing import propose
 from securefair.report.telling import say, tell
 
 if TYPE_CHECKING:
@@ -23,62 +24,7 @@ app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_he
 ProjectArgument = Annotated[Path, typer.Argument(help="The project file.")]
 
 
-@app.command()
-def propose(
-    data: Annotated[Path, typer.Argument(help="This site's table: .csv or .parquet.")],
-    label: Annotated[str, typer.Option("--label", help="Column to predict.")],
-    out: Annotated[Path, typer.Option("--out", help="File for the proposal.")],
-    at_least: Annotated[
-        int, typer.Option(min=1, help="Patients who must share a level before it is named.")
-    ] = 5,
-    classes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--class", help="Codes of one class, with commas between; once for each class."
-        ),
-    ] = None,
-    force: ForceOption = False,
-    json: JsonOption = False,
-) -> None:
-    """Propose rules for a table, from this site's rows alone; the others compare theirs.
-
-    It names columns, levels that enough patients share, and ranges rounded outwards. Look at the
-    file before it leaves.
-
-    Example: securefair project propose own.csv --label num --out north.proposal.toml
-    """
-    from msgspec import to_builtins
-
-    from securefair.config.columns import code
-    from securefair.config.writing import plain_toml
-    from securefair.data import propose as proposed
-    from securefair.data import read_rows
-    from securefair.report import check_new_file, write_text
-
-    check_new_file(out, force=force, endings=(".toml",))
-    groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
-    rows = read_rows(data)
-    proposal = proposed(rows, label=label, classes=groups, at_least=at_least)
-    write_text(out, plain_toml(to_builtins(proposal)))
-    told = [column for column in proposal.columns if column.name != label]
-    unused = {column.name: column.unused for column in told if column.unused}
-    rare = {column.name: column.rare for column in told if column.rare}
-    lines = [f"{len(told) - len(unused)} columns in {out}"]
-    lines += [f"not told: {name} ({why})" for name, why in unused.items()]
-    lines += [
-        f"{name}: {count} levels of fewer than {at_least} patients are not named"
-        for name, count in rare.items()
-    ]
-    if groups:
-        found = {code(text) for text in rows.columns[label].texts}
-        lines += [
-            f"no patient here is of class {','.join(group)}"
-            for group in groups
-            if found.isdisjoint(map(code, group))
-        ]
-    columns = [column.name for column in told if not column.unused]
-    facts = {"columns": columns, "unused": unused, "rare": rare}
-    tell(json, "\n".join(lines), facts | {"file": str(out)})
+app.command()(propose)
 
 
 @app.command()
@@ -151,6 +97,12 @@ def new(
             found=str(error),
             expected="sections of a configuration, such as [transfer]",
         ) from error
+    if (proposals or "table" in table) and (features is not None or classes is not None):
+        raise ConfigError(
+            "the rules of the table say how many features and classes there are",
+            where="--features, --classes",
+            expected="neither of them beside proposals or a [table]",
+        )
     if proposals and "table" not in table:
         read = read_proposals(proposals)
         table["table"], lines = _rules(read)
@@ -330,7 +282,11 @@ def _rules(
 
     rules = infer_table(proposals, joined=joined)
     lines = [f"{len(rules.spec.columns)} columns cover all proposals"]
-    lines += [f"left out: {name} ({why})" for name, why in rules.unused.items()]
+    own = {rule.name for further in rules.further.values() for rule in further}
+    beside = "; its site can use it for its own model: --own-column"
+    lines += [
+        f"left out: {name} ({why}{beside * (name in own)})" for name, why in rules.unused.items()
+    ]
     return table_settings(rules.spec) | {"origin": "participants"}, lines
 
 
@@ -341,6 +297,7 @@ def agreed_lines(project: Project) -> list[str]:
         agreement_of,
         cautions_of,
         classes_of,
+        predicted_in,
         rounds_of,
     )
 
@@ -354,6 +311,7 @@ def agreed_lines(project: Project) -> list[str]:
         f"{agreement_of(project).summary}\nAt most "
         f"{totals.student_total} numbers to one student, {totals.teacher_total} of one teacher"
     )
+    lines += [f"Predicts {predicted}"] if (predicted := predicted_in(project.terms)) else []
     said = sensitivity_of(classes_of(project.terms), table=project.terms.config.table is not None)
     lines += [said] if said else []
     return lines + [f"Before you sign: {one}" for one in cautions_of(project)]
@@ -364,6 +322,7 @@ def _show(project: Project, json: bool, more: Mapping[str, object] = MappingProx
         agreement_of,
         cautions_of,
         classes_of,
+        predicted_in,
         rounds_of,
     )
 
@@ -375,6 +334,7 @@ def _show(project: Project, json: bool, more: Mapping[str, object] = MappingProx
         "unsigned": project.unsigned,
         "algorithm": settings.algorithm,
         "classes": classes_of(project.terms),
+        "predicts": predicted_in(project.terms),
         "rounds": rounds_of(project.terms),
         "plan": agreement_of(project).summary,
         "cautions": cautions_of(project),

@@ -66,7 +66,7 @@ def compare(
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Put finished runs side by side: accuracy, gains, traffic, time and disclosure.
+    """Put finished runs side by side: scores, gains, traffic, time and disclosure.
 
     Example: securefair compare runs/demo runs/mine --html comparison.html
     """
@@ -75,7 +75,13 @@ def compare(
     from securefair.report import check_new_file
     from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
-    from securefair.run.compare import compare_runs, comparison_rows, verdicts, write_comparison
+    from securefair.run.compare import (
+        compare_runs,
+        comparison_rows,
+        headline_of,
+        verdicts,
+        write_comparison,
+    )
 
     if html is not None:
         check_new_file(html, force=force, endings=(".html", ".htm"))
@@ -99,7 +105,8 @@ def compare(
     console = Screen()
     for sentence in verdicts(comparison):
         console.print(Text(sentence))
-    console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
+    title = f"Runs ({headline_of(comparison)} in %, gains in points)"
+    console.print(FittingTable(title, columns))
     for caution in comparison.cautions:
         console.print(Text(f"Note: {caution}", style="yellow"))
     if html is not None:

@@ -19,6 +19,10 @@ def rehearse(
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(help="What made-up tables have instead of classes: time, number or count."),
+    ] = None,
     sites: Annotated[int, typer.Option(min=2, max=32, help="Hospitals, a process each.")] = 4,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds in all.")] = 6,
     kills: Annotated[int, typer.Option(min=0, help="Processes to kill, at random moments.")] = 5,
@@ -48,9 +52,10 @@ def rehearse(
 ) -> None:
     """Rehearse: sites with identities and stores of their own, killed and disturbed.
 
-    Heart disease data, no configuration. Drops, repeats, reordering, delays and flipped bits each
-    occur at the given rate. Afterwards all decisions are compared with the same run in one process.
-    Exit code 0 only if nothing was lost and every decision is the same.
+    Heart disease data, no configuration; with --outcome, tables that are made up. Drops, repeats,
+    reordering, delays and flipped bits each occur at the given rate. Afterwards all decisions are
+    compared with the same run in one process. Exit code 0 only if nothing was lost and every
+    decision is the same.
 
     With --hostile one site signs false receipts and impossible envelopes, floods the others and
     plants links, pipes and devices in the shared folder, and all clocks jump. Exit code 0 only if
@@ -68,6 +73,8 @@ def rehearse(
 
     Example: securefair rehearse --sites 4 --rounds 6 --kills 5 --faults 0.03
 
+    Example: securefair rehearse --outcome time --rounds 1
+
     Example: securefair rehearse --year --json
 
     Example: securefair rehearse --hostile --sites 4
@@ -77,7 +84,7 @@ def rehearse(
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
-    usual, read = ("local", 5, 0.03, None), (courier, kills, faults, beside)
+    usual, read = ("local", 5, 0.03, None, None), (courier, kills, faults, beside, outcome)
     if year and (hostile or (*read, sites, rounds) != (*usual, 4, 6)):
         raise ConfigError(
             "a year takes no such option", where="--year", expected="no option but --algorithm"
@@ -99,6 +106,7 @@ def rehearse(
             Path(folder),
             courier=courier,
             algorithm=algorithm,
+            outcome=outcome,
             sites=sites,
             rounds=rounds,
             kills=kills,

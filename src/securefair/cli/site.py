@@ -9,6 +9,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase, site_passphrase
 from securefair.cli.joining import (
+    ColumnsOption,
     DataOption,
     IdentityOption,
     NewFolder,
@@ -45,6 +46,7 @@ def init(
     teacher: TeacherOption = None,
     shared_folder: SharedFolderOption = None,
     role: RoleOption = "both",
+    own_column: ColumnsOption = None,
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -68,6 +70,7 @@ def init(
         teacher=teacher,
         shared_folder=shared_folder,
         role=role,
+        columns=own_column or (),
         secret=passphrase(passphrase_file),
     )
     text = (
@@ -219,6 +222,36 @@ def recover(
         typer.confirm("This site will learn, but answer nobody any more. Go on?", abort=True)
     left = recovered(folder, secret, time.time())
     tell(json, f"Recovered after round {left.round}, epoch {left.epoch}.", left)
+
+
+@app.command()
+def renew(
+    folder: SiteArgument,
+    data: DataOption,
+    test_data: TestDataOption = None,
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Go on with other patients, from the next round or once the last is over. Stop the site first.
+
+    All that was let out stays counted, and so is what follows. Refused where fewer than 20 patients
+    came, or went, since an earlier table: what is told before and after would tell of them.
+
+    Example: securefair site renew ~/north --data own-2027.csv
+    """
+    from securefair.sites.operator.renewing import renew as renewed
+    from securefair.sites.site.folder import SampleFiles
+
+    files = SampleFiles(
+        data=str(data.absolute()),
+        test_data=None if test_data is None else str(test_data.absolute()),
+    )
+    found = renewed(folder, site_passphrase(folder, passphrase_file), files)
+    text = (
+        f"{found.train} training and {found.test} test samples, after round {found.after}.\n"
+        f"Next: securefair site start {folder}"
+    )
+    tell(json, text, found)
 
 
 @app.command()

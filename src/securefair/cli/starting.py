@@ -9,6 +9,13 @@ import typer
 
 from securefair.cli.ending import shown
 from securefair.cli.options import JsonOption, TrustOption
+from securefair.cli.outcomes import (
+    EventOption,
+    ExposureOption,
+    OutcomeOption,
+    TimeOption,
+    known_keys,
+)
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
@@ -38,22 +45,10 @@ def new(
             "--class", help="Codes of one class, with commas between; once for each class."
         ),
     ] = None,
-    outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", help="What the label is if no class: number or count."),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option("--time", help="Column of the time to an event (beside --event)."),
-    ] = None,
-    event: Annotated[
-        str | None,
-        typer.Option("--event", help="Column that says whether the event came: 1, or not: 0."),
-    ] = None,
-    exposure: Annotated[
-        str | None,
-        typer.Option("--exposure", help="Column of what a count was counted over."),
-    ] = None,
+    outcome: OutcomeOption = None,
+    time: TimeOption = None,
+    event: EventOption = None,
+    exposure: ExposureOption = None,
     missing: Annotated[
         list[str] | None,
         typer.Option("--missing", help="A further code of a missing value; repeatable."),
@@ -104,6 +99,7 @@ def new(
     from securefair.cli.findings import line_of
     from securefair.collaboration.kinds import default_algorithm, unread_by
     from securefair.errors import ConfigError
+    from securefair.report.wording import further_line
     from securefair.user.given_tables import check_column
     from securefair.user.template import image_column, new_project
 
@@ -126,7 +122,7 @@ def new(
         classes=[[one.strip() for one in codes.split(",")] for codes in classes or ()],
         missing=missing or (),
         drop=drop or (),
-        known=_known(label, outcome, time, event, exposure),
+        known=known_keys(label, outcome, time, event, exposure),
     )
     if json:
         say_json(project)
@@ -134,6 +130,8 @@ def new(
     say(f"Made {project.folder} with {', '.join(project.files)}")
     for column, why in project.unused.items():
         say(f"Column {column} is not used: {why}.")
+    for whose, columns in project.further.items():
+        say(further_line(whose, columns))
     for finding in project.findings:
         say(line_of(finding))
     if project.missable:
@@ -141,39 +139,6 @@ def new(
     say("\nNext:")
     for command in ("check", "run"):
         say(f"  securefair {command} {shown(name / 'config.toml')}")
-
-
-def _known(
-    label: str | None,
-    outcome: str | None,
-    time: str | None,
-    event: str | None,
-    exposure: str | None,
-) -> dict[str, object]:
-    """What [table] says of a label that is no class."""
-    from securefair.errors import ConfigError
-    from securefair.model.outcomes.register import outcome_with
-
-    if time is not None and (label is not None or outcome is not None):
-        raise ConfigError(
-            "a time to an event is the label already",
-            where="--time",
-            found="--label" if label is not None else "--outcome",
-            expected="--time and --event, and neither of these",
-        )
-    if (time is None) != (event is None):
-        raise ConfigError(
-            "a time to an event has two columns",
-            where="--time, --event",
-            found="one of them",
-            expected="both",
-        )
-    found = {
-        "outcome": outcome if time is None else outcome_with("event").name,
-        "event": event,
-        "exposure": exposure,
-    }
-    return {key: value for key, value in found.items() if value is not None}
 
 
 def check(

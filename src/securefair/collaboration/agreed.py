@@ -10,19 +10,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import msgspec
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.interface import LOCAL, PublicFacts
 from securefair.config import RunConfig
 from securefair.config.base import Section
 from securefair.errors import ConfigError
 from securefair.model.outcomes import agreed_outcome
-
-LOCAL = MappingProxyType({"local": True})
-"""Metadata of a field that no digest covers."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,14 +107,6 @@ def controls_of(
     }
 
 
-def head_controls(
-    config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
-) -> Mapping[str, Control]:
-    """All controls where everyone's own model is that of the configuration, or given."""
-    untrained = learners_of(config, data, models)
-    return controls_of(config, data, untrained, fits=config.model.kind != "network")
-
-
 def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
     """What one fit on everybody's samples reaches: head-room, in experiments only."""
     return Control(
@@ -148,10 +140,10 @@ class GivenHeads(HeadLearners):
         return train_states
 
 
-def learners_of(
+def head_controls(
     config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
-) -> HeadLearners:
-    """Everyone with the models of the configuration, or with given ones, before any epoch."""
+) -> Mapping[str, Control]:
+    """All controls where everyone's own model is that of the configuration, or given."""
     model = config.model
     learners = HeadLearners(
         participants=tuple(data),
@@ -159,10 +151,10 @@ def learners_of(
         hidden=model.hidden,
         network=model.network,
         range_penalty=model.range_penalty,
-        optimizer=optimizer_of(config),
+        optimizer=optimizer_of(config.training),
         local_epochs=0,
         local_steps=1,
     )
-    if models is None:
-        return learners
-    return GivenHeads(**vars(learners), heads=models)
+    if models is not None:
+        learners = GivenHeads(**vars(learners), heads=models)
+    return controls_of(config, data, learners, fits=model.kind != "network")

@@ -6,15 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from securefair.data.dataset import ParticipantData
 from securefair.protocol.jobs import Job, JobResult
-from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.saved_state import SavedState as MachineState
+from securefair.protocol.states import PreparationState
 from securefair.protocol.turn import Memory
 from securefair.storage import Secret, Store
 
 if TYPE_CHECKING:
+    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.stored import Function
+    from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 Role = Literal["both", "teacher", "student"]
 """Of one site: a teacher lets no patient's features out, a student no answer."""
@@ -48,6 +52,11 @@ class Host(Protocol):
         ...
 
     @property
+    def data(self) -> ParticipantData:
+        """Its samples, as they are now."""
+        ...
+
+    @property
     def machine(self) -> ParticipantMachine:
         """What decides for it."""
         ...
@@ -60,9 +69,21 @@ class Host(Protocol):
         """Carry out one job of its machine."""
         ...
 
-    @property
-    def ledger(self) -> Ledger:
-        """What it has decided to let out so far."""
+    def check_renewal(self, data: ParticipantData) -> None:
+        """Refuse to go on with other own patients than before.
+
+        Raises:
+            SecureFairError: this kind cannot, they do not fit what was agreed, or too few of them
+                changed (`privacy.membership`).
+        """
+        ...
+
+    def renew(self, data: ParticipantData) -> None:
+        """Go on with other own patients, between two rounds. Nothing that was let out is forgotten.
+
+        Raises:
+            SecureFairError: see `check_renewal`.
+        """
         ...
 
     def changed(self) -> Mapping[str, bytes | None]:
@@ -84,6 +105,49 @@ class Host(Protocol):
 
     def model(self) -> Function:
         """Its own model as it is now, to be kept."""
+        ...
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """The model as it would be without one peer, from stored numbers and without an exchange.
+
+        What other peers said after they had heard of that peer stays as it was said.
+
+        Args:
+            pieces: that a host gave out.
+            without: the peer.
+
+        Raises:
+            ConfigError: this kind keeps nothing that one peer could be taken out of.
+            DataError: nothing of that peer is in the model, or a piece is missing.
+        """
+        ...
+
+    def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
+        """Coefficients of the model; None in most kinds, which have none.
+
+        Args:
+            pieces: that a host gave out, for one that was recalled; None: its own.
+        """
+        ...
+
+    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
+        """The model fitted anew to all own samples (`ParticipantData.whole`), without an exchange;
+        None where there are no others, and in kinds that cannot.
+
+        Args:
+            pieces: as of `estimates`.
+        """
+        ...
+
+    def validation(
+        self, *, groups: Groups | None = None, pieces: Mapping[str, bytes] | None = None
+    ) -> HospitalValidation | None:
+        """How good peers' models are on own patients; None in most kinds.
+
+        Args:
+            groups: in which patients are looked at apart, in the order of `ParticipantData.rows`.
+            pieces: as of `estimates`.
+        """
         ...
 
     def reputations(self) -> Mapping[str, float | None]:
@@ -129,3 +193,11 @@ class Stored:
     key_epoch: int = 0
     budget: Store | None = None
     keep: Callable[[Secret], None] = lambda _: None
+
+    @property
+    def keys_in_use(self) -> Secret | None:
+        """`keys`; None where the machine makes others in their place, as for other patients."""
+        upload = None if self.memory is None else self.memory.upload
+        if upload is None or upload.renewal == 0 or upload.state is PreparationState.READY:
+            return self.keys
+        return None

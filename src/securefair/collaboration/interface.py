@@ -19,29 +19,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.host import FittedToAll, Host, Role, Stored
+from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
-from securefair.protocol.codec import Limits
+from securefair.errors import ConfigError, PlanError
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.records import RunResult
 from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
-    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
-    from securefair.model.transfer import LinearEstimates
-    from securefair.worth.page import Groups
+
+LOCAL = MappingProxyType({"local": True})
+"""Metadata of a field that no digest covers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,8 @@ class PublicFacts:
         round_seconds: deadline of a round.
         setup_seconds: for keys and features, on top of the first round's.
         protocol: version of the protocol that they speak.
+        brought: somebody is known to answer by a model that it brings: only where all data are
+            here. It is no constant of a digest; a question that follows from it has one of its own.
     """
 
     participants: tuple[str, ...]
@@ -67,6 +69,7 @@ class PublicFacts:
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
     protocol: int = PROTOCOL_VERSION
+    brought: bool = field(default=False, metadata=LOCAL)
 
     later: ClassVar[frozenset[str]] = frozenset()
     """See `Section.later`."""
@@ -77,49 +80,17 @@ class PublicFacts:
         first = data[0].train
         return cls(
             participants=tuple(own.name for own in data),
-            shape=tuple(int(width) for width in first.features.shape[1:]),
+            shape=tuple(int(width) for width in first.common.features.shape[1:]),
             classes=first.classes,
             outcome=first.outcome,
-            samples=max(len(one.train) for own in data for one in (own, *own.earlier)),
+            samples=max(map(_most_samples, data)),
+            brought=any(own.teacher is not None for own in data),
         )
 
 
-class Agreement(Protocol):
-    """Public constants of a collaboration; everyone finds the same ones."""
-
-    @property
-    def participants(self) -> tuple[str, ...]:
-        """Names, in the order of every record."""
-        ...
-
-    def met_by(self, name: str) -> tuple[str, ...]:
-        """Peers whom a participant greets, waits for and exchanges with; they meet it, too."""
-        ...
-
-    @property
-    def digest(self) -> bytes:
-        """32 bytes over every constant, compared in the first message."""
-        ...
-
-    @property
-    def limits(self) -> Limits:
-        """Most bytes of every field of every message."""
-        ...
-
-    @property
-    def plan_digest(self) -> bytes:
-        """32 bytes over what this installation plans from the constants."""
-        ...
-
-    @property
-    def numbers_a_round(self) -> int:
-        """Most numbers that a student gets of one teacher in one round."""
-        ...
-
-    @property
-    def summary(self) -> str:
-        """What it means, in a line for people: parameters, numbers, bytes."""
-        ...
+def _most_samples(own: ParticipantData) -> int:
+    """For training, at any time."""
+    return max(len(one.train) for one in (own, *own.earlier))
 
 
 A = TypeVar("A", bound=Agreement)
@@ -139,40 +110,23 @@ class Kind(ABC, Generic[A]):
     name: str
     wording: Wording
 
-    @property
-    def renews(self) -> bool:
-        """Whether participants whose own data changed may ask anew."""
-        return False
+    exchanges: ClassVar[int | None] = None
+    """Rounds that it takes, but for renewals; None: as many as `training.rounds` says."""
 
-    @property
-    def takes_teachers(self) -> bool:
-        """Whether a model that a participant brings may answer for it."""
-        return False
+    renews: ClassVar[bool] = False
+    """Whether participants whose own data changed may ask anew."""
 
-    @property
-    def validates(self) -> bool:
-        """Whether it is there to look at peers' models, and not to learn: `validation` tells."""
-        return False
+    takes_own: ClassVar[bool] = False
+    """Whether one participant may bring a model that answers for it, and further columns."""
 
-    @property
-    def model_key(self) -> str:
-        """The dotted key that says which kind of model everyone fits."""
-        return "model.kind"
+    validates: ClassVar[bool] = False
+    """Whether it is there to look at peers' models, and not to learn: `Host.validation` tells."""
 
-    @property
-    def prices(self) -> str:
-        """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
-        return "rounds"
+    model_key: ClassVar[str] = "model.kind"
+    """The dotted key that says which kind of model everyone fits."""
 
-    @property
-    def refits(self) -> bool:
-        """Whether `refit` can take a peer out: not where only sums are opened."""
-        return True
-
-    @property
-    def control_wordings(self) -> Mapping[str, Wording]:
-        """How people read of its controls, by name; `controls` keeps their order."""
-        return CONTROL_WORDINGS
+    prices: ClassVar[str] = "rounds"
+    """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
 
     @property
     @abstractmethod
@@ -234,12 +188,24 @@ class Kind(ABC, Generic[A]):
     def agree_all(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> A:
         """What participants agree on whose data are all here.
 
-        Finds out before a long run, not in it, for whom it is impossible.
+        Finds out before a long run, not in it, for whom it is impossible: if for anyone, then for
+        whoever has the fewest samples, or the most.
 
         Raises:
-            ConfigError, PlanError: as `agree`; names the participant where there is one.
+            ConfigError, PlanError: as `agree` and `check_own`; names the participant.
         """
-        return self.agree(config, PublicFacts.of(data), seed=seed)
+        facts = PublicFacts.of(data)
+        fewest, most = min(data, key=lambda own: len(own.train)), max(data, key=_most_samples)
+        try:
+            subject = fewest
+            self.agree(config, replace(facts, samples=len(fewest.train)), seed=seed)
+            subject = most
+            agreement = self.agree(config, facts, seed=seed)
+        except PlanError as error:
+            raise error.about(subject.name) from error
+        for own in data:
+            self.check_own(agreement, own)
+        return agreement
 
     def check_own(self, agreement: A, own: ParticipantData) -> None:
         """Refuse what one participant brings and what was agreed on has no place for.
@@ -249,8 +215,9 @@ class Kind(ABC, Generic[A]):
         """
 
     def rounds(self, config: RunConfig) -> int:
-        """That it takes: as many as the configuration says, or fewer."""
-        return config.training.rounds
+        """That it takes; every participant whose patients change brings one more."""
+        once = config.training.rounds if self.exchanges is None else self.exchanges
+        return once + (len(config.renewals) if self.renews else 0)
 
     def controls(
         self,
@@ -318,80 +285,13 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def refit(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
-        """The model as it would be without one peer, from stored numbers and without an exchange.
-
-        What other peers said after they had heard of that peer stays as it was said.
+    def recalled(self, config: RunConfig, agreement: A, own: ParticipantData, *, seed: int) -> Host:
+        """One participant without stores and peers, to be asked what follows from the pieces that
+        its host gave out: `refitted`, `estimates`, `fitted_to_all`, `validation`.
 
         Args:
             config, agreement, own, seed: as `host`.
-            pieces: that its host gave out.
-            without: the peer.
-
-        Raises:
-            ConfigError: this kind keeps nothing that one peer could be taken out of.
-            DataError: nothing of that peer is in the model, or a piece is missing.
         """
-
-    def estimates(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> LinearEstimates | None:
-        """Coefficients of the model, from what is stored; None in most kinds, which have none.
-
-        Args:
-            config, agreement, own, seed: as `host`.
-            pieces: that its host gave out.
-        """
-        del config, agreement, own, seed, pieces
-        return None
-
-    def validation(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        groups: Groups | None = None,
-    ) -> HospitalValidation | None:
-        """How good peers' models are on own patients, as stored; None in most kinds. Groups are in
-        the order of `ParticipantData.rows`, and the rest as of `estimates`."""
-        del config, agreement, own, seed, pieces, groups
-        return None
-
-    def fitted_to_all(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> FittedToAll | None:
-        """The model fitted anew to all own samples (`ParticipantData.whole`), from what is stored
-        and without an exchange; None where there are no others, and in kinds that cannot.
-
-        Args:
-            config, agreement, own, seed, pieces: as `estimates`.
-        """
-        del config, agreement, own, seed, pieces
-        return None
 
     @abstractmethod
     def forecast(

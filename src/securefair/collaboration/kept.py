@@ -18,7 +18,7 @@ from securefair.data import ParticipantData, TableSpec, feature_names
 from securefair.data.dataset import Samples
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
-from securefair.model.stored import Function, logits_of
+from securefair.model.stored import Function, own_part_of
 from securefair.model.transfer import LinearEstimates
 from securefair.prediction import (
     Calibration,
@@ -30,7 +30,7 @@ from securefair.prediction import (
 )
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.effects import ColumnEstimate, estimates_of
-from securefair.prediction.evaluation import score
+from securefair.prediction.evaluation import pictures, score
 from securefair.records import VerdictResult
 from securefair.user.tables import extractor_files
 
@@ -111,7 +111,8 @@ def kept_model(
         record = structs.replace(plain, own=_own_part(function, own.train))
         return score(HospitalModel(record, function), own.test)
 
-    test = score(HospitalModel(record, function), own.test)
+    kept = HospitalModel(record, function)
+    test = structs.replace(score(kept, own.test), pictures=pictures(kept, own.test))
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
     by_class = dict(zip(names, counts, strict=True))
     origin = config.table.origin if config.table is not None and config.table.columns else None
@@ -163,7 +164,7 @@ def kept_model(
 
 def _own_part(function: Function, samples: Samples) -> dict[str, list[float]]:
     """What a model adds to predictors from the samples that it was fitted to, for its record."""
-    part = outcome_of(samples).own_part(logits_of(function, samples.features), samples)
+    part = own_part_of(function, samples)
     return {key: list(values) for key, values in part.items()}
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig, check_settings, given_keys, kinds_keys, to_toml
+from securefair.config import RunConfig, check_settings, kinds_keys, to_toml
+from securefair.config.base import Section, has_default
+from securefair.config.registers import looked_up
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
@@ -36,17 +36,9 @@ def kind_of(algorithm: str, *, where: str = "run.algorithms") -> AnyKind:
     Raises:
         ConfigError: there is none of this name.
     """
-    if algorithm not in REGISTERED:
-        close = difflib.get_close_matches(algorithm, REGISTERED, n=1)
-        raise ConfigError(
-            "there is no such algorithm",
-            where=where,
-            found=algorithm,
-            expected=", ".join(REGISTERED),
-            hint=f"Did you mean {close[0]}" if close else None,
-        )
-    module, _, name = REGISTERED[algorithm].partition(":")
-    found: AnyKind = getattr(import_module(module), name)
+    found: AnyKind = looked_up(
+        REGISTERED, algorithm, problem="there is no such algorithm", where=where
+    )
     return found
 
 
@@ -147,7 +139,8 @@ def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
 def refuse_unread(config: RunConfig, *, asked: str | None = None) -> None:
     """Refuse settings that somebody gave and that no algorithm of the configuration reads.
 
-    For what somebody asks for now: what an earlier version wrote has all keys.
+    For what somebody asks for now: what an earlier version wrote has all keys. A key that says what
+    holds without it is no wish: whoever edits a file that has every key means those that differ.
 
     Args:
         config: that was asked for.
@@ -157,7 +150,15 @@ def refuse_unread(config: RunConfig, *, asked: str | None = None) -> None:
         ConfigError: names all of them, and the algorithms that read them.
     """
     unread = unread_by(config.run.collaborative)
-    given = [key for key in given_keys(config) if key in unread]
+    given = [
+        f"{name}.{key}"
+        for name, section in config
+        if name in config.model_fields_set and isinstance(section, Section)
+        for key in type(section).model_fields
+        if f"{name}.{key}" in unread
+        and key in section.model_fields_set
+        and not has_default(section, key)
+    ]
     if not given:
         return
     readers: dict[str, list[str]] = {}
@@ -183,8 +184,4 @@ def wording_of(algorithm: str) -> Wording:
         return kind_of(algorithm).wording
     if algorithm in CONTROL_WORDINGS:
         return CONTROL_WORDINGS[algorithm]
-    for name in REGISTERED:
-        known = kind_of(name).control_wordings
-        if algorithm in known:
-            return known[algorithm]
     return CEILING_WORDING if algorithm == CEILING else Wording(algorithm, "")

@@ -72,9 +72,6 @@ if TYPE_CHECKING:
         RatioPartition as RatioPartition,
     )
     from securefair.config.reading import (
-        given_keys as given_keys,
-    )
-    from securefair.config.reading import (
         keys_of as keys_of,
     )
     from securefair.config.reading import (

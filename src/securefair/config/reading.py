@@ -1,4 +1,4 @@
-"""Which keys of a configuration only some kinds of collaboration read, and which of them are given.
+"""Which keys of a configuration only some kinds of collaboration read.
 
 A key that was given and that nothing reads would be a wish that nobody hears. So each kind says
 what it reads (`securefair.collaboration.interface.Kind.reads`). The rest is refused unless it says
@@ -7,7 +7,6 @@ its default, and then not written.
 
 from __future__ import annotations
 
-from securefair.config.base import Section, has_default
 from securefair.config.describing import key_names
 from securefair.config.sections import RunConfig
 
@@ -33,23 +32,3 @@ def keys_of(*sections: str, without: tuple[str, ...] = ()) -> frozenset[str]:
 def kinds_keys() -> frozenset[str]:
     """All keys that only some kinds of collaboration read."""
     return keys_of(*(name for name in RunConfig.model_fields if name not in GENERAL))
-
-
-def given_keys(config: RunConfig) -> list[str]:
-    """Of `kinds_keys`, those that somebody gave, in the order of the sections.
-
-    One that says what holds without it is none: whoever edits a file that has every key means the
-    ones that differ.
-    """
-    found = []
-    for section in RunConfig.model_fields:
-        value = getattr(config, section)
-        if section in GENERAL or section not in config.model_fields_set:
-            continue
-        if isinstance(value, Section):
-            found += [
-                f"{section}.{key}"
-                for key in type(value).model_fields
-                if key in value.model_fields_set and not has_default(value, key)
-            ]
-    return found

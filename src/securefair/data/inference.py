@@ -15,8 +15,10 @@ from securefair.config.columns import (
     CategoricalColumn,
     ColumnRule,
     NumericColumn,
+    OwnColumn,
     code,
 )
+from securefair.data.known import is_ranged
 from securefair.data.proposal import ColumnProposal, Proposal, check_classes, number
 from securefair.data.shape import MAX_LEVELS
 from securefair.data.table import TableSpec, Target
@@ -28,10 +30,18 @@ _NAMES_SITES = "one value at each participant, so that it tells whose patient it
 
 @dataclass(frozen=True)
 class InferredTable:
-    """Rules that cover all proposals, and why some columns are no features."""
+    """Rules that cover all proposals.
+
+    Attributes:
+        spec: the rules for everyone.
+        unused: why some columns are no features for everyone.
+        further: by participant, rules of columns that it has and others have not; each from its own
+            proposal alone.
+    """
 
     spec: TableSpec
     unused: Mapping[str, str]
+    further: Mapping[str, tuple[OwnColumn, ...]]
 
 
 def infer_table(
@@ -45,15 +55,16 @@ def infer_table(
 
     Two numbers or texts make a binary column, other numbers a numeric one, up to `MAX_LEVELS` texts
     a categorical one. A range covers everyone's, and a value may be missing where one says so.
-    Columns that not everyone has, that look like identifiers, names or dates (`identifying`),
-    never vary, name the participant or are empty are left out. That is guesswork: who uses the
-    rules must look, too.
+    Columns that not everyone has are left out for everyone, and so are those that look like
+    identifiers, names or dates (`identifying`), never vary, name the participant or are empty.
+    That is guesswork: who uses the rules must look, too.
 
     Args:
         proposals: of each participant, by name.
         joined: take levels that differ in case or white space only for one.
         given: rules that need no inference, which come last.
-        target: what is predicted where that is no class; None: the classes that occur.
+        target: what is predicted where that is no class; None: what the proposals say, or the
+            classes that occur.
 
     Raises:
         ConfigError: participants predict different columns, or agreed on different classes.
@@ -71,6 +82,7 @@ def infer_table(
             unused[name] = column
         else:
             columns.append(column)
+    target = target or _proposed_target(label, proposals)
     target = target or Target(name=label, groups=infer_classes(proposals, joined=joined))
     columns += given
     if not columns:
@@ -86,7 +98,54 @@ def infer_table(
         missing=tuple(dict.fromkeys(one for each in proposals.values() for one in each.missing)),
         spellings="joined" if joined else "exact",
     )
-    return InferredTable(spec, unused)
+    further = _further(proposals, [*(rule.name for rule in given), *target.beside], joined=joined)
+    return InferredTable(spec, unused, further)
+
+
+def _further(
+    proposals: Mapping[str, Proposal], known: Sequence[str], *, joined: bool
+) -> dict[str, tuple[OwnColumn, ...]]:
+    """Of each participant, rules of columns that not everyone has, in the order of its table."""
+    every = [{one.name for one in each.columns} for each in proposals.values()]
+    common, names = set.intersection(*every), set.union(*every)
+    found = {}
+    for site, each in proposals.items():
+        rules = [
+            rule_of([one], [site], joined=joined)
+            for one in each.columns
+            if one.name not in {*common, *known}
+            and not any(_alike(one.name, name) for name in names - {one.name})
+        ]
+        if own := tuple(rule for rule in rules if not isinstance(rule, str)):
+            found[site] = own
+    return found
+
+
+def _proposed_target(label: str, proposals: Mapping[str, Proposal]) -> Target | None:
+    """What participants predict where it is no class, in a range that covers theirs."""
+    first, *others = proposals.values()
+    for site, other in zip(list(proposals)[1:], others, strict=True):
+        if (other.outcome, other.beside) != (first.outcome, first.beside):
+            raise ConfigError(
+                "the participants predict different outcomes",
+                where=f"participant {site}",
+                found=said_outcome(other),
+                expected=said_outcome(first),
+            )
+    if not first.outcome:
+        return None
+    parts = [one for each in proposals.values() for one in each.columns if one.name == label]
+    lows = [one.low for one in parts if one.low is not None]
+    highs = [one.high for one in parts if one.high is not None]
+    within = (min(lows), max(highs)) if lows and is_ranged(first.outcome) else None
+    return Target(name=label, outcome=first.outcome, beside=first.beside, range=within)
+
+
+def said_outcome(proposal: Proposal) -> str:
+    """What a proposal predicts, as people read it."""
+    if not proposal.outcome:
+        return f"classes of {proposal.label}"
+    return f"{proposal.outcome}: {', '.join((proposal.label, *proposal.beside))}"
 
 
 def infer_classes(

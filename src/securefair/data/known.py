@@ -6,16 +6,15 @@ by the only thing that a table can ask it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config.registers import OUTCOMES
+from securefair.config.registers import OUTCOMES, looked_up
 from securefair.data.cells import Table
-from securefair.data.table import TableSpec
+from securefair.data.table import Target
 from securefair.errors import DataError
 
 Array = NDArray[np.float64]
@@ -50,6 +49,9 @@ class Fault(NamedTuple):
 class Knowing(Protocol):
     """What an outcome says of a table's numbers."""
 
+    expects: ClassVar[tuple[str, ...]]
+    ranged: ClassVar[bool]
+
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """What is wrong with numbers (B, k), the gravest first."""
         ...
@@ -59,16 +61,37 @@ class Knowing(Protocol):
         ...
 
 
-def known_of(table: Table, spec: TableSpec) -> Known:
+def is_ranged(outcome: str) -> bool:
+    """Whether a public range scales the label of an outcome."""
+    return _knowing(outcome).ranged
+
+
+def _knowing(outcome: str) -> Knowing:
+    found: Knowing = looked_up(OUTCOMES, outcome, "OUTCOME", problem="there is no such outcome")
+    return found
+
+
+def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
     """What a table with all columns says of its patients.
+
+    Args:
+        table: of patients.
+        target: that is no class.
+        missing: codes of a missing value.
 
     Raises:
         DataError: a value is missing, no number, or none that the outcome knows.
     """
-    numbers = np.column_stack([_numbers(table, name, spec) for name in spec.known])
-    outcome: Knowing = import_module(OUTCOMES[spec.target.outcome]).OUTCOME
+    names = (target.name, *target.beside)
+    outcome = _knowing(target.outcome)
+    numbers = np.column_stack(
+        [
+            _numbers(table, name, missing, expected)
+            for name, expected in zip(names, outcome.expects, strict=False)
+        ]
+    )
     for fault in outcome.faults(numbers):
-        name = spec.known[fault.column]
+        name = names[fault.column]
         if fault.wrong is None:
             raise DataError(
                 fault.problem,
@@ -86,28 +109,28 @@ def known_of(table: Table, spec: TableSpec) -> Known:
                 expected=fault.expected,
                 hint=fault.hint,
             )
-    _check_range(numbers[:, 0], table, spec)
-    return outcome.known(numbers, spec.target.range)
+    _check_range(numbers[:, 0], table, target)
+    return outcome.known(numbers, target.range)
 
 
-def _check_range(numbers: Array, table: Table, spec: TableSpec) -> None:
-    if spec.target.range is None:
+def _check_range(numbers: Array, table: Table, target: Target) -> None:
+    if target.range is None:
         return
-    low, high = spec.target.range
+    low, high = target.range
     beyond = (numbers < low) | (numbers > high)
     if 2 * beyond.sum() > len(numbers):
         raise DataError(
             "most numbers lie beyond the agreed range",
-            where=f"{table.source}, column {spec.target.name}",
+            where=f"{table.source}, column {target.name}",
             found=f"values {numbers.min():g} to {numbers.max():g}",
             expected=f"values between {low:g} and {high:g}",
             hint="Correct table.label_range, or the unit of the table",
         )
 
 
-def _numbers(table: Table, name: str, spec: TableSpec) -> Array:
+def _numbers(table: Table, name: str, missing: Sequence[str], expected: str) -> Array:
     column = table.columns[name]
-    absent = column.among(spec.missing)
+    absent = column.among(missing)
     if absent.any():
         raise DataError(
             "what is to be predicted is missing",
@@ -121,7 +144,7 @@ def _numbers(table: Table, name: str, spec: TableSpec) -> Array:
             "not a number",
             where=table.place(row, name),
             found=column.texts[int(column.codes[row])],
-            expected="a finite number",
+            expected=expected,
         )
     result: Array = column.numbers[column.codes]
     return result

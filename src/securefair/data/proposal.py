@@ -24,7 +24,9 @@ from securefair.data.identifying import (
     tell_numbers_apart,
     tell_texts_apart,
 )
+from securefair.data.known import known_of
 from securefair.data.shape import MAX_LEVELS, Shape, shape_of
+from securefair.data.table import Target
 from securefair.errors import ConfigError, DataError
 
 AT_LEAST = 5
@@ -86,6 +88,8 @@ class Proposal(
     Args:
         label: the column to predict.
         classes: its codes, one class each, where they are agreed on; none for those that occur.
+        outcome: what it is where it is no class, a name of `model.outcomes`.
+        beside: columns that say the rest of what is known then, such as whether an event came.
         missing: codes of a missing value in any column.
         columns: in the order of the table, the label among them.
 
@@ -95,6 +99,8 @@ class Proposal(
 
     label: str
     classes: tuple[tuple[str, ...], ...] = ()
+    outcome: str = ""
+    beside: tuple[str, ...] = ()
     missing: tuple[str, ...] = defaults.MISSING
     columns: tuple[ColumnProposal, ...]
 
@@ -116,7 +122,7 @@ def propose(
     classes: Sequence[Sequence[str]] = (),
     at_least: int = AT_LEAST,
     missing: Sequence[str] = defaults.MISSING,
-    known: Sequence[str] = (),
+    target: Target | None = None,
 ) -> Proposal:
     """What one participant's own rows say.
 
@@ -126,37 +132,58 @@ def propose(
         classes: its codes, one class each, where they are agreed on.
         at_least: patients who must share a level, or a class, before it is named.
         missing: codes of a missing value.
-        known: columns that say what is known of a patient where that is no class, the label first:
-            nothing is proposed of them.
+        target: what is predicted where that is no class. Of its columns nothing is proposed but
+            the range of the label.
 
     Raises:
         ConfigError: `at_least` is below 1.
-        DataError: there is no such label, it is a number rather than a class, or a class has fewer
-            patients than that.
+        DataError: there is no such label, it is a number rather than a class, a class has fewer
+            patients than that, or a value is none that the outcome knows.
     """
     if at_least < 1:
         raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
     table = table_of(rows)
+    known = () if target is None else (target.name, *target.beside)
     for name in known or (label,):
         if name not in table.columns:
             raise DataError(
-                "the label is not a column of the table",
+                "the label is not a column of the table"
+                if name == label
+                else "a column beside the label is not in the table",
                 where=table.source,
                 found=", ".join(table.columns),
                 expected=name,
             )
     groups = tuple(tuple(codes) for codes in classes)
-    if not known:
+    ends = None
+    if target is None:
         _check_label(table.columns[label], missing, label, groups, at_least)
+    else:
+        known_of(table, target, missing)  # which refuses what is wrong with them
+        numbers = table.columns[label].numbers
+        ends = rounded_outwards(float(np.nanmin(numbers)), float(np.nanmax(numbers)))
     columns = [
         # Agreed classes count whole: a code of few patients must not be named beside them.
-        ColumnProposal(name=name)
+        _plain(name, ends)
         if name in known or (groups and name == label)
         else _proposed(name, one, missing, at_least, is_label=name == label)
         for name, one in table.columns.items()
         if name not in known[1:]
     ]
-    return Proposal(label=label, classes=groups, missing=tuple(missing), columns=tuple(columns))
+    return Proposal(
+        label=label,
+        classes=groups,
+        outcome="" if target is None else target.outcome,
+        beside=known[1:],
+        missing=tuple(missing),
+        columns=tuple(columns),
+    )
+
+
+def _plain(name: str, ends: tuple[float, float] | None) -> ColumnProposal:
+    """Of a label: its range, or nothing where its classes are agreed on."""
+    low, high = ends or (None, None)
+    return ColumnProposal(name=name, low=low, high=high)
 
 
 def check_classes(groups: Sequence[Sequence[str]], label: str, *, least: int = 2) -> None:
@@ -310,7 +337,7 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
     """A range of few digits around a range: (34, 77) becomes (30, 80), (54, 54) (50, 60)."""
     span = high - low or abs(low)
     if not 1e-300 < span < 1e300:
-        return low, high  # 0, or numbers that no rounding can be computed of
+        return float(low), float(high)  # 0, or numbers that no rounding can be computed of
     power = math.floor(math.log10(span))
 
     def rounded(value: float, *, up: bool) -> float:
@@ -320,4 +347,5 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
             return float(whole(value / 10**power) * 10**power)
         return float(whole(value * 10**-power) / 10**-power)
 
-    return min(low, rounded(low, up=False)), max(high, rounded(high, up=True))
+    # Floats of numpy are none to whoever writes a proposal as TOML.
+    return float(min(low, rounded(low, up=False))), float(max(high, rounded(high, up=True)))

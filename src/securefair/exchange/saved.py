@@ -63,12 +63,6 @@ class LogitMap(msgspec.Struct, frozen=True, kw_only=True):
         logits: Array = operator @ unscaled
         return unscaled, logits, self.unexplained
 
-    @property
-    def error_gain(self) -> float:
-        """Bound: errors of at most e in the released numbers change a logit by at most gain * e."""
-        operator = np.frombuffer(self.operator, dtype="<f8").reshape(self.samples, -1)
-        return float(np.abs(operator).sum(axis=1).max())
-
     def __repr__(self) -> str:
         return f"LogitMap({self.samples} samples)"
 
@@ -212,6 +206,8 @@ def decoded(keystore: Keystore, kind: type[T], version: int, *, party: str) -> T
         raise StorageError(f"this keystore holds no {party}", where=str(where)) from error
 
 
-def unlocked(passphrase: str | Secret | None, file: str | Path | None) -> Secret:
+def unlocked(
+    passphrase: str | Secret | None, file: str | Path | None, *, new: bool = False
+) -> Secret:
     """The passphrase of a student's or teacher's file, as `storage.unlock` finds it."""
-    return unlock(passphrase, file=None if file is None else Path(file))
+    return unlock(passphrase, file=None if file is None else Path(file), new=new)

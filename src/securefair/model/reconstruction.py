@@ -91,11 +91,6 @@ class Reconstructor:
         after = before - spread(float((explained**2).sum()), float((explained.sum(1) ** 2).sum()))
         self.unexplained: float = min(1.0, max(0.0, after / before)) if before > 0 else 0.0
 
-    @property
-    def error_gain(self) -> float:
-        """Bound: errors of at most e in the released numbers change a logit by at most gain * e."""
-        return float(np.abs(self.operator).sum(axis=1).max())
-
     def logits(self, released: NDArray[np.float64]) -> NDArray[np.float64]:
         """Released numbers (q, M) -> logits (B, M).
 

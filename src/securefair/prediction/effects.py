@@ -42,14 +42,14 @@ class ColumnEffect:
         column: its name.
         step: by how much a measurement grows, in its unit; None for a code.
         code, instead: what a code changes to, and from; empty for a measurement.
-        log_odds: by how much the logarithm of class 1's odds grows.
+        growth: by how much the predictor grows, such as the logarithm of class 1's odds.
     """
 
     column: str
     step: float | None
     code: str
     instead: str
-    log_odds: float
+    growth: float
 
 
 class ColumnEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def effects(model: HospitalModel) -> list[ColumnEffect]:
     That is: of more than two classes, of samples that came as numbers, and of images.
     """
     table = model.record.table
-    if table is None or len(model.record.classes) != 2:
+    if table is None or not model.outcome.effect:
         return []
     usual = np.array(model.record.usual)
     changes = list(_changes(table, usual))
@@ -90,7 +90,7 @@ def effects(model: HospitalModel) -> list[ColumnEffect]:
         return []
     before = np.stack([one[1] for one in changes])
     after = np.stack([one[2] for one in changes])
-    grown = (_log_odds(model, after) - _log_odds(model, before)).tolist()
+    grown = (_predictors(model, after) - _predictors(model, before)).tolist()
     return [
         ColumnEffect(one.column, one.step, one.code, one.instead, by)
         for (one, _, _), by in zip(changes, grown, strict=True)
@@ -185,11 +185,12 @@ def _written(cell: str | float) -> str:
     return cell if isinstance(cell, str) else f"{cell:.6g}"
 
 
-def _log_odds(model: HospitalModel, features: Array) -> Array:
-    """Of class 1, bounded where the model is certain."""
-    odds = np.clip(model.probabilities(features), 1e-12, 1.0)
-    result: Array = np.log(odds[:, 1]) - np.log(odds[:, 0])
-    return result
+def _predictors(model: HospitalModel, features: Array) -> Array:
+    """Of each patient, (B,); bounded where the model is certain of a class."""
+    found = model.outcome.predictors(model.said(features))
+    if found is None:
+        raise DataError("several predictors have no single effect", where=model.record.hospital)
+    return found[:, 0]
 
 
 def _changes(table: TableSpec, usual: Array) -> Iterator[tuple[ColumnEffect, Array, Array]]:

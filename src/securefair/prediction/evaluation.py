@@ -14,8 +14,10 @@ from securefair.data.cells import Table
 from securefair.data.encoding import encode, encode_known
 from securefair.data.groups import groups_of
 from securefair.errors import DataError, SecureFairError
+from securefair.model.outcomes.pictures import Shown
 from securefair.prediction.hospital_model import HospitalModel
 from securefair.prediction.record import training_facts
+from securefair.records import Picture
 from securefair.worth.interval import wilson
 from securefair.worth.page import ScorePage, check_scorable, score_page
 
@@ -36,6 +38,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
         filled: patients with a value that the model does not know, so that something stood in.
         warnings: what was filled in, by column; why there is no page.
         outcome: what is predicted, a name of `model.outcomes`; "" in records of earlier versions.
+        pictures: that the outcome needs, of a kept model on own test patients; else none.
         page: all scores with standard errors, calibration and groups; None for a model's card, and
             where patients are too few or alike.
     """
@@ -52,6 +55,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     intervals: dict[str, tuple[float, float]] = {}
     page: ScorePage | None = None
     outcome: str = ""
+    pictures: list[Picture] = []
 
 
 def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ()) -> ModelEvaluation:
@@ -87,6 +91,8 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
             "these are the patients that the model was fitted to: scores say how well it fits "
             "them, and nothing of other patients",
         )
+    scored = _scored(model, said, samples)
+    warnings += _upside_down(scored.scores.get("auc"), samples)
     try:
         check_scorable(samples)
     except DataError as error:
@@ -94,11 +100,26 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
     else:
         page = score_page(said, samples, groups=groups_of(rows, by))
     return msgspec.structs.replace(
-        _scored(model, said, samples),
+        scored,
         outside=sum(map(bool, found.outside)),
         filled=sum(map(bool, found.filled)),
         warnings=warnings,
         page=page,
+    )
+
+
+def _upside_down(area: float | None, samples: Samples) -> tuple[str, ...]:
+    """That a model of two classes is worse than chance, by more than two standard errors of chance
+    (Mann and Whitney's): then the classes of the table are probably coded the other way round."""
+    ill = int((samples.labels == 1).sum())
+    pairs = ill * (len(samples) - ill)
+    if area is None or samples.classes != 2 or not pairs:
+        return ()
+    if area >= 0.5 - 2 * np.sqrt((len(samples) + 1) / (12 * pairs)):
+        return ()
+    return (
+        f"the model is worse than chance on these patients (AUC {area:.2f}): are the classes coded "
+        "as in training, and not the other way round?",
     )
 
 
@@ -125,6 +146,12 @@ def score(model: HospitalModel, samples: Samples) -> ModelEvaluation:
     """
     flat = samples.features.reshape(len(samples), -1).astype(np.float64)
     return _scored(model, model.said(flat), samples)
+
+
+def pictures(model: HospitalModel, samples: Samples) -> list[Picture]:
+    """What the outcome draws of a model on encoded samples; none for classes."""
+    said = model.said(samples.features.reshape(len(samples), -1).astype(np.float64))
+    return model.outcome.pictures([Shown(said, model.record.own, samples)])
 
 
 def _scored(model: HospitalModel, said: NDArray[np.float64], samples: Samples) -> ModelEvaluation:

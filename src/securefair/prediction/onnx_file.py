@@ -2,8 +2,10 @@
 
 The graph takes what the model takes after the rules of the table: features (B, d) as float32. It
 clips, computes logits, divides them by the temperature and gives `probabilities` (B, M) and `class`
-(B,), the number of the most probable one. The rules, the names of features and classes stand in the
-file's metadata. Needs onnx; `largest_difference` needs onnxruntime.
+(B,), the number of the most probable one. Where no classes are told apart it gives the first of
+what `securefair predict` tells, (B,), under its name: `log_hazard_ratio`, `expected`, `rate`. The
+rules, the names of features and classes, and the hospital's own part of predictions (a baseline, a
+deviation) stand in the file's metadata. Needs onnx; `largest_difference` needs onnxruntime.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from securefair.errors import ConfigError, ModelError
 from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap
+from securefair.model.outcomes.interface import Frame
 from securefair.model.stored import Function, inputs_of
 from securefair.model.transfer import Leafed, Polynomial
 from securefair.model.transfer.public_trees import (
@@ -44,7 +47,12 @@ def onnx_bytes(model: HospitalModel) -> bytes:
         ModelError: it is a network that has no graph of these operations.
     """
     onnx = _library("onnx")
-    graph = _Graph(onnx.helper)
+    helper, kind = onnx.helper, onnx.TensorProto
+    graph = _Graph(helper)
+    outputs = [
+        helper.make_tensor_value_info("probabilities", kind.FLOAT, ["B", None]),
+        helper.make_tensor_value_info("class", kind.INT64, ["B"]),
+    ]
     record, width = model.record, inputs_of(model.function)
     features = "features"
     if record.table is None and record.feature_range is not None:
@@ -54,22 +62,23 @@ def onnx_bytes(model: HospitalModel) -> bytes:
     clipped = graph.node("Clip", features, graph.constant(-1.0), graph.constant(1.0))
     logits = _logits(graph, clipped, model.function)
     calm = graph.node("Div", logits, graph.constant(record.calibration.temperature))
-    if len(record.classes) == 2 and isinstance(model.function, Polynomial | Leafed):
+    outcome = model.outcome
+    if not outcome.tells_classes:
+        outputs = [helper.make_tensor_value_info(told_name(model), kind.FLOAT, ["B"])]
+        _told(graph, calm, model)
+    elif len(record.classes) == 2 and isinstance(model.function, Polynomial | Leafed):
         against = graph.node("Sigmoid", graph.node("Neg", calm))
         graph.named("Concat", "probabilities", against, graph.node("Sigmoid", calm), axis=1)
     else:
         graph.named("Softmax", "probabilities", calm, axis=1)
-    graph.named("ArgMax", "class", "probabilities", axis=1, keepdims=0)
-    helper, kind = onnx.helper, onnx.TensorProto
+    if outcome.tells_classes:
+        graph.named("ArgMax", "class", "probabilities", axis=1, keepdims=0)
     made = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "securefair",
             [helper.make_tensor_value_info("features", kind.FLOAT, ["B", width])],
-            [
-                helper.make_tensor_value_info("probabilities", kind.FLOAT, ["B", None]),
-                helper.make_tensor_value_info("class", kind.INT64, ["B"]),
-            ],
+            outputs,
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -81,6 +90,8 @@ def onnx_bytes(model: HospitalModel) -> bytes:
         made,
         {
             "hospital": record.hospital,
+            "outcome": outcome.name,
+            "own": msgspec.json.encode(record.own).decode(),
             "classes": msgspec.json.encode(record.classes).decode(),
             "features": msgspec.json.encode(names).decode(),
             "table": msgspec.json.encode(record.table, enc_hook=plain_section).decode(),
@@ -93,8 +104,37 @@ def onnx_bytes(model: HospitalModel) -> bytes:
     return data
 
 
+def told_name(model: HospitalModel) -> str:
+    """What the file gives of each patient: probabilities, or the first number that is told."""
+    if model.outcome.tells_classes:
+        return "probabilities"
+    return next(iter(_numbers_of(model, np.zeros((1, inputs_of(model.function))))))
+
+
+def _numbers_of(model: HospitalModel, features: NDArray[np.float64]) -> dict[str, Any]:
+    table = model.record.table
+    within = None if table is None else table.target.range
+    frame = Frame(model.record.classes, model.record.own, within)
+    return model.outcome.told(model.said(features), frame)
+
+
+def _told(graph: _Graph, predictor: str, model: HospitalModel) -> None:
+    """From a predictor (B, 1) to what is told of it, in the unit of the table."""
+    outcome, table, value = model.outcome, model.record.table, predictor
+    if outcome.link == "exp":
+        low, high = (graph.constant(end) for end in (-outcome.farthest, outcome.farthest))
+        value = graph.node("Exp", graph.node("Clip", value, low, high))
+    if outcome.ranged and table is not None and table.target.range is not None:
+        least, most = table.target.range
+        value = graph.node("Mul", value, graph.constant((most - least) / 2))
+        value = graph.node("Add", value, graph.constant((least + most) / 2))
+    graph.named("Reshape", told_name(model), value, graph.constant(np.array([-1])))
+
+
 def largest_difference(model: HospitalModel, data: bytes, *, samples: int = 256) -> float:
-    """The largest difference of a probability between the file, by onnxruntime, and the model.
+    """The largest difference between the file, by onnxruntime, and the model.
+
+    Of a probability; of other numbers over the largest one, where that is above 1.
 
     Args:
         model: that the file is of.
@@ -111,10 +151,13 @@ def largest_difference(model: HospitalModel, data: bytes, *, samples: int = 256)
     drawn = np.random.default_rng(0).uniform(-1.1, 1.1, (samples, inputs_of(model.function)))
     features = ((low + high) / 2 + drawn * (high - low) / 2).astype(np.float32)
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    (found,) = session.run(["probabilities"], {"features": features})
-    scaled = 2 * (features.astype(np.float64) - low) / (high - low) - 1
-    expected = model.probabilities(np.clip(scaled, -1, 1))
-    return float(np.abs(found - expected).max())
+    name = told_name(model)
+    (found,) = session.run([name], {"features": features})
+    scaled = np.clip(2 * (features.astype(np.float64) - low) / (high - low) - 1, -1, 1)
+    if model.outcome.tells_classes:
+        return float(np.abs(found - model.probabilities(scaled)).max())
+    expected = _numbers_of(model, scaled)[name]
+    return float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))
 
 
 @dataclass(eq=False)

@@ -12,7 +12,8 @@ from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.resolved import ResolvedRun
-from securefair.data import ParticipantData
+from securefair.config import TableSection
+from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_of
 from securefair.profiling.cost_model import MEASURE
@@ -45,6 +46,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
             where there is no table.
         inferred: the columns were found in the tables now.
         unused: columns that inference left out, with the reason.
+        further: by participant, columns that others need not have, for its own model.
         algorithms: what each would send; none where nobody collaborates.
         plan: plan of the participant with the most samples.
         estimate: cost of one participant, if prices were given.
@@ -74,6 +76,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     chosen: list[str]
     warnings: list[str]
     tells_classes: bool = True
+    further: dict[str, list[str]] = {}
 
 
 def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked:
@@ -126,14 +129,13 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         if table is not None and table.columns
         else int(np.prod(first[0].train.features.shape[1:])),
         tells_classes=outcome_of(first[0].train).tells_classes,
-        classes=list(outcome_of(first[0].train).strata)
-        or list(table.names)
-        or [" or ".join(codes) for codes in table.groups]
-        if table is not None and table.classes
-        else [str(label) for label in range(first[0].train.classes)],
+        classes=_classes(table, first[0].train),
         columns=table.origin if table is not None and table.columns else None,
         inferred=run.inferred,
         unused=dict(run.unused),
+        further={
+            name: [rule.name for rule in rules] for name, rules in run.further.items() if rules
+        },
         algorithms=[one.traffic for one in forecasts],
         plan=None if plan is None else report_plan(plan),
         estimate=cost,
@@ -146,6 +148,16 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
             *dict.fromkeys(words for one in forecasts for words in one.warnings),
         ],
     )
+
+
+def _classes(table: TableSection | None, samples: Samples) -> list[str]:
+    """What people read of each label: strata where it is no class."""
+    strata = outcome_of(samples).strata
+    if strata:
+        return list(strata)
+    if table is not None and table.classes:
+        return list(table.names) or [" or ".join(codes) for codes in table.groups]
+    return [str(label) for label in range(samples.classes)]
 
 
 def _participant(own: ParticipantData) -> CheckedParticipant:

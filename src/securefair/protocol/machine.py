@@ -132,6 +132,25 @@ class ParticipantMachine:
         """What this participant has disclosed as teacher."""
         return self._memory.ledger
 
+    def charge(self, student: str, *, numbers: int, version: int, basis: str, samples: int) -> None:
+        """Count an answer that the host is about to compute, where only a question says how much
+        it discloses (`MachineSettings.needs_keys` is False).
+
+        Args:
+            student, numbers, version, basis, samples: as of `Ledger.charge`.
+
+        Raises:
+            LedgerError: a limit would be exceeded; nothing is counted.
+        """
+        ledger = self.ledger.charge(
+            student, numbers=numbers, version=version, basis=basis, samples=samples
+        )
+        self._memory = replace(self._memory, ledger=ledger)
+
+    def tell(self, peer: str, bits: float) -> None:
+        """Count bits of opened values that a decision of the host tells a peer."""
+        self._memory = replace(self._memory, ledger=self.ledger.with_bits(peer, bits))
+
     def handle(self, event: Input) -> list[Effect]:
         """Take one input; return what must happen now, in this order.
 

@@ -62,7 +62,9 @@ def on_ask(turn: Turn, name: str, ask: Ask) -> None:
         _decide(turn, name, serving)
     else:
         _keep(turn, name, serving)
-    if known is None and ask.summed:  # a later attempt replaces this one
+    sums = turn.settings.sums
+    if known is None and ask.summed and sums is not None and sums.averages:
+        # A later attempt replaces this one; of answers the host counts what they disclose.
         turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_sum(name))
 
 

@@ -1,29 +1,44 @@
 """The first page of a report: what a ward physician asks of a run, answered from its records.
 
-What was asked, whom it helped and how surely, how often models recognise each class and what they
-look at, whether probabilities come true, what another threshold would do, and what it is not for.
-Everything else stands behind it. All its words are of `securefair.words`.
+What was asked, whom it helped and how surely, how good predictions are and what models look at,
+whether what is predicted comes true, and what it is not for. Of classes also how often each is
+recognised, and what another threshold would do. Everything else stands behind it. All its words are
+of `securefair.words`; what an outcome alone says stands there under its name.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from securefair.config.columns import NumericColumn
+from securefair.model.outcomes import StudyOutcome, outcome_named
 from securefair.prediction import HospitalModel
-from securefair.prediction.effects import ColumnEffect, effects
-from securefair.records import ParticipantResult, Reliability, RunResult
+from securefair.records import (
+    AlgorithmResult,
+    MetricResult,
+    ParticipantResult,
+    RunResult,
+    VerdictResult,
+)
+from securefair.report.drawn import Drawn, drawn, plain
 from securefair.report.scores import constant
-from securefair.words import MINUS, Words
-from securefair.worth.interval import wilson
+from securefair.report.ward_classes import Recognised, came_true, recognised, thresholds
+from securefair.report.ward_looks import Looks, looks_of
+from securefair.words import Words
 
-MOST_EFFECTS = 8
-"""Changes that the page lists, those that move the odds most."""
+REACH = 1.96
+"""Standard errors to either end of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Of a column: its text, and the class of its cells."""
+
+    text: str
+    style: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,46 +47,12 @@ class Helped:
 
     Attributes:
         name: of the participant.
-        tested: how many test samples.
-        common: how common the second class is among all its samples; empty for more than two.
-        accuracy, sensitivity, specificity: with 95 % intervals, as text; the last two empty for
-            more than two classes.
-        helped: what it is told by the one verdict; empty where nobody collaborated.
-    """
-
-    name: str
-    tested: int
-    common: str
-    accuracy: str
-    sensitivity: str
-    specificity: str
-    helped: str
-
-
-@dataclass(frozen=True)
-class Recognised:
-    """One true class of the confusion matrix, all participants together.
-
-    Attributes:
-        name: of the class.
-        cells: of a hundred samples of this class, how many the models take for each class.
-        samples: tested, over all repetitions.
+        cells: one for each heading but the first: how many were tested, of two classes how common
+            the second one is, scores with 95 % intervals, and what the one verdict tells it.
     """
 
     name: str
     cells: tuple[str, ...]
-    samples: int
-
-
-@dataclass(frozen=True)
-class Dot:
-    """One mark of the calibration plot, in percent of its box, y downwards."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-    label: str
 
 
 @dataclass(frozen=True)
@@ -80,27 +61,26 @@ class FirstPage:
 
     Attributes:
         asked: sentences.
-        rows: by participant.
-        two: whether there are two classes, so that sensitivity and specificity are of one of them.
-        classes: names.
+        headings, rows: by participant.
+        note: what the columns mean.
+        classes: names; empty where none are told apart.
         recognised: the confusion matrix.
-        dots: the calibration plot.
-        plotted: whose probability it is about.
-        thresholds: rows of text; empty for more than two classes.
-        looks: rows of a change and of what it does to the odds; empty where nobody could read them.
+        pictures: what is predicted beside what was seen.
+        thresholds: rows of text; of two classes only.
+        looks: None where nobody could read them.
         cannot: sentences.
         glossary: sentences, each with the term in front of a colon.
     """
 
     asked: list[str]
+    headings: list[Heading]
     rows: list[Helped]
-    two: bool
+    note: str
     classes: list[str]
     recognised: list[Recognised]
-    dots: list[Dot]
-    plotted: str
+    pictures: list[Drawn]
     thresholds: list[tuple[str, ...]]
-    looks: list[tuple[str, str]]
+    looks: Looks | None
     cannot: list[str]
     glossary: list[tuple[str, str]]
 
@@ -116,31 +96,54 @@ def first_page(
         label: the column that is predicted, if it has a name.
         models: of the first repetition, where they were kept.
     """
-    figure = result.algorithms[result.algorithm]
-    if not figure.metrics or not figure.confusion:
+    figure, outcome = result.algorithms[result.algorithm], outcome_named(result.outcome)
+    if not figure.metrics or (outcome.tells_classes and not figure.confusion):
         return None
-    classes = _classes(result)
-    two = len(classes) == 2
+    classes = _classes(result) if outcome.tells_classes else []
+    said = _Said(result, words, outcome, label or words("ward.label"), classes)
     return FirstPage(
-        asked=_asked(result, words, label, classes),
-        rows=[_row(result, one, words, two=two) for one in result.participants],
-        two=two,
+        asked=said.asked(named=label is not None),
+        headings=said.headings(),
+        rows=[said.row(one) for one in result.participants],
+        note=said.note(),
         classes=classes,
-        recognised=_recognised(result, classes),
-        dots=[_dot(one, words, len(result.seeds)) for one in figure.reliability],
-        plotted=words("ward.plotted_two", class_name=classes[1])
-        if two
-        else words("ward.plotted_more"),
-        thresholds=_thresholds(result, words),
-        looks=_looks(models, words),
-        cannot=_cannot(result, words, models),
-        glossary=[
-            _term(words(f"glossary.{key}")) for key in words.under("glossary") if key != TITLE
-        ],
+        recognised=recognised(result, classes) if classes else [],
+        pictures=drawn(
+            [came_true(figure.reliability, len(result.seeds))]
+            if outcome.tells_classes and figure.reliability
+            else [one for one in figure.pictures if not one.behind],
+            words,
+            label=said.label,
+            plotted=said.plotted(),
+        ),
+        thresholds=thresholds(result, words),
+        looks=looks_of(
+            models,
+            outcome,
+            words,
+            class_name=classes[1] if len(classes) == 2 else "",
+            label=said.label,
+        ),
+        cannot=said.cannot(models),
+        glossary=_glossary(words, outcome, result.metric),
     )
 
 
 TITLE = "title"
+
+
+def _glossary(words: Words, outcome: StudyOutcome, metric: str) -> list[tuple[str, str]]:
+    """Terms of this outcome, then those of every one."""
+    own = words.under(f"glossary.{_kept_under(outcome)}")
+    common = [key for key in words.under("glossary") if "." not in key and key != TITLE]
+    keys = [*(f"{_kept_under(outcome)}.{key}" for key in own), *common]
+    score = words.templates.get(f"scores.{metric}", metric)
+    return [_term(words(f"glossary.{key}", score=score)) for key in keys]
+
+
+def _kept_under(outcome: StudyOutcome) -> str:
+    """Where words of an outcome stand: those that tell classes share theirs."""
+    return "classes" if outcome.tells_classes else outcome.name
 
 
 def _term(text: str) -> tuple[str, str]:
@@ -149,38 +152,172 @@ def _term(text: str) -> tuple[str, str]:
     return f"{term}:", meaning.strip()
 
 
+@dataclass(frozen=True)
+class _Said:
+    """What the page says of one run in one language."""
+
+    result: RunResult
+    words: Words
+    outcome: StudyOutcome
+    label: str
+    classes: list[str]
+
+    @property
+    def two(self) -> bool:
+        return len(self.classes) == 2
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Scores of the table."""
+        return self.outcome.on_ward or (self.outcome.headline,)
+
+    def own_words(self, key: str, **values: object) -> str:
+        """What is said of this outcome alone; empty where nothing is."""
+        key = f"ward.{self.outcome.name}.{key}"
+        if key not in self.words.templates:
+            return ""
+        quoted = self.words("ward.quoted", name=self.label)
+        return self.words(key, label=quoted, **values)
+
+    def asked(self, *, named: bool) -> list[str]:
+        """What is predicted, on whom it was tested, how common it is."""
+        words, people = self.words, self.result.participants
+        if self.classes:
+            listed = words.listing([words("ward.quoted", name=one) for one in self.classes])
+            first = (
+                words("ward.asked_of", label=self.label, classes=listed)
+                if named
+                else words("ward.asked", classes=listed)
+            )
+        else:
+            first = self.own_words("asked") or words("ward.predicted_any", label=self.label)
+        tested = words.count(sum(one.test_samples for one in people))
+        names = words.listing([one.name for one in people])
+        common = self._common()
+        return [first, words("ward.tested", tested=tested, names=names), *([common] * bool(common))]
+
+    def _common(self) -> str:
+        shares = _prevalence(self.result)
+        if not shares:
+            return ""
+        words = self.words
+        least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+        counts = np.array(list(self.result.class_counts.values()))
+        values = {
+            "share": words.percent(float(counts[:, 1].sum() / counts.sum())),
+            "least": words.percent(shares[least]),
+            "least_name": least,
+            "most": words.percent(shares[most]),
+            "most_name": most,
+        }
+        one = len(shares) == 1
+        if self.classes:
+            values["class_name"] = self.classes[1][:1].upper() + self.classes[1][1:]
+            return words("ward.common_same" if one else "ward.common", **values)
+        return self.own_words("common_same" if one else "common", **values)
+
+    def headings(self) -> list[Heading]:
+        """Of all columns of the table."""
+        words, learned = self.words, self._verdict is not None
+        return [
+            Heading(words("table.participant")),
+            Heading(words("table.tested"), "wide"),
+            *([Heading(words("table.common"), "wide")] if self.two else []),
+            *(Heading(words.templates.get(f"table.{one}", one)) for one in self.shown),
+            *([Heading(words("table.helped"), "text")] if learned else []),
+        ]
+
+    @property
+    def _figure(self) -> AlgorithmResult:
+        return self.result.algorithms[self.result.algorithm]
+
+    @property
+    def _verdict(self) -> VerdictResult | None:
+        return self._figure.verdict
+
+    def row(self, one: ParticipantResult) -> Helped:
+        """Of one participant."""
+        words, verdict = self.words, self._verdict
+        common = _prevalence(self.result).get(one.name)
+        cells = [words.count(one.test_samples)]
+        if self.two:
+            cells.append("" if common is None else words.percent(common))
+        cells += [self._score(score, one.name) for score in self.shown]
+        if verdict is not None:
+            cells.append(words(f"helped.{verdict.hospitals[one.name].told}"))
+        return Helped(name=one.name, cells=tuple(cells))
+
+    def _score(self, score: str, name: str) -> str:
+        metric, words = self._figure.metrics[score], self.words
+        value, ends = metric.by_hospital[name], _ends(metric, name)
+        share = score in self.outcome.as_shares
+
+        def text(number: float) -> str:
+            return words.decimal(100 * number, 0) if share else plain(number, words, 3)
+
+        if value is None:
+            return ""
+        shown = words.percent(value) if share else text(value)
+        if ends is None:
+            return shown
+        ends = (ends[0], min(ends[1], 1.0)) if share else ends
+        return f"{shown} ({words.span(text(ends[0]), text(ends[1]))})"
+
+    def note(self) -> str:
+        """What the columns of the table mean."""
+        if self.two:
+            return self.words("ward.recognised_note", class_name=self.classes[1])
+        return "" if self.classes else self.own_words("note")
+
+    def plotted(self) -> str:
+        """Whose probability a picture of classes is about."""
+        if self.two:
+            return self.words("ward.plotted_two", class_name=self.classes[1])
+        return self.words("ward.plotted_more") if self.classes else ""
+
+    def cannot(self, models: Sequence[HospitalModel]) -> list[str]:
+        """Whom and what it is not for."""
+        words = self.words
+        fewest = min(one.test_samples for one in self.result.participants)
+        ranges = [
+            words(
+                "ward.range",
+                column=one.name,
+                low=plain(one.low, words),
+                high=plain(one.high, words),
+            )
+            for one in _columns(models)
+            if isinstance(one, NumericColumn)
+        ]
+        said = [words("ward.cannot_care"), words("ward.cannot_elsewhere")]
+        if ranges:
+            said.append(words("ward.cannot_rules", ranges=", ".join(ranges)))
+        said += [
+            *([own] if (own := self.own_words("cannot")) else []),
+            words("ward.cannot_small", number=words.count(fewest)),
+            words("ward.cannot_cause"),
+        ]
+        return said + constant(self.result, words)
+
+
+def _columns(models: Sequence[HospitalModel]) -> Sequence[object]:
+    table = models[0].record.table if models else None
+    return () if table is None else table.columns
+
+
+def _ends(metric: MetricResult, name: str) -> tuple[float, float] | None:
+    """A 95 % interval, by standard errors where it is no share of patients."""
+    value, error = metric.by_hospital[name], metric.se_by_hospital.get(name)
+    if (told := metric.interval_by_hospital.get(name)) is not None:
+        return told
+    if value is None or not error:
+        return None
+    return value - REACH * error, value + REACH * error
+
+
 def _classes(result: RunResult) -> list[str]:
     matrix = next(iter(result.algorithms[result.algorithm].confusion.values()))
     return list(result.classes) or [str(at) for at in range(len(matrix))]
-
-
-def _asked(result: RunResult, words: Words, label: str | None, classes: Sequence[str]) -> list[str]:
-    named = words.listing([words("ward.quoted", name=one) for one in classes])
-    tested = sum(one.test_samples for one in result.participants)
-    people = words.listing([one.name for one in result.participants])
-    said = [
-        words("ward.asked", classes=named)
-        if label is None
-        else words("ward.asked_of", label=label, classes=named),
-        words("ward.tested", tested=words.count(tested), names=people),
-    ]
-    shares = _prevalence(result)
-    if len(classes) == 2 and shares:
-        least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-        counts = np.array(list(result.class_counts.values()))
-        key = "ward.common_same" if len(shares) == 1 else "ward.common"
-        said.append(
-            words(
-                key,
-                class_name=classes[1][:1].upper() + classes[1][1:],
-                share=words.percent(float(counts[:, 1].sum() / counts.sum())),
-                least=words.percent(shares[least]),
-                least_name=least,
-                most=words.percent(shares[most]),
-                most_name=most,
-            )
-        )
-    return said
 
 
 def _prevalence(result: RunResult) -> dict[str, float]:
@@ -190,126 +327,3 @@ def _prevalence(result: RunResult) -> dict[str, float]:
         for name, counts in result.class_counts.items()
         if len(counts) == 2 and sum(counts) > 0
     }
-
-
-def _row(result: RunResult, one: ParticipantResult, words: Words, *, two: bool) -> Helped:
-    figure = result.algorithms[result.algorithm]
-    common = _prevalence(result).get(one.name)
-
-    def cell(score: str) -> str:
-        metric = figure.metrics[score]
-        share, interval = metric.by_hospital[one.name], metric.interval_by_hospital.get(one.name)
-        if share is None:
-            return ""
-        if interval is None:
-            return words.percent(share)
-        low, high = (words.decimal(100 * end, 0) for end in interval)
-        return f"{words.percent(share)} ({low}\u2013{high})"
-
-    return Helped(
-        name=one.name,
-        tested=one.test_samples,
-        common="" if common is None else words.percent(common),
-        accuracy=cell("accuracy"),
-        sensitivity=cell("sensitivity") if two else "",
-        specificity=cell("specificity") if two else "",
-        helped=""
-        if figure.verdict is None
-        else words(f"helped.{figure.verdict.hospitals[one.name].told}"),
-    )
-
-
-def _recognised(result: RunResult, classes: Sequence[str]) -> list[Recognised]:
-    confusion = result.algorithms[result.algorithm].confusion
-    total = np.sum([np.array(matrix) for matrix in confusion.values()], axis=0)
-    rows = []
-    for name, counts in zip(classes, total.tolist(), strict=True):
-        samples: int = sum(counts)
-        cells = tuple(f"{100 * one / samples:.0f}" if samples else "" for one in counts)
-        rows.append(Recognised(name=name, cells=cells, samples=samples // len(result.seeds)))
-    return rows
-
-
-def _dot(one: Reliability, words: Words, seeds: int) -> Dot:
-    low, high = wilson(one.observed, max(1, one.samples // seeds))  # seeds repeat patients
-    return Dot(
-        x=100 * one.predicted,
-        y=100 * (1 - one.observed),
-        low=100 * (1 - low),
-        high=100 * (1 - high),
-        label=words(
-            "ward.dot",
-            predicted=words.percent(one.predicted),
-            observed=words.percent(one.observed),
-            number=words.count(one.samples),
-        ),
-    )
-
-
-def _thresholds(result: RunResult, words: Words) -> list[tuple[str, ...]]:
-    def shown(share: float | None) -> str:
-        return "" if share is None else words.percent(share)
-
-    return [
-        (
-            words.percent(one.threshold),
-            shown(one.sensitivity),
-            shown(one.specificity),
-            shown(one.right),
-        )
-        for one in result.algorithms[result.algorithm].thresholds
-    ]
-
-
-def _looks(models: Sequence[HospitalModel], words: Words) -> list[tuple[str, str]]:
-    """Of each change the odds that it multiplies, over all models; the strongest first."""
-    found: dict[tuple[str, str, str, str], list[float]] = {}
-    for model in models:
-        for one in effects(model):
-            found.setdefault(_key(one, words), []).append(one.log_odds)
-    strongest = sorted(found.items(), key=lambda item: -abs(statistics.median(item[1])))
-    rows = []
-    for (column, step, code, instead), each in strongest[:MOST_EFFECTS]:
-        change = (
-            words("ward.step", column=column, step=step)
-            if step
-            else words("ward.code", column=column, code=code, instead=instead)
-        )
-        low, middle, high = (
-            words.decimal(math.exp(value), 2)
-            for value in (min(each), statistics.median(each), max(each))
-        )
-        rows.append((change, middle if len(each) == 1 else f"{middle} ({low}\u2013{high})"))
-    return rows
-
-
-def _key(one: ColumnEffect, words: Words) -> tuple[str, str, str, str]:
-    """A change that several hospitals' models share."""
-    return one.column, "" if one.step is None else _number(one.step, words), one.code, one.instead
-
-
-def _number(value: float, words: Words) -> str:
-    return f"{value:g}".replace(".", words("numbers.decimal")).replace("-", MINUS)
-
-
-def _cannot(result: RunResult, words: Words, models: Sequence[HospitalModel]) -> list[str]:
-    fewest = min(one.test_samples for one in result.participants)
-    table = models[0].record.table if models else None
-    ranges = [
-        words(
-            "ward.range",
-            column=one.name,
-            low=_number(one.low, words),
-            high=_number(one.high, words),
-        )
-        for one in (() if table is None else table.columns)
-        if isinstance(one, NumericColumn)
-    ]
-    said = [words("ward.cannot_care"), words("ward.cannot_elsewhere")]
-    if ranges:
-        said.append(words("ward.cannot_rules", ranges=", ".join(ranges)))
-    said += [
-        words("ward.cannot_small", number=words.count(fewest)),
-        words("ward.cannot_cause"),
-    ]
-    return said + constant(result, words)

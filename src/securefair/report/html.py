@@ -27,6 +27,7 @@ from securefair.report import (
     charts,
     clinician,
     disclosure,
+    drawn,
     facts,
     figures,
     privacy,
@@ -105,7 +106,7 @@ def render_report(
             "page.size",
             people=words.count(len(names)),
             number=words.count(sum(one.samples for one in result.participants)),
-            source=config.data.source,
+            source=words.under("page.sources").get(config.data.source, config.data.source),
         ),
         words=words,
         verdict=headline(result, words),
@@ -116,6 +117,13 @@ def render_report(
         worth=scores.worth(result, words)[1:],
         scores=scores.titles_of(result, words),
         score_rows=score_rows,
+        lower=scores.lower_note(result, words),
+        scored=scores.titles_of(result, words).get(result.headline, result.headline),
+        pictures=drawn.drawn(
+            [one for one in result.algorithms[subject].pictures if one.behind],
+            words,
+            label=(config.table and config.table.label) or words("ward.label"),
+        ),
         of_classes=outcome_named(result.outcome).tells_classes,
         certain=scores.certain_note([*score_rows, *hospital_scores], words),
         first=clinician.first_page(
@@ -167,7 +175,9 @@ def render_report(
         asked_pair=privacy.asked_pair,
         spending=privacy.spending(facts.rounds_of(rounds, subject)),
         encryption=result.encryption,
-        rounding_cost=facts.rounding_cost(result.participants),
+        rounding_cost=facts.rounding_cost(result.participants)
+        if outcome_named(result.outcome).tells_classes
+        else None,  # it is of accuracies
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption, words),
         cost=sentences.cost(result, words),

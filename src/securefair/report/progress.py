@@ -22,9 +22,10 @@ from rich.progress import (
 from rich.progress import Progress as RichBar
 from rich.text import Text
 
-from securefair.records import RoundRecord
+from securefair.records import ACCURACY, RoundRecord
 from securefair.report.privacy import spent_so_far
 from securefair.report.wording import algorithm_name, duration, percent, plural
+from securefair.words import words_of
 
 _PLAIN_LINES = 4  # lines a log gets per algorithm and repetition
 _BAR_WIDTH = 16  # leaves room for the rest of the line on 80 columns
@@ -63,7 +64,7 @@ def show_progress(console: Console) -> Iterator[Progress]:
         TextColumn("{task.description}", markup=False),
         BarColumn(_BAR_WIDTH),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[accuracy]}", markup=False),
+        TextColumn("{task.fields[reached]}", markup=False),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
@@ -82,13 +83,13 @@ class LiveProgress:
     def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
         """Add a bar."""
         self._task = self._bar.add_task(
-            _label(algorithm, seed), total=rounds, completed=done, accuracy=""
+            _label(algorithm, seed), total=rounds, completed=done, reached=""
         )
 
     def advance(self, record: RoundRecord) -> None:
         """Move the current bar by one round."""
         if self._task is not None:
-            self._bar.update(self._task, advance=1, accuracy=_accuracy(record))
+            self._bar.update(self._task, advance=1, reached=_reached(record))
 
     def finish(self) -> None:
         """Leave the bar as it stands."""
@@ -115,7 +116,7 @@ class NotebookProgress:
         """Move the bar by one round."""
         self._done += 1
         if self._shown is not None:
-            text = f"{self._text}: {_accuracy(record)}"
+            text = f"{self._text}: {_reached(record)}"
             self._shown.update(_Bar(text, self._done, self._rounds))
 
     def finish(self) -> None:
@@ -182,7 +183,7 @@ class PlainProgress:
         left = self._left()
         lines_before = (self._done - 1) * _PLAIN_LINES // max(self._rounds, 1)
         if self._done * _PLAIN_LINES // max(self._rounds, 1) > lines_before:
-            self._say(f"round {self._done} of {self._rounds}, {_accuracy(record)}{left}")
+            self._say(f"round {self._done} of {self._rounds}, {_reached(record)}{left}")
 
     def finish(self) -> None:
         """Nothing: the last round was told."""
@@ -207,6 +208,10 @@ def _label(algorithm: str, seed: int | None) -> str:
     return name if seed is None else f"{name} (seed {seed})"
 
 
-def _accuracy(record: RoundRecord) -> str:
+def _reached(record: RoundRecord) -> str:
+    """The mean of the headline score, by its name, and what was spent of a budget."""
     mean = sum(record.accuracy) / len(record.accuracy)
-    return f"accuracy {percent(mean)}{spent_so_far(record)}"
+    words = words_of()
+    name = words.templates.get(f"scores.{record.headline}", record.headline)
+    told = percent(mean) if record.headline == ACCURACY else words.decimal(mean)
+    return f"{name} {told}{spent_so_far(record)}"

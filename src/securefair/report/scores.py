@@ -29,6 +29,13 @@ def titles_of(result: RunResult, words: Words) -> Mapping[str, str]:
     }
 
 
+def lower_note(result: RunResult, words: Words) -> str:
+    """Which of these scores are better when lower; empty for none."""
+    lower = outcome_named(result.outcome).lower_is_better
+    titles = [title for name, title in titles_of(result, words).items() if name in lower]
+    return words("predictions.lower", scores=words.listing(titles)) if titles else ""
+
+
 def score_rows(result: RunResult, words: Words) -> list[ScoreRow]:
     """The scores of every algorithm, means over participants with standard errors."""
     titles = titles_of(result, words)
@@ -96,11 +103,12 @@ def worth(result: RunResult, words: Words) -> list[str]:
 
 
 def constant(result: RunResult, words: Words) -> list[str]:
-    """Whose models say one class of nearly everybody: their probabilities may tell more."""
+    """Whose models say one class, or the same, of nearly everybody: probabilities may tell more."""
     named = result.algorithms[result.algorithm].nearly_constant
     if not named:
         return []
-    return [words("caution.constant", names=words.listing(named))]
+    key = "constant" if outcome_named(result.outcome).tells_classes else "constant_any"
+    return [words(f"caution.{key}", names=words.listing(named))]
 
 
 def trust_rows(result: RunResult, words: Words) -> list[ScoreRow]:

@@ -118,11 +118,24 @@ def cost(result: RunResult, words: Words) -> str:
         "answers": words.either("counts.answers", facts.answers),
         "up": words.figure(data_size(facts.bytes_up)),
         "down": words.figure(data_size(facts.bytes_down)),
-        "error": words.figure(f"{facts.error_over_range:.1e}"),
     }
-    if seeds == 1:
-        return words("cost.took", **values)
-    return words("cost.took_all", repetitions=seeds, **values)
+    took = words("cost.took", **values)
+    if seeds > 1:
+        took = words("cost.took_all", repetitions=seeds, **values)
+    return f"{took} {error(facts, words)}"
+
+
+def error(facts: EncryptionResult, words: Words) -> str:
+    """How far opened values were off at most, what was planned, and of which spread that is.
+
+    What a check says is over the public range of a value, which is wider than what values fill.
+    """
+    off = words.figure(f"{facts.max_abs_error:.1e}")
+    over = words.figure(f"{facts.error_over_range:.1e}")
+    if facts.error_bound is None:
+        return words("cost.error", error=off, over=over)
+    bound = words.figure(f"{facts.error_bound:.1e}")
+    return words("cost.error_planned", error=off, over=over, bound=bound)
 
 
 def reputations(last: RoundRecord, names: Sequence[str], words: Words) -> list[str]:

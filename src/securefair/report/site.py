@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.model.outcomes import outcome_named
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import shown_of
 from securefair.records import STANDALONE, RoundRecord
 from securefair.report import averages, charts, facts, figures, sentences, wording
+from securefair.report.drawn import drawn
 from securefair.report.figures import Contender, GainRow
 from securefair.report.pages import rendered
 from securefair.words import words_of
@@ -109,9 +111,16 @@ class SiteFacts:
     card: ModelCard
 
     @property
-    def measured(self) -> tuple[str, ...]:
-        """Names of what was measured in every round."""
-        return tuple(self.rounds[-1].measured)
+    def measured(self) -> Mapping[str, str]:
+        """What was measured in every round: its name, and what people read."""
+        known = {}
+        if self.card.model.outcome and not self.card.model.classes:
+            headline = outcome_named(self.card.model.outcome).headline
+            known = {
+                "accuracy": words_of().templates.get(f"scores.{headline}", headline),
+                "cross_entropy": "loss",
+            }
+        return {name: known.get(name, name.replace("_", "-")) for name in self.rounds[-1].measured}
 
 
 def site_markdown(site: SiteFacts) -> str:
@@ -136,7 +145,7 @@ def site_markdown(site: SiteFacts) -> str:
             f"| {peer.name} | {peer.answered} | {peer.missed} | {peer.presence} | "
             f"{peer.received} | {peer.told} | {weight} |"
         )
-    headings = " | ".join(name.replace("_", "-") for name in site.measured)
+    headings = " | ".join(site.measured.values())
     lines += ["", "## Rounds", "", f"| round | answers from | {headings} | note |"]
     lines.append(f"|---:|---|{'---:|' * len(site.measured)}---|")
     for one in site.rounds:
@@ -174,6 +183,7 @@ def site_page(site: SiteFacts) -> str:
         gain_scale=charts.gain_scale([row.gain for row in rows if row.gain is not None]),
         repetitions=1,
         scores=_scores(site.card),
+        pictures=drawn(site.card.model.pictures, words, label=site.card.label or ""),
         panels=charts.panels(seen, [OWN], [site.name]) if site.card.model.classes else [],
         names=names,
         weighed=any(peer.weight is not None for peer in site.peers),

@@ -53,6 +53,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
         source, participants, test_samples, seeds, rounds: what was run on what.
         backend, release: None where nobody collaborated.
         outcome: what is predicted.
+        headline: the score of `mva`, `accuracy` and gains.
         metric: what its algorithms are compared by.
         algorithm: the one that bytes, answers, seconds and numbers are about.
         algorithms: all of them.
@@ -71,6 +72,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     backend: str | None
     release: str | None
     outcome: str
+    headline: str
     metric: str
     algorithm: str
     algorithms: list[ComparedAlgorithm]
@@ -108,11 +110,12 @@ def compare_runs(folders: Sequence[Path]) -> Comparison:
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     """Headings, and one row for each algorithm of each run, as people read them."""
+    scored = headline_of(comparison)
     headings = [
         "Run",
         "Algorithm",
-        "Mean accuracy",
-        "Mean gain",
+        f"Mean {scored}",
+        f"Gain of {scored}",
         "Spread of gains",
         "Score",
         "Gain over best control",
@@ -123,7 +126,8 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     ]
     rows = []
     for run in comparison.runs:
-        titles = outcome_named(run.outcome).scores
+        outcome = outcome_named(run.outcome)
+        titles, right = outcome.scores, outcome.tells_classes  # a number is never right or wrong
         for one in run.algorithms:
             gains = one.name != STANDALONE
             cost = one.name == run.algorithm and run.bytes is not None
@@ -131,9 +135,9 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
                 [
                     run.folder if one is run.algorithms[0] else "",
                     algorithm_name(one.name),
-                    with_spread(percent(one.mva), one.mva_spread),
-                    with_spread(points(one.mcg), one.mcg_spread) if gains else "",
-                    f"{one.cgs * 100:.1f}" if gains else "",
+                    with_spread(percent(one.mva), one.mva_spread) if right else "",
+                    with_spread(points(one.mcg), one.mcg_spread) if gains and right else "",
+                    f"{one.cgs * 100:.1f}" if gains and right else "",
                     f"{titles[run.metric]} {cell(one.score, words_of())}" if one.score else "",
                     f"{cell(one.gain_over_best, words_of())} ({algorithm_name(one.best_control)})"
                     if one.best_control
@@ -145,6 +149,14 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
                 ]
             )
     return headings, rows
+
+
+def headline_of(comparison: Comparison) -> str:
+    """The score that means, gains and their spread are of; of runs that differ its general name."""
+    found = {run.headline for run in comparison.runs}
+    words = words_of()
+    (only, *others) = sorted(found)
+    return "headline score" if others else words.templates.get(f"scores.{only}", only)
 
 
 def verdicts(comparison: Comparison) -> list[str]:
@@ -174,8 +186,10 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
             headings=headings,
             rows=rows,
             names=comparison.runs[0].participants,
-            alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
+            alike=len({tuple(run.participants) for run in comparison.runs}) == 1
+            and all(outcome_named(run.outcome).tells_classes for run in comparison.runs),
             algorithm_name=algorithm_name,
+            scored=headline_of(comparison),
             words=words_of(),
         )
     )
@@ -197,6 +211,7 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
         backend=None if encryption is None else encryption.backend,
         release=None if encryption is None else encryption.release,
         outcome=result.outcome,
+        headline=result.headline,
         metric=result.metric,
         algorithm=result.algorithm,
         algorithms=[
@@ -239,11 +254,13 @@ def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
         ("seeds", {tuple(run.seeds) for run in runs}),
     ):
         if len(values) > 1:
-            found.append(
-                f"The runs have different {what}: their accuracies are of different tasks."
-            )
+            found.append(f"The runs have different {what}: their scores are of different tasks.")
     if len({run.rounds for run in runs}) > 1:
         found.append("The runs have different numbers of rounds.")
+    if len({run.headline for run in runs}) > 1:
+        found.append(
+            "The runs predict different outcomes: means and gains are of different scores."
+        )
     if len({run.metric for run in runs}) > 1:
         found.append("The runs compare algorithms by different scores.")
     if any(run.backend is not None and not encrypts(run.backend) for run in runs):

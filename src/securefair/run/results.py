@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,7 @@ FROM_TEACHER = ("answer", "decline", "offer", "key")
 class Repetition:
     """One seed: its data, and what each algorithm made of them, in the order they ran."""
 
+    seed: int
     data: list[ParticipantData]
     rounds: dict[str, list[RoundRecord]] = field(default_factory=dict)
     exchanges: dict[str, list[ExchangeRecord]] = field(default_factory=dict)
@@ -107,7 +108,8 @@ def conclude(
     first = repetitions[0]
     main = asked.main
     runs = list(first.runs.values())
-    controls = controls_among(asked, first.rounds)
+    # Those in which nobody learns from anybody: neither a kind of collaboration nor a ceiling.
+    controls = [name for name in first.rounds if name not in (*asked.collaborative, CEILING)]
     outcome = outcome_of(first.data[0].train)
     return Outcome(
         result=RunResult(
@@ -119,7 +121,7 @@ def conclude(
             algorithms=_with_scores(
                 {name: _algorithm_result(name, repetitions, controls) for name in first.rounds},
                 controls,
-                asked,
+                asked.metric,
                 repetitions,
             ),
             encryption=_encryption_result(main, repetitions),
@@ -129,7 +131,7 @@ def conclude(
             controls=controls,
             outcome=outcome.name,
             headline=outcome.headline,
-            problems=_problems(asked, repetitions),
+            problems=_problems(repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
@@ -139,11 +141,6 @@ def conclude(
         repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
         heads=first.heads.get(main, {}),
     )
-
-
-def controls_among(asked: RunSection, algorithms: Iterable[str]) -> list[str]:
-    """Those in which nobody learns from anybody: neither a kind of collaboration nor a ceiling."""
-    return [name for name in algorithms if name not in (*asked.collaborative, CEILING)]
 
 
 def _algorithm_result(
@@ -186,14 +183,14 @@ def _gain_result(gain: NDArray[np.float64]) -> GainResult:
 def _with_scores(
     results: dict[str, AlgorithmResult],
     controls: Sequence[str],
-    asked: RunSection,
+    metric: str,
     repetitions: Sequence[Repetition],
 ) -> dict[str, AlgorithmResult]:
     """The same with what predictions on test patients say."""
     scores = scores_of(
         [(rep.data, rep.models) for rep in repetitions],
         controls,
-        asked.metric,
+        metric,
     )
     first = repetitions[0].runs
     scored = {
@@ -207,7 +204,7 @@ def _with_scores(
             families=_mean_families(trust[name]),
             stand_ins=first[name].stand_ins if name in first else {},
             sums=first[name].sums if name in first else None,
-            left_out=_left_out(name, asked, repetitions),
+            left_out=_left_out(name, repetitions),
         )
         for name, result in results.items()
     }
@@ -222,24 +219,22 @@ def _mean_families(trust: Mapping[str, TrustResult]) -> dict[str, float]:
     }
 
 
-def _left_out(
-    algorithm: str, asked: RunSection, repetitions: Sequence[Repetition]
-) -> dict[str, dict[str, list[str]]]:
+def _left_out(algorithm: str, repetitions: Sequence[Repetition]) -> dict[str, dict[str, list[str]]]:
     """Whose answers were no function of the features, by seed and student; often empty."""
     found: dict[str, dict[str, list[str]]] = {}
-    for seed, rep in zip(asked.seeds, repetitions, strict=True):
+    for rep in repetitions:
         trust = rep.runs[algorithm].trust if algorithm in rep.runs else {}
         out = {student: one.left_out for student, one in trust.items() if one.left_out}
         if out:
-            found[str(seed)] = out
+            found[str(rep.seed)] = out
     return found
 
 
-def _problems(asked: RunSection, repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
+def _problems(repetitions: Sequence[Repetition]) -> dict[str, list[str]]:
     """What participants blamed each other for, left out, or what failed, by seed; often empty."""
     found = {
-        str(seed): [problem for run in rep.runs.values() for problem in run.problems]
-        for seed, rep in zip(asked.seeds, repetitions, strict=True)
+        str(rep.seed): [problem for run in rep.runs.values() for problem in run.problems]
+        for rep in repetitions
     }
     return {seed: problems for seed, problems in found.items() if problems}
 

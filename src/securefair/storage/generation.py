@@ -1,8 +1,10 @@
-"""How often a store was opened in earnest, noted in the store and beside its keys.
+"""How far a store has come, noted in the store and beside its keys.
 
 Whoever puts an old copy of a store back, or deletes it, would begin with a ledger that counts less
-than was disclosed. The keystore then knows of more openings than the store does. A copy of both
-goes back together: that is for the peers to notice.
+than was disclosed. The keystore then knows of more than the store does. Counted are openings in
+earnest, and whatever leaves while what the participant must remember changes: a copy that was made
+while the site ran is older as soon as something was disclosed. A copy of both goes back together:
+that is for the peers to notice.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ GENERATION = "generation"
 
 
 def advance(store: Store, keys: Keystore, *, hint: str) -> None:
-    """See that a store is no older than its keys, and count one opening in both.
+    """See that a store is no older than its keys, and count its opening in both.
 
     The store comes first, so that a crash between the two leaves it ahead, which is no fault.
 
@@ -29,23 +31,54 @@ def advance(store: Store, keys: Keystore, *, hint: str) -> None:
     Raises:
         StorageError: it is older, or one of the two cannot be written.
     """
-    known = known_to(keys)
-    with store.transaction() as tx:
+    known, counted = known_to(keys), Generation(keys)
+    with store.transaction(counted.note) as tx:
         found = _generation(tx)
         if found < known:
             raise StorageError(
                 "this store is older than its keys: it was put back from a backup, or made anew",
                 where=str(store.folder),
-                found=f"opened {found} times",
+                found=f"generation {found}",
                 expected=f"at least {known}",
                 hint=hint,
             )
-        tx.memory.put(GENERATION, str(found + 1).encode())
-    keys.put(GENERATION, Secret(str(found + 1).encode()), replace=True)
+        counted.count(tx)
+
+
+class Generation:
+    """Counts in a store and then in its keystore, before anybody else sees what was committed.
+
+        with store.transaction(generation.note) as tx:
+            tx.outbox.add(...)
+            generation.count(tx)
+
+    Args:
+        keys: open; None: of a store in memory, which nobody can put back.
+    """
+
+    def __init__(self, keys: Keystore | None = None) -> None:
+        self._keys = keys
+        self._due: int | None = None
+
+    def count(self, tx: Transaction) -> None:
+        """One more, in the store; to be called at most once in a transaction."""
+        if self._keys is not None:
+            self._due = _generation(tx) + 1
+            tx.memory.put(GENERATION, str(self._due).encode())
+
+    def note(self) -> None:
+        """The same in the keystore, if it was counted.
+
+        Raises:
+            StorageError: the keystore cannot be read or written.
+        """
+        if self._keys is not None and self._due is not None:
+            self._keys.put(GENERATION, Secret(str(self._due).encode()), replace=True)
+            self._due = None
 
 
 def known_to(keys: Keystore) -> int:
-    """Openings that a keystore knows of; 0 for a new one."""
+    """The generation that a keystore knows of; 0 for a new one."""
     return int(keys.get(GENERATION).reveal()) if GENERATION in keys.names() else 0
 
 

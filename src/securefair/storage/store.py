@@ -18,7 +18,7 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -139,8 +139,11 @@ class Store:
         return cls(None, Access.EXCLUSIVE, None, connect_memory())
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, committed: Callable[[], None] = lambda: None) -> Iterator[Transaction]:
         """All or nothing: what the block changes is on the disk when it ends, unless it raises.
+
+        Args:
+            committed: called then, before another thread of this process sees the changes.
 
         Raises:
             StorageError: the disk is full, the store is damaged, locked for too long, closed or
@@ -151,6 +154,7 @@ class Store:
         with self._turn_of_this_thread():
             with self._translated(), self._written():
                 yield Transaction(self._connection, self._blobs)
+            committed()
             if self._blobs.has_dropped:
                 with self._translated(), self._written():
                     self._blobs.remove_dropped()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from msgspec import structs
+
 from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule
-from securefair.data.between import findings_between, site_columns
+from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
 from securefair.data.cells import Table, column_of
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
@@ -72,11 +74,16 @@ def _inspected(
                     found += image_findings(one.name, table, name)
             table = table.without(name)  # paths are neither levels nor measurements
         tables[one.name] = table
+    further = {one.name: one.columns or () for one in files}
     handled = {
         column.name: set(() if column.kind == "image" else column.missing)
         for column in section.columns
         if column.kind != "ignored"
     }
+    if handled:
+        handled |= {rule.name: set(rule.missing) for own in further.values() for rule in own}
+    for name, table in tables.items():
+        found += range_findings(name, table, further[name], section.missing)
     own, between = look_at(
         tables,
         label=label,
@@ -87,7 +94,13 @@ def _inspected(
         classes=section.classes,
         known=() if section.outcome is None else (label, *section.beside.values()),
     )
-    between = [one for one in between if not (section.classes and _settled(one, label))]
+    own_names = {rule.name for rules in further.values() for rule in rules}
+    between = [
+        one
+        for one in between
+        if not (section.classes and _settled(one, label))
+        and not (one.kind == OF_SOME_SITES and one.column in own_names)
+    ]
     return by_weight([*found, *own, *between])
 
 
@@ -125,13 +138,16 @@ def look_at(
         for name in known or (label,):
             if name not in table.columns:
                 raise DataError(
-                    "the label is not a column of the table",
+                    "the label is not a column of the table"
+                    if name == label
+                    else "a column beside the label is not in the table",
                     where=f"participant {site}, {table.source}",
                     found=", ".join(table.columns),
                     expected=name,
                 )
         shapes = shapes_of(table, missing)
-        found += site_findings(site, table, shapes, label=of_classes, joined=joined)
+        own = site_findings(site, table, shapes, label=of_classes, joined=joined, known=known)
+        found += (_of_known(one) if one.column in known else one for one in own)
         sites[site] = site_columns(table, shapes)
         looked[site] = table, shapes
     if handled:
@@ -150,6 +166,14 @@ def look_at(
     if of_classes is not None:
         between += class_findings(tables, of_classes, classes, joined=joined)
     return found, between
+
+
+def _of_known(one: Finding) -> Finding:
+    """A finding in a column that is no feature, but says what is known of patients."""
+    if one.kind != "constant_column":
+        return one
+    remedy = "It says what is known of patients: see that it is so for all of them"
+    return structs.replace(one, remedy=remedy)
 
 
 def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[str]]) -> bool:

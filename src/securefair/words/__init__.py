@@ -107,6 +107,11 @@ class Words:
         """0.732 as "73 %"."""
         return f"{self.decimal(100 * fraction, digits)}{THIN}%"
 
+    def span(self, low: str, high: str) -> str:
+        """Two numbers with a dash between them; beside a minus a dash could not be read."""
+        negative = MINUS in low or MINUS in high
+        return f"{low} {self('estimates.to')} {high}" if negative else f"{low}\u2013{high}"
+
     def with_error(self, value: float, error: float | None, digits: int = 3) -> str:
         """A value and its standard error: "0.031 ± 0.010"; 0 and None have none."""
         shown = self.decimal(value, digits)

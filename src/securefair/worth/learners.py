@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from securefair.data import ParticipantData
 from securefair.model.stored import Function
-from securefair.records import RoundRecord
+from securefair.records import ACCURACY, RoundRecord
 
 TrainStates = TypeVar("TrainStates")
 """Everyone's model in training, as a kind of learners keeps them."""
@@ -64,7 +64,12 @@ class SelfTaught(Protocol[TrainStates]):
 
 
 def lonely_record(
-    algorithm: str, round: int, *, accuracy: Sequence[float], cross_entropy: Sequence[float]
+    algorithm: str,
+    round: int,
+    *,
+    accuracy: Sequence[float],
+    cross_entropy: Sequence[float],
+    headline: str = ACCURACY,
 ) -> RoundRecord:
     """What a round leaves behind in which nobody asks anybody.
 
@@ -73,6 +78,7 @@ def lonely_record(
         round: counted from 0.
         accuracy: of each participant's model on its own test samples.
         cross_entropy: mean of each on its own training samples.
+        headline: the score that `accuracy` holds.
     """
     names = range(len(accuracy))
     nothing: list[list[float | None]] = [[None for _ in names] for _ in names]
@@ -88,4 +94,5 @@ def lonely_record(
         distillation_loss=nothing,
         asked=nobody,
         answered=nobody,
+        headline=headline,
     )

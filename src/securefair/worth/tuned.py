@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import outcome_of
+from securefair.model.outcomes.pictures import Shown
 from securefair.model.seeds import derive_seed
-from securefair.model.stored import Function, logits_of
+from securefair.model.stored import Function, logits_of, own_part_of
 from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
 from securefair.model.usual import Estimated, averaged, usual_model
@@ -64,6 +65,7 @@ class TunedPopulation:
             round,
             accuracy=[headline(models[one.name], one) for one in own],
             cross_entropy=[mean_loss(models[one.name], one.train) for one in own],
+            headline=outcome_of(own[0].train).headline,
         )
 
 
@@ -91,9 +93,14 @@ def headline(model: Function, own: ParticipantData) -> float:
 
 def said_of(model: Function, own: ParticipantData) -> NDArray[np.float64]:
     """What a model says of a hospital's test samples, (B, K), with its own part of predictions."""
+    return shown_of(model, own).said
+
+
+def shown_of(model: Function, own: ParticipantData) -> Shown:
+    """The same with that part and these samples."""
     outcome = outcome_of(own.test)
-    part = outcome.own_part(logits_of(model, own.train.features), own.train)
-    return outcome.said(logits_of(model, own.test.features), part)
+    part = own_part_of(model, own.train)
+    return Shown(outcome.said(logits_of(model, own.test.features), part), part, own.test)
 
 
 def mean_loss(model: Function, samples: Samples) -> float:
@@ -167,10 +174,10 @@ def _ensemble(population: TunedPopulation, seed: int) -> Models:
 
 
 def _pooled(population: TunedPopulation, seed: int) -> Models:
-    everyone = together([own.train for own in population.participants])
+    everyone = together([own.train.common for own in population.participants])
     rng = np.random.default_rng(derive_seed(seed, "folds", ""))
     model = own_fit(everyone, population.degree, rng=rng).averaged
-    return {own.name: model for own in population.participants}
+    return {own.name: model.widened(own.train.further) for own in population.participants}
 
 
 TUNED_ALONE = Tuned("standalone", _alone)

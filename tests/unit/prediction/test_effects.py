@@ -52,11 +52,11 @@ def model(**changes):
 def test_coefficients_are_those_of_a_unit_of_the_column():
     age, sex, *wards = effects(model())
     assert (age.column, age.step) == ("age", 5.0)
-    assert age.log_odds == pytest.approx(0.7 * 2 * 5 / 70)
+    assert age.growth == pytest.approx(0.7 * 2 * 5 / 70)
     assert (sex.code, sex.instead) == ("m", "f")
-    assert sex.log_odds == pytest.approx(2 * 0.5)
+    assert sex.growth == pytest.approx(2 * 0.5)
     assert [(one.code, one.instead) for one in wards] == [("B", "A"), ("C", "A")]
-    assert [one.log_odds for one in wards] == pytest.approx([0.3, -0.3])
+    assert [one.growth for one in wards] == pytest.approx([0.3, -0.3])
 
 
 def test_samples_that_came_as_numbers_have_no_columns():
@@ -72,7 +72,7 @@ def test_calibration_counts():
 
     halved = model(calibration=Calibration(method="temperature", temperature=2.0, patients=4))
     (sex,) = [one for one in effects(halved) if one.column == "sex"]
-    assert math.isclose(sex.log_odds, 0.5)
+    assert math.isclose(sex.growth, 0.5)
 
 
 def estimates(outcome="two_classes", half=1.0):

@@ -106,6 +106,43 @@ def test_onnxruntime_gives_the_same_probabilities(model):
     assert onnx_file.largest_difference(model, onnx_file.onnx_bytes(model)) < 1e-5
 
 
+TIMES = {"times": [1.0, 2.5], "hazard": [0.1, 0.4]}
+
+
+def of_outcome(outcome, beside=(), within=None, own=None):
+    target = Target(name="y", outcome=outcome, beside=beside, range=within)
+    spec = TableSpec(columns=SPEC.columns, target=target)
+    model = polynomial(1, 2, quadratic=False)
+    return kept(model, 2, table=spec, classes=[], outcome=outcome, own=own or {})
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (of_outcome("time", ("died",), own=TIMES), "log_hazard_ratio"),
+        (of_outcome("number", within=(0.0, 200.0), own={"scale": [0.3]}), "expected"),
+        (of_outcome("count", ("exposure",)), "rate"),
+    ],
+    ids=["time", "number", "count"],
+)
+def test_onnxruntime_gives_the_same_numbers_where_no_classes_are_told_apart(model, told):
+    runtime = pytest.importorskip("onnxruntime")
+    data = onnx_file.onnx_bytes(model)
+    assert onnx_file.largest_difference(model, data) < 1e-5
+    features = RNG.uniform(-1, 1, (7, 2)).astype(np.float32)
+    session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    (found,) = session.run([told], {"features": features})
+    expected = model.predict(features.astype(np.float64))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    stored = onnx.load_from_string(data)
+    assert [one.name for one in stored.graph.output] == [told]
+    metadata = {one.key: one.value for one in stored.metadata_props}
+    assert metadata["outcome"] == model.record.outcome
+    assert json.loads(metadata["own"]) == model.record.own
+    other = structs.replace(model.record, calibration=Calibration())
+    assert onnx_file.largest_difference(HospitalModel(other, model.function), data) > 1e-3
+
+
 def test_a_wrong_file_would_be_noticed():
     pytest.importorskip("onnxruntime")
     model, other = (kept(polynomial(1, 4, quadratic=False), 2) for _ in range(2))

@@ -22,6 +22,12 @@ def metric(values, error=0.01):
     )
 
 
+def cell(page, at, heading):
+    """Of one row, under a heading."""
+    place = [one.text for one in page.headings].index(NOUNS(heading))
+    return page.rows[at].cells[place - 1]
+
+
 @pytest.fixture
 def result(make_run):
     found = make_run().result
@@ -48,8 +54,8 @@ def result(make_run):
 def test_only_what_is_more_than_chance_is_called_help(result):
     page = first_page(result, NOUNS, "ill")
     told = ("better", "unclear", "worse", "unclear")
-    assert [row.helped for row in page.rows] == [NOUNS(f"helped.{one}") for one in told]
-    assert page.rows[0].sensitivity == "80\u00a0% (68\u2013100)"
+    assert [row.cells[-1] for row in page.rows] == [NOUNS(f"helped.{one}") for one in told]
+    assert cell(page, 0, "table.sensitivity") == "80\u00a0% (68\u2013100)"
 
 
 def test_the_confusion_matrix_counts_a_hundred_of_each_class(result):
@@ -62,11 +68,16 @@ def test_the_confusion_matrix_counts_a_hundred_of_each_class(result):
 
 
 def test_the_plot_has_the_place_of_what_came_true(result):
-    (dot,) = first_page(result, NOUNS, "ill").dots
+    (picture,) = first_page(result, NOUNS, "ill").pictures
+    ((dot,),) = [one.dots for one in picture.series]
     assert (dot.x, dot.y) == (pytest.approx(20), pytest.approx(75))
     low, high = wilson(0.25, 16 // len(result.seeds))
-    assert (dot.low, dot.high) == (pytest.approx(100 * (1 - low)), pytest.approx(100 * (1 - high)))
-    assert "came true for 25\u00a0%" in dot.label
+    assert dot.low == pytest.approx(100 * (1 - low), abs=0.01)
+    assert dot.high == pytest.approx(100 * (1 - high), abs=0.01)
+    assert "predicted 20\u00a0%, seen 25\u00a0%" in dot.label
+    assert [mark.text for mark in picture.x_marks] == [
+        f"{share}\u00a0%" for share in (0, 25, 50, 75, 100)
+    ]
 
 
 def test_what_it_cannot_say_names_models_of_one_class(result):
@@ -98,7 +109,8 @@ def test_how_common_the_second_class_is_stands_first(result):
     names = [one.name for one in result.participants]
     counts = dict(zip(names, ([6, 4], [9, 1], [5, 5], [8, 2]), strict=True))
     page = first_page(structs.replace(result, class_counts=counts), NOUNS, "ill")
-    assert [row.common for row in page.rows] == [f"{share}\u00a0%" for share in (40, 10, 50, 20)]
+    shares = [cell(page, at, "table.common") for at in range(4)]
+    assert shares == [f"{share}\u00a0%" for share in (40, 10, 50, 20)]
     said = page.asked[-1].replace("\u00a0", " ")
     assert said == (
         f"Yes is found in 30 % of all patients, from 10 % at {names[1]} to 50 % at {names[2]}."

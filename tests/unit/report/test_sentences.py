@@ -48,7 +48,11 @@ def test_the_mean_gain_is_told_over_every_control(run, make_run):
 
 def test_the_cost_is_told_where_there_was_encryption(run, make_run):
     text = sentences.cost(run.result, WORDS)
-    for part in ("CYCle took 1\u00a0min 34\u00a0s,", "4.2e-05 of its range", "answers"):
+    for part in (
+        "CYCle took 1\u00a0min 34\u00a0s,",
+        "4.2e-05 of the spread of these values",
+        "answers",
+    ):
         assert part in text
     assert "over all 2 repetitions" in sentences.cost(make_run(seeds=(0, 1)).result, WORDS)
     assert sentences.cost(make_run(backend="clear").result, WORDS) == ""

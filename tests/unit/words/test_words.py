@@ -44,6 +44,8 @@ def test_numbers_and_lists():
     assert words.percent(0.7349) == "73\u00a0%"
     assert words.with_error(0.031, 0.01) == "0.031\u00a0\u00b1\u00a00.010"
     assert words.with_error(0.031, 0.0) == "0.031"
+    assert words.span("1", "2") == "1\u20132"
+    assert words.span("\u22121", "2") == "\u22121 to 2"
 
 
 def test_a_value_with_braces_stays_as_it_is():
@@ -63,6 +65,15 @@ def test_every_key_is_said_somewhere():
     # Names of what registers hold, or of one of several, follow these.
     groups = ("scores", "titles", "controls", "rules", "messages", "caveats", "nouns", "verdict")
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
+    groups += (
+        "pictures",
+        "ward.time",
+        "ward.number",
+        "ward.count",
+        "ward.effects",
+        "table",
+        "caution",
+    )
     groups += ("releases", "distillation.ran", "distillation.asked")
     unsaid = [
         key

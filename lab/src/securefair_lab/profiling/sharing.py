@@ -191,7 +191,7 @@ def start_sharing(
         ModelConfig(
             kind=config.model.kind,
             hidden=config.model.hidden,
-            optimizer=optimizer_of(config),
+            optimizer=optimizer_of(config.training),
             local_epochs=config.training.local_epochs,
         ),
         seed=seed,

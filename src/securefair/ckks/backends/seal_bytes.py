@@ -135,13 +135,9 @@ def _inflated(body: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def wrap(body: bytes) -> bytes:
-    """Header on, uncompressed (SEAL loads it fifteen times faster than it writes zstd)."""
-    return b"".join(_wrapped([body]))
-
-
-def _wrapped(body: list[Bytes]) -> list[Bytes]:
-    """The same of pieces, none of which is copied."""
+def wrapped(body: list[Bytes]) -> list[Bytes]:
+    """Header on, of pieces that are not copied; uncompressed, since SEAL loads that fifteen times
+    faster than it writes zstd."""
     total = _HEADER.size + sum(len(piece) for piece in body)
     return [_HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total), *body]
 
@@ -171,7 +167,7 @@ def _parsing(what: str) -> Iterator[None]:
 
 def _array(values: Residues) -> list[Bytes]:
     raw = np.ascontiguousarray(values, dtype="<u8").reshape(-1).view(np.uint8)
-    return _wrapped([_COUNT.pack(values.size), raw.data])
+    return wrapped([_COUNT.pack(values.size), raw.data])
 
 
 def _values(body: bytes, offset: int) -> tuple[Residues, int]:
@@ -205,8 +201,8 @@ def _ciphertext(
     check_residues("a ciphertext", residues, primes)
     polys, limbs, n = residues.shape
     facts = _CIPHERTEXT.pack(parms_id, ntt, polys + bool(seed), n, limbs, 1.0, 1)
-    generator = _wrapped([bytes([_BLAKE2XB]), seed]) if seed else []
-    return _wrapped([facts, *_array(residues), *generator])
+    generator = wrapped([bytes([_BLAKE2XB]), seed]) if seed else []
+    return wrapped([facts, *_array(residues), *generator])
 
 
 def read_ciphertext(body: bytes) -> tuple[Residues, bytes]:
@@ -233,7 +229,7 @@ def write_plaintext(residues: Residues, parms_id: bytes, primes: Sequence[int]) 
     """
     check_residues("a plaintext", residues, primes)
     facts = _PLAINTEXT.pack(parms_id, residues.size, 1.0)
-    return Written(b"".join(_wrapped([facts, *_array(residues)])))
+    return Written(b"".join(wrapped([facts, *_array(residues)])))
 
 
 def write_seeded_key(
@@ -252,7 +248,7 @@ def write_seeded_key(
     body: list[Bytes] = [_key_start(parms_id, place, len(first), place + 1)]
     for residues, seed in zip(first, seeds, strict=True):
         body += _ciphertext(residues[None], parms_id, primes, seed=seed.tobytes())
-    return Written(b"".join(_wrapped(body)))
+    return Written(b"".join(wrapped(body)))
 
 
 def _key_start(parms_id: bytes, place: int, digits: int, places: int) -> bytes:

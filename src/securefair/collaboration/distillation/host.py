@@ -24,6 +24,7 @@ from securefair.collaboration.host import KEPT
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.remembering import stored_imports
 from securefair.collaboration.state import decode_state, encode_state
+from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened
@@ -38,7 +39,6 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     Step,
 )
-from securefair.protocol.ledger import Ledger
 
 STATE, FIRST, STEP = KEPT + "state", KEPT + "first", KEPT + "step "
 MODEL, NOTES = "model ", "notes"
@@ -67,11 +67,6 @@ class DistillingHost(Participant):
         self._remember(STATE, self.train_state)
         self._remember(FIRST, self.train_state)
 
-    @property
-    def ledger(self) -> Ledger:
-        """See `Host`."""
-        return self.machine.ledger
-
     def begin(self, round: int) -> None:
         """See `Host`."""
         super().begin(round)
@@ -93,6 +88,14 @@ class DistillingHost(Participant):
             case ImportPeer() if self._remembers:
                 self._remember_import(job)
         return result
+
+    def renew(self, data: ParticipantData) -> None:
+        """See `Participant`; what was learnt of earlier patients cannot be learnt again."""
+        super().renew(data)
+        if self._remembers:
+            self._changed[FIRST] = None
+            rounds = range(self.machine.memory.round + 1)
+            self._changed |= {f"{STEP}{number:06d}": None for number in rounds}
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: reputations."""
@@ -121,13 +124,17 @@ class DistillingHost(Participant):
         return function_of(self.train_state.model)
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`: every step again, from the first model, without one teacher's answers.
+        """See `Host`: every step again, from the first model, without one teacher's answers.
 
         Raises:
             DataError: that teacher is in no step, or the first model is missing.
         """
         if FIRST not in pieces:
-            raise DataError("the store lacks the first model", where=self.name)
+            raise DataError(
+                "the store lacks the first model",
+                where=self.name,
+                hint="Where patients were renewed, what peers said of the earlier ones stays in",
+            )
         train_state: TrainState = decode_state(pieces[FIRST], self.train_state)
         empty: _Learnt = {}
         learnt = [

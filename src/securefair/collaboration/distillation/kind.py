@@ -5,8 +5,8 @@ What computes is imported where it computes: see `transfer.kind`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from securefair.collaboration.distillation import telling
@@ -14,9 +14,9 @@ from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Wording
-from securefair.config import FairnessSection, RunConfig, keys_of
+from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError, PlanError
+from securefair.errors import ConfigError
 from securefair.records import RunResult
 from securefair.releases import release_of, training_releases
 from securefair.words import Words
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.private import PrivateTeacher
     from securefair.config.privacy import PrivacySection
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
 
@@ -115,20 +114,8 @@ class DistillationKind(Kind["DistillationAgreement"]):
             facts,
             seed=seed,
             always_share=True,
-            fairness=FairnessSection(),  # nobody forms a reputation
+            fairness=RunConfig.model_fields["fairness"].default,  # nobody forms a reputation
         )
-
-    def agree_all(
-        self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int
-    ) -> DistillationAgreement:
-        """See `Kind`: those with the fewest samples first."""
-        facts = PublicFacts.of(data)
-        for own in sorted(data, key=lambda own: len(own.train)):
-            try:
-                self.agree(config, replace(facts, samples=len(own.train)), seed=seed)
-            except PlanError as error:
-                raise error.about(own.name) from error
-        return self.agree(config, facts, seed=seed)
 
     def host(
         self,
@@ -150,7 +137,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         host = self._participant(
             own,
             agreement,
-            model_of(config),
+            model_of(agreement),
             seed=seed,
             backend=config.encryption.backend,
             device=config.encryption.device,
@@ -219,21 +206,18 @@ class DistillationKind(Kind["DistillationAgreement"]):
         del data
         return DistillationObserver(self.name, config.encryption.backend, agreement)
 
-    def refit(
+    def recalled(
         self,
         config: RunConfig,
         agreement: DistillationAgreement,
         own: ParticipantData,
         *,
         seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
+    ) -> DistillingHost:
         """See `Kind`."""
-        host = self._participant(
-            own, agreement, model_of(config), seed=seed, backend=config.encryption.backend
+        return self._participant(
+            own, agreement, model_of(agreement), seed=seed, backend=config.encryption.backend
         )
-        return host.refitted(pieces, without)
 
     def forecast(
         self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]
@@ -245,20 +229,21 @@ class DistillationKind(Kind["DistillationAgreement"]):
         return forecast_of(self.name, agreement, settings, data)
 
 
-def model_of(config: RunConfig) -> ModelConfig:
+def model_of(agreement: DistillationAgreement) -> ModelConfig:
     """The model that everyone trains."""
     from securefair.collaboration.distillation.participant import ModelConfig
-    from securefair.collaboration.training import clip_of, optimizer_of
+    from securefair.collaboration.training import optimizer_of
+    from securefair.model.plausibility import Clip
 
-    section = config.model
+    section, most = agreement.model, agreement.distillation
     return ModelConfig(
         kind=section.kind,
         hidden=section.hidden,
         network=section.network,
         range_penalty=section.range_penalty,
-        optimizer=optimizer_of(config),
-        local_epochs=config.training.local_epochs,
-        clip=clip_of(config),
+        optimizer=optimizer_of(agreement.training),
+        local_epochs=agreement.training.local_epochs,
+        clip=Clip(sample=most.sample_clip, answer=most.answer_clip),
     )
 
 

@@ -2,14 +2,16 @@
 
     kept model          what it deploys, and what it thinks of its peers      after the exchange
     kept opened         numbers as they were opened, for `refit`              as they are opened
-    ledger              what it let out                                       before an answer
     request             its question, which every teacher gets alike          once
     share PEER ROUND    its masked answer, closed, and its key                before it leaves
     standing            its fit's version, the first round of shares, if it asks   as it changes
     given               whose answers are in the means that it gave           before a key leaves
+    answering           what it answers by                                    before a share leaves
     upload PEER         a peer's key for masks                                after every import
 
-Its own fit is made again from its patients, with the same folds. Secret keys are in the keystore.
+Its own fit is made again from its patients, with the same folds. Where that gives another one, as a
+newer version may, it is the next version of the fit: no two sums tell the difference. Secret keys
+are in the keystore.
 """
 
 from __future__ import annotations
@@ -22,11 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.host import KEPT, FittedToAll
+from securefair.collaboration.private import anew_private
 from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.notes import MEAN, TransferNotes
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.participant import (
+    LEDGER,
+    REQUEST,
+    TransferParticipant,
+)
 from securefair.collaboration.transfer.renewal import fitted
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
@@ -51,12 +58,13 @@ from securefair.protocol.jobs import (
     ReleaseKey,
     Step,
 )
-from securefair.protocol.ledger import Account
 from securefair.worth.tuned import headline, mean_loss
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
-LEDGER, REQUEST = "ledger", "request"
-GIVEN, STANDING = "given", "standing"
+GIVEN, STANDING, ANSWERING = "given", "standing", "answering"
+
+SAME_FIT = 1e-6
+"""Part of the largest coefficient by which processors may differ: less than answers are rounded."""
 
 Array = NDArray[np.float64]
 
@@ -76,11 +84,11 @@ class TransferHost(TransferParticipant):
             case ImportPeer():
                 self._remember_import(job)
             case AnswerAsk() | ReleaseKey():
-                self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
                 share = self._shares.of(job.peer, job.round)
                 if share is not None:
                     self._remember_share(share)
                     self._changed[GIVEN] = msgspec.msgpack.encode(self.given)
+                    self._changed[ANSWERING] = to_bytes(self.answering)
             case OpenAnswer() | Combine() | Step():
                 self._changed[MODEL] = _written(self.transferred)
                 self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
@@ -88,12 +96,27 @@ class TransferHost(TransferParticipant):
             self._changed[REQUEST] = self._request
         return result
 
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`.
+
+        Raises:
+            DataError, ConfigError: see there; or a private model answers.
+        """
+        if self.teacher is not None:
+            raise anew_private(self.name)
+        self.agreement.check_data(data)
+        self.agreement.check_samples(len(data.train))
+        super().check_renewal(data)
+
     def renew(self, data: ParticipantData) -> None:
         """See `TransferParticipant`; nothing of the earlier fit is left to be sent again."""
         left = set(self._shares.made)
         super().renew(data)
         self._forget_shares(left - set(self._shares.made))
-        self._changed[REQUEST] = None
+        self._changed[REQUEST] = self._changed[ANSWERING] = None
+        if self._remembers:
+            self._changed[MODEL] = _written(self.transferred)
+            self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
         self._stand(asks=True)
 
     def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
@@ -107,7 +130,7 @@ class TransferHost(TransferParticipant):
         return linear_estimates(self.own.samples, found.families, rng)
 
     def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
-        """See `Kind`: own fits of all own patients, with what peers said as a function of features.
+        """See `Host`: own fits of all own patients, with what peers said as a function of features.
 
         Args:
             pieces: see `estimates`.
@@ -127,16 +150,6 @@ class TransferHost(TransferParticipant):
             opened = opened_in(pieces[OPENED]) if pieces and OPENED in pieces else kept
             found = self._transferred_again(*opened)
         return found
-
-    def _transferred_again(
-        self, released: Mapping[str, Array], senders: Sequence[str]
-    ) -> Transferred:
-        if MEAN in released:
-            return self._exchange.transferred(self.own, released[MEAN], senders)
-        opened = {name: released[name] for name in senders if name in released}
-        return (
-            self._exchange.transferred_each(self.own, opened) if opened else without_peers(self.own)
-        )
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: weights of teachers, where every answer was opened by itself."""
@@ -174,7 +187,7 @@ class TransferHost(TransferParticipant):
         return self.transferred.model
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`: the transfer again, without one teacher's numbers.
+        """See `Host`: the transfer again, without one teacher's numbers.
 
         Raises:
             ConfigError: only the teachers' mean was opened, and nobody can be taken out of it.
@@ -204,10 +217,19 @@ class TransferHost(TransferParticipant):
             standing = self.version, self._shares.floor, asks
             self._changed[STANDING] = msgspec.msgpack.encode(standing)
 
+    def _compare(self, before: Function) -> None:
+        """Count another fit than what answered before, and forget shares of that one."""
+        if isinstance(before, Polynomial) and before.close_to(self.answering, within=SAME_FIT):
+            return
+        made = set(self._shares.made)
+        self.version += 1
+        self._shares = self._shares.forget(max((round for _, round in made), default=-1) + 1)
+        self._forget_shares(made - set(self._shares.made))
+        self._stand(asks=self.asks)
+
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
-        if LEDGER in pieces:
-            accounts = msgspec.msgpack.decode(pieces[LEDGER], type=dict[str, Account])
-            self.ledger = type(self.ledger)(self.ledger.policy, accounts)
+        if LEDGER in pieces:  # the machine has it now
+            self._changed[LEDGER] = None
         if GIVEN in pieces:
             self.given = msgspec.msgpack.decode(pieces[GIVEN], type=Given)
         self._request = pieces.get(REQUEST)
@@ -216,6 +238,8 @@ class TransferHost(TransferParticipant):
             standing = msgspec.msgpack.decode(pieces[STANDING], type=tuple[int, int, bool])
             self.version, floor, self.asks = standing
         self._shares = stored_shares(pieces, floor)
+        if ANSWERING in pieces:
+            self._compare(from_bytes(pieces[ANSWERING], where=self.name))
         for job in stored_imports(pieces):
             super().run(job)
         if MODEL in pieces:

@@ -6,11 +6,11 @@ neither torch nor an encryption.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.host import FittedToAll, Role, Stored
+from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
@@ -27,13 +27,17 @@ if TYPE_CHECKING:
     from securefair.collaboration.transfer.host import TransferHost
     from securefair.collaboration.transfer.observer import TransferObserver
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
-    from securefair.model.transfer import LinearEstimates
 
 
 @dataclass(frozen=True)
 class TransferKind(Kind["TransferAgreement"]):
     """One answer from every teacher, taken as an offset of the own fit."""
+
+    exchanges: ClassVar[int | None] = telling.ROUNDS
+    renews: ClassVar[bool] = True
+    takes_own: ClassVar[bool] = True
+    model_key: ClassVar[str] = "transfer.fit"
+    prices: ClassVar[str] = "one exchange"
 
     @property
     def reads(self) -> frozenset[str]:
@@ -75,21 +79,18 @@ class TransferKind(Kind["TransferAgreement"]):
         """See `Kind`."""
         if len(facts.shape) != 1:
             raise ConfigError(
-                "transfer needs feature vectors", where="data", found=f"samples of {facts.shape}"
+                f"{self.name} needs feature vectors",
+                where="data",
+                found=f"samples of {facts.shape}",
             )
+        return self.agreed.of(config, facts, seed=seed, private=config.privacy is not None)
+
+    @property
+    def agreed(self) -> type[TransferAgreement]:
+        """What its agreements are."""
         from securefair.collaboration.transfer.agreement import TransferAgreement
 
-        return TransferAgreement.of(config, facts, seed=seed, private=config.privacy is not None)
-
-    def agree_all(
-        self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int
-    ) -> TransferAgreement:
-        """See `Kind`; all models that were brought can answer."""
-        agreement = self.agree(config, PublicFacts.of(data), seed=seed)
-        agreement = replace(agreement, brought=any(own.teacher is not None for own in data))
-        for own in data:
-            self.check_own(agreement, own)
-        return agreement
+        return TransferAgreement
 
     def check_own(self, agreement: TransferAgreement, own: ParticipantData) -> None:
         """See `Kind`; of a model that it brings."""
@@ -100,30 +101,6 @@ class TransferKind(Kind["TransferAgreement"]):
         from securefair.collaboration.transfer.forecast import cautions_of
 
         return cautions_of(agreement)
-
-    @property
-    def model_key(self) -> str:
-        """See `Kind`."""
-        return "transfer.fit"
-
-    @property
-    def prices(self) -> str:
-        """See `Kind`."""
-        return "one exchange"
-
-    @property
-    def renews(self) -> bool:
-        """See `Kind`."""
-        return True
-
-    @property
-    def takes_teachers(self) -> bool:
-        """See `Kind`."""
-        return True
-
-    def rounds(self, config: RunConfig) -> int:
-        """One exchange, and one for every participant whose patients change."""
-        return telling.ROUNDS + len(config.renewals)
 
     def check_role(self, role: Role) -> None:
         """See `Kind`: a student answers nobody, a teacher asks nobody."""
@@ -153,7 +130,7 @@ class TransferKind(Kind["TransferAgreement"]):
         terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
-            fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
+            fitted = private_teachers([own.common], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
         return self.participant(
             own,
@@ -178,54 +155,30 @@ class TransferKind(Kind["TransferAgreement"]):
     def observer(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
     ) -> TransferObserver:
-        """See `Kind`; a name stands among renewals as often as its data have an earlier state."""
+        """See `Kind`; a name stands among renewals as often as its data have an earlier state.
+
+        Raises:
+            DataError: too few patients changed.
+        """
         from securefair.collaboration.transfer.observer import TransferObserver
+        from securefair.privacy.membership import check_tables
 
         later = {own.name: [*own.earlier[1:], replace(own, earlier=())] for own in data}
+        for own in data:
+            check_tables(own.name, [one.train for one in (*own.earlier, own)], b"simulated")
         renewals = [later[one.name].pop(0) for one in config.renewals]
         return TransferObserver(self.name, config.encryption.backend, agreement, renewals)
 
-    def refit(
+    def recalled(
         self,
         config: RunConfig,
         agreement: TransferAgreement,
         own: ParticipantData,
         *,
         seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
+    ) -> TransferHost:
         """See `Kind`."""
-        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.refitted(pieces, without)
-
-    def estimates(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> LinearEstimates | None:
-        """See `Kind`."""
-        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.estimates(pieces)
-
-    def fitted_to_all(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> FittedToAll | None:
-        """See `Kind`."""
-        from securefair.collaboration.transfer.host import TransferHost
-
-        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.fitted_to_all(pieces)
+        return self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]

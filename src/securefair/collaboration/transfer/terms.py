@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
-from securefair.collaboration.agreed import LOCAL, AgreedSections
+from securefair.collaboration.agreed import AgreedSections
 from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import (
     Degree,
@@ -35,8 +35,6 @@ class TransferTerms(AgreedSections):
 
     Attributes:
         private: answers come from private models.
-        brought: somebody is known to answer by a model that it brings: only where all data are
-            here. It is no constant of the digest; the question that follows has one of its own.
 
     Raises:
         ConfigError: fewer than two participants, or two of one name.
@@ -48,7 +46,6 @@ class TransferTerms(AgreedSections):
     model: ModelSection
     encryption: EncryptionSection
     private: bool = False
-    brought: bool = field(default=False, metadata=LOCAL)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +80,10 @@ class TransferTerms(AgreedSections):
         return self.features + (LEAVES if self.leaves else 0)
 
     def asked(self, patients: Samples) -> Samples:
-        """Patients as a question holds them: what is public of them is computed in the clear."""
+        """Patients as a question holds them: with the features that everybody has. What is public
+        of them is computed in the clear.
+        """
+        patients = patients.common
         if not self.leaves:
             return patients
         mapped = public_trees(self.features).mapped(patients.features)
@@ -102,12 +102,15 @@ class TransferTerms(AgreedSections):
         """Its group, so that messages grow with hospitals and not with their pairs."""
         if self.facts.protocol < GROUPS_SINCE:
             return super().met_by(name)
-        group = self.teachers_of(name)
-        return tuple(one for one in self.participants if one in group)
+        return self.teachers_of(name)
 
     def teachers_of(self, student: str) -> tuple[str, ...]:
         """Whom a student asks, who ask it as well."""
-        return asked_peers(self.participants, student, self.transfer.peers, self.seed)
+        return self._asked[student]
+
+    @cached_property
+    def _asked(self) -> dict[str, tuple[str, ...]]:
+        return asked_peers(self.participants, self.transfer.peers, self.seed)
 
     @cached_property
     def most_teachers(self) -> int:
@@ -121,9 +124,9 @@ class TransferTerms(AgreedSections):
             self.transfer.sums,
             min(len(self.teachers_of(one)) for one in self.participants),
             linear=answers_are_linear(self.transfer.fit),
-            separable=self.outcome.tells_classes,
+            separable=self.outcome.curvature is not None,
             private=self.private,
-            brought=self.brought,
+            brought=self.facts.brought,
             opened=self.transfer.opened,
         )
 

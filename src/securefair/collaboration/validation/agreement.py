@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Self
 
 import msgspec
 
 from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.validation.question import LogitsQuestion, most_asked
-from securefair.config import DisclosureSection
+from securefair.config import DisclosureSection, RunConfig, TransferSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.transfer.answers import query_size
@@ -25,6 +27,14 @@ class ValidationAgreement(TransferAgreement):
         ConfigError: fewer than two participants, or two of one name.
         PlanError: the exchange is impossible.
     """
+
+    @classmethod
+    def of(cls, config: RunConfig, facts: PublicFacts, *, seed: int, **own: Any) -> Self:
+        """See `AgreedSections`: everybody is asked for itself, whatever a transfer would add up."""
+        asked = TransferSection(
+            fit=config.transfer.fit, peers=config.validation.peers, sums="none", opened="each"
+        )
+        return super().of(config, facts, seed=seed, transfer=asked, **own)
 
     @cached_property
     def question(self) -> LogitsQuestion:
@@ -62,13 +72,4 @@ class ValidationAgreement(TransferAgreement):
 
     def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """See `TransferAgreement`: whoever agrees on all logits lets them out, but for totals."""
-        told = self.question.told
-        return DisclosurePolicy(
-            release=told.release,
-            classes=self.outputs,
-            rows=told.rows,
-            teacher_parameters=told.known,
-            fraction_per_version=None,
-            student_total=disclosure.student_total,
-            teacher_total=disclosure.teacher_total,
-        )
+        return replace(super().disclosure_policy(disclosure), fraction_per_version=None)

@@ -17,6 +17,9 @@ from securefair.collaboration.transfer.host import OPENED, TransferHost, opened_
 from securefair.collaboration.validated import HospitalValidation
 from securefair.collaboration.validation.agreement import ValidationAgreement
 from securefair.collaboration.validation.pages import smooth, validation_of
+from securefair.data.dataset import ParticipantData
+from securefair.errors import ConfigError
+from securefair.model.stored import Function
 from securefair.model.transfer import LinearEstimates, Transferred, without_peers
 from securefair.protocol.jobs import Step, Stepped
 from securefair.worth.page import Groups
@@ -34,6 +37,18 @@ class ValidationHost(TransferHost):
         if self._role == "teacher":
             self.asks = False
 
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`.
+
+        Raises:
+            ConfigError: always: its pages are about the patients that it began with.
+        """
+        raise ConfigError(
+            "a validation is of the patients that it began with",
+            where=data.name,
+            expected="a new project",
+        )
+
     def left_out(self) -> Sequence[str]:
         """See `Host`: peers whose answers are no function of the features."""
         patients = self.agreement.patients_of(self.data)
@@ -48,6 +63,19 @@ class ValidationHost(TransferHost):
         """None: its model is of its own patients alone, as it was before."""
         del pieces
         return None
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """See `Host`.
+
+        Raises:
+            ConfigError: always; no peer is in its model.
+        """
+        del pieces
+        raise ConfigError(
+            "no peer is in this model, so nobody can be taken out of it",
+            where=self.name,
+            found=without,
+        )
 
     def validation(
         self, *, groups: Groups | None = None, pieces: Mapping[str, bytes] | None = None

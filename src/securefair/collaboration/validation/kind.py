@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer.kind import TransferKind
 from securefair.collaboration.validation import telling
 from securefair.collaboration.wording import Wording
-from securefair.config import RunConfig, TransferSection, keys_of
+from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
 from securefair.records import RunResult
 from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.agreement import TransferAgreement
     from securefair.collaboration.transfer.observer import TransferObserver
-    from securefair.collaboration.validated import HospitalValidation
     from securefair.collaboration.validation.agreement import ValidationAgreement
     from securefair.collaboration.validation.host import ValidationHost
-    from securefair.model.stored import Function
-    from securefair.worth.page import Groups
 
 
 _LEARNS = {
@@ -38,6 +33,9 @@ _LEARNS = {
 class ValidateKind(TransferKind):
     """Everybody asks every peer's model about its own labelled patients, once."""
 
+    renews: ClassVar[bool] = False
+    validates: ClassVar[bool] = True
+
     @property
     def reads(self) -> frozenset[str]:
         """See `Kind`."""
@@ -48,46 +46,12 @@ class ValidateKind(TransferKind):
         del config
         return telling.tell(result, words)
 
-    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> ValidationAgreement:
-        """See `Kind`."""
-        if len(facts.shape) != 1:
-            raise ConfigError(
-                "validation needs feature vectors", where="data", found=f"samples of {facts.shape}"
-            )
+    @property
+    def agreed(self) -> type[ValidationAgreement]:
+        """See `TransferKind`."""
         from securefair.collaboration.validation.agreement import ValidationAgreement
 
-        return ValidationAgreement.of(
-            config,
-            facts,
-            seed=seed,
-            transfer=TransferSection(
-                fit=config.transfer.fit,
-                peers=config.validation.peers,
-                sums="none",
-                opened="each",
-            ),
-            private=config.privacy is not None,
-        )
-
-    @property
-    def validates(self) -> bool:
-        """See `Kind`."""
-        return True
-
-    @property
-    def renews(self) -> bool:
-        """See `Kind`."""
-        return False
-
-    @property
-    def refits(self) -> bool:
-        """See `Kind`."""
-        return False
-
-    def rounds(self, config: RunConfig) -> int:
-        """One."""
-        del config
-        return 1
+        return ValidationAgreement
 
     @property
     def participant(self) -> type[ValidationHost]:
@@ -104,42 +68,6 @@ class ValidateKind(TransferKind):
 
         del data
         return ValidationObserver(self.name, config.encryption.backend, agreement)
-
-    def refit(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
-        """See `Kind`.
-
-        Raises:
-            ConfigError: always; no peer is in its model.
-        """
-        del config, agreement, own, seed, pieces
-        raise ConfigError(
-            "no peer is in this model, so nobody can be taken out of it",
-            where=self.name,
-            found=without,
-        )
-
-    def validation(
-        self,
-        config: RunConfig,
-        agreement: Any,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        groups: Groups | None = None,
-    ) -> HospitalValidation | None:
-        """See `Kind`."""
-        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.validation(groups=groups, pieces=pieces)
 
 
 VALIDATE = ValidateKind(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.circuit.planner import plan_exchange
-from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.transfer.exchange import AskingStudent, read_request
 from securefair.collaboration.transfer.questions.encrypted import (
@@ -21,15 +20,12 @@ from securefair.collaboration.transfer.questions.encrypted import (
 from securefair.collaboration.transfer.questions.interface import (
     Charged,
     Disclosed,
-    HospitalExchange,
     MaskKeys,
-    StoredKeys,
 )
 from securefair.data.dataset import Samples
 from securefair.errors import LocalProtocolError
 from securefair.exchange import steps
 from securefair.model.transfer import OwnFit, Polynomial
-from securefair.storage import Secret
 
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.terms import TransferTerms
@@ -111,6 +107,9 @@ class LogitsExchange(AskedExchange):
 class LogitsQuestion(EncryptedQuestion):
     """See `TransferQuestion`."""
 
+    student: ClassVar[type[AskingStudent]] = AskingStudent
+    exchanged: ClassVar[type[AskedExchange]] = LogitsExchange
+
     @property
     def lengths(self) -> tuple[int, int]:
         """See `TransferQuestion`."""
@@ -125,8 +124,16 @@ class LogitsQuestion(EncryptedQuestion):
         return plan_exchange(self.agreed.spec_for(patients)).numbers
 
     def determines_fit(self, patients: int) -> bool:
-        """See `TransferQuestion`: as many patients as a predictor has coefficients."""
-        return patients * self.agreed.outputs >= self.agreed.parameters
+        """See `TransferQuestion`: as many numbers as a predictor has coefficients.
+
+        A dishonest student fills places of a ciphertext that hold none of its patients.
+        """
+        return self.numbers_of(patients) >= self.agreed.parameters
+
+    @property
+    def most_patients(self) -> int:
+        """See `TransferQuestion`."""
+        return most_asked(self.agreed)
 
     def determines_logits(self, patients: int) -> bool:
         """See `TransferQuestion`: they are what is opened."""
@@ -137,17 +144,6 @@ class LogitsQuestion(EncryptedQuestion):
     def told(self) -> Disclosed:
         """See `TransferQuestion`."""
         return Disclosed("logits", most_asked(self.agreed), self.agreed.parameters)
-
-    def exchange(
-        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> HospitalExchange:
-        """See `TransferQuestion`."""
-        restored = None
-        if keys is not None:
-            encryption, evaluation, secret = keys
-            restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
-        student = AskingStudent(self.agreed, patients, backend=backend, keys=restored)
-        return LogitsExchange(self, student, backend, device)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""

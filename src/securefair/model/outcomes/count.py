@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import gammaln, xlogy
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
@@ -19,6 +19,14 @@ from securefair.model.outcomes.interface import (
     StudyOutcome,
     known_values,
 )
+from securefair.model.outcomes.pictures import (
+    LEAST,
+    Shown,
+    calibration,
+    rounded,
+    ticks_between,
+)
+from securefair.records import Picture, PictureSeries
 
 Array = NDArray[np.float64]
 
@@ -61,7 +69,11 @@ class Count(StudyOutcome):
     lower_is_better: ClassVar = frozenset({"deviance", "mean_absolute_error"})
     metric: ClassVar = "deviance"
     headline: ClassVar = "explained_deviance"
+    on_ward: ClassVar = ("mean_absolute_error", "explained_deviance")
+    as_shares: ClassVar = frozenset({"explained_deviance"})
     effect: ClassVar = "rate_ratio"
+    link: ClassVar = "exp"
+    farthest: ClassVar = LARGEST
     beside: ClassVar = {"exposure": False}
     strata: ClassVar = ("none", "one or more")
 
@@ -141,6 +153,15 @@ class Count(StudyOutcome):
             "mean_absolute_error": weights @ apart / total,
         }
 
+    def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
+        """See `StudyOutcome`: expected counts, and how many patients have each count."""
+        known = [_values(one.samples) for one in shown]
+        counts = np.concatenate([one for one, _ in known])
+        means = np.concatenate(
+            [exposures * one.said[:, 0] for (_, exposures), one in zip(known, shown, strict=True)]
+        )
+        return [*calibration(means, counts, from_zero=True), *_by_count(means, counts)]
+
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """See `StudyOutcome`: counts."""
         counts, exposures = _values(samples)
@@ -150,6 +171,37 @@ class Count(StudyOutcome):
 def _values(samples: Samples) -> tuple[Array, Array]:
     values = known_values(samples)
     return values[:, 0], values[:, 1]
+
+
+MOST_COUNTS = 10
+"""Bars of a picture; the last one is of so many or more."""
+
+
+def _by_count(means: Array, counts: Array) -> list[Picture]:
+    """How many patients have each count, beside what Poisson distributions expect."""
+    if len(counts) < LEAST:
+        return []
+    last = max(2, int(min(MOST_COUNTS, np.quantile(counts, 0.99))))
+    steps = np.arange(last + 1, dtype=np.float64)
+    seen = np.bincount(np.minimum(counts, last).astype(np.int64), minlength=last + 1) / len(counts)
+    logs = xlogy(steps, means[:, None]) - means[:, None] - gammaln(steps + 1)
+    expected = np.exp(logs).mean(axis=0)
+    expected[-1] = 1 - expected[:-1].sum()
+    ticks = ticks_between(0.0, float(max(seen.max(), expected.max())))
+    series = [
+        PictureSeries(name="share", form="bars", x=rounded(steps), y=rounded(seen)),
+        PictureSeries(name="poisson", form="dots", x=rounded(steps), y=rounded(expected)),
+    ]
+    return [
+        Picture(
+            name="counts",
+            x_ticks=rounded(steps),
+            y_ticks=ticks,
+            series=series,
+            y_shares=True,
+            behind=True,
+        )
+    ]
 
 
 OUTCOME = Count()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.pictures import Shown
+from securefair.records import Picture
 
 Array = NDArray[np.float64]
 
@@ -111,12 +113,19 @@ class StudyOutcome(ABC):
         tells_classes: whether labels are classes: usual classifiers are controls then.
         takes_leaves: whether fits of leaves of public trees compete: not where residuals of
             training patients, whom these nearly interpolate, say how sure a prediction is.
+        curvature: the largest second derivative of a patient's loss by its predictor, where fits
+            can be added up and that is measured; None: they are not.
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
+        on_ward: of `scores`, those that the first page of a report tells; none: `headline`.
+        as_shares: those that people read in per cent.
         moves: whether a number may be added to predictors: not where everybody has a baseline.
         beside: keys of a table's rules that name columns beside the label, and whether it needs
             each.
+        expects: what stands in the label's column and in those beside it, for people.
         ranged: whether a public range scales the label.
+        link: what the first number that is told is of a predictor: itself, in the label's range
+            where `ranged`, or e to it, which is bounded at `farthest`.
         strata: names of the parts by which patients are held out; none where these are classes.
     """
 
@@ -129,10 +138,16 @@ class StudyOutcome(ABC):
     tells_classes: ClassVar[bool] = False
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
+    curvature: ClassVar[float | None] = None
     shown: ClassVar[tuple[str, ...]] = ()
+    on_ward: ClassVar[tuple[str, ...]] = ()
+    as_shares: ClassVar[frozenset[str]] = frozenset()
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
+    expects: ClassVar[tuple[str, ...]] = ("a finite number", "a finite number")
     ranged: ClassVar[bool] = False
+    link: ClassVar[Literal["identity", "exp"]] = "identity"
+    farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
 
     def deciding(self, metric: str) -> str:
@@ -200,6 +215,12 @@ class StudyOutcome(ABC):
         del unseen, samples
         return 1.0
 
+    def spread(self, unseen: Array, samples: Samples) -> float | None:
+        """How far held-out samples are from what `unseen` gave of them, (n, L); None where what is
+        said has no certainty of its own."""
+        del unseen, samples
+        return None
+
     def curvatures(self, predictors: Array, samples: Samples) -> Array:
         """Second derivatives (n,) of losses by predictors (n, L), the mean over these.
 
@@ -214,9 +235,14 @@ class StudyOutcome(ABC):
             expected='"none"',
         )
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
-        """What a hospital adds from its own training samples, of whom predictors (n, L) are."""
-        del predictors, samples
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
+        """What a hospital adds from its own training samples, of whom predictors (n, L) are.
+
+        Args:
+            predictors, samples: as above.
+            spread: as `spread` found it; None where nobody held anyone out.
+        """
+        del predictors, samples, spread
         return {}
 
     def effect_of(self, growth: Array, half: float) -> Array:
@@ -340,6 +366,15 @@ class StudyOutcome(ABC):
     def constant(self, said: Array) -> bool:
         """Whether nearly the same is said of everybody."""
         return bool(len(said)) and bool(np.ptp(said, axis=0).max() <= 1e-9)
+
+    def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
+        """What people look at to judge predictions; none where nothing is drawn.
+
+        Args:
+            shown: of each hospital, one at least, on the same agreed range.
+        """
+        del shown
+        return []
 
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:

@@ -5,12 +5,13 @@ Values lie in a public range that was scaled to [-1, 1], so that penalties mean 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
@@ -22,11 +23,17 @@ from securefair.model.outcomes.interface import (
     counts_of,
     known_values,
 )
+from securefair.model.outcomes.pictures import (
+    LEAST,
+    REACH,
+    Shown,
+    calibration,
+    rounded,
+    ticks_between,
+)
+from securefair.records import Picture, PictureSeries
 
 Array = NDArray[np.float64]
-
-REACH = 1.959964
-"""Deviations to either end of a 95 % interval."""
 
 LEAST_SCALE = 1e-3
 """Of a residual, half the range being 1: nobody is surer than that."""
@@ -47,8 +54,8 @@ class _Squares(SeparateLikelihood):
 class Number(StudyOutcome):
     """See the module; what is said is a mean and a deviation, (B, 2).
 
-    `Samples.values` is (n, 1), or (n, 2) with half the range, by which scores are told in the unit
-    of the number.
+    `Samples.values` is (n, 1), or (n, 3) with half the range and its middle, by which scores are
+    told and pictures drawn in the unit of the number.
     """
 
     name: ClassVar = "number"
@@ -62,8 +69,11 @@ class Number(StudyOutcome):
     lower_is_better: ClassVar = frozenset({"mean_absolute_error"})
     metric: ClassVar = "log_likelihood"
     headline: ClassVar = "r2"
+    on_ward: ClassVar = ("mean_absolute_error", "r2", "coverage")
+    as_shares: ClassVar = frozenset({"r2", "coverage"})
     effect: ClassVar = "difference"
     takes_leaves: ClassVar = False
+    curvature: ClassVar = 1.0
     ranged: ClassVar = True
     strata: ClassVar = ("lower half", "upper half")
 
@@ -76,9 +86,9 @@ class Number(StudyOutcome):
         """See `StudyOutcome`: strata are below and above the middle one."""
         low, high = within or (-1.0, 1.0)
         scaled = (2 * numbers[:, :1] - low - high) / (high - low)
-        half = np.full((len(scaled), 1), (high - low) / 2)
+        unit = np.tile([(high - low) / 2, (low + high) / 2], (len(scaled), 1))
         labels = (scaled[:, 0] > np.median(scaled)).astype(np.int64)
-        return Known(labels, 2, np.hstack([scaled, half]))
+        return Known(labels, 2, np.hstack([scaled, unit]))
 
     def likelihood(self, samples: Samples) -> _Squares:
         """See `StudyOutcome`."""
@@ -91,12 +101,21 @@ class Number(StudyOutcome):
         result: Array = (np.log(2 * np.pi * variance) + squares / variance) / 2
         return result
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+    def curvatures(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: of half a square."""
+        del predictors
+        return np.ones(len(samples))
+
+    def spread(self, unseen: Array, samples: Samples) -> float:
         """See `StudyOutcome`: the deviation of residuals."""
-        squares = (predictors[:, 0] - _values(samples)) ** 2
+        squares = (unseen[:, 0] - _values(samples)) ** 2
         counts = counts_of(samples)
         scale = np.sqrt(counts @ squares / max(1.0, counts.sum() - 1))
-        return {"scale": [max(LEAST_SCALE, float(scale))]}
+        return max(LEAST_SCALE, float(scale))
+
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
+        """See `StudyOutcome`: the deviation of held-out residuals; of those here where none are."""
+        return {"scale": [self.spread(predictors, samples) if spread is None else spread]}
 
     def effect_of(self, growth: Array, half: float) -> Array:
         """See `StudyOutcome`: a difference, in the unit of the number."""
@@ -142,18 +161,62 @@ class Number(StudyOutcome):
             "coverage": weights @ (np.abs(off) <= REACH).astype(np.float64) / total,
         }
 
+    def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
+        """See `StudyOutcome`: means in the unit of the number, and errors in own deviations."""
+        samples = [one.samples for one in shown]
+        values = np.concatenate([_values(one) for one in samples])
+        half, middle = np.concatenate([_unit(one) for one in samples]).T
+        means, scales = np.concatenate([one.said for one in shown]).T
+        errors = (values - means) / scales
+        return [
+            *calibration(middle + half * means, middle + half * values),
+            *_normal_errors(errors),
+        ]
+
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """See `StudyOutcome`."""
         return said[:, 0], _values(samples)
 
 
 def _half(samples: Samples) -> Array:
+    half: Array = _unit(samples)[:, 0]
+    return half
+
+
+def _unit(samples: Samples) -> Array:
+    """Half the range and its middle, (n, 2); of values without a unit 1 and 0."""
     values = known_values(samples)
-    return values[:, 1] if values.shape[1] > 1 else np.ones(len(values))
+    return values[:, 1:] if values.shape[1] > 1 else np.tile([1.0, 0.0], (len(values), 1))
 
 
 def _values(samples: Samples) -> Array:
     return known_values(samples)[:, 0]
+
+
+FARTHEST = 4.0
+"""Deviations to either end of the picture of errors; what lies beyond counts at its end."""
+
+
+def _normal_errors(errors: Array) -> list[Picture]:
+    """How many patients are off by so many deviations, beside a normal distribution."""
+    if len(errors) < LEAST:
+        return []
+    edges = np.linspace(-FARTHEST, FARTHEST, 17)
+    middles = (edges[1:] + edges[:-1]) / 2
+    inside = np.clip(errors, -FARTHEST, FARTHEST)
+    seen = np.histogram(inside, edges)[0] / len(errors)
+    expected = np.diff(ndtr(edges))
+    ticks = ticks_between(0.0, float(max(seen.max(), expected.max())))
+    series = [
+        PictureSeries(name="share", form="bars", x=rounded(middles), y=rounded(seen)),
+        PictureSeries(name="normal", form="line", x=rounded(middles), y=rounded(expected)),
+    ]
+    steps = [float(at) for at in range(-int(FARTHEST), int(FARTHEST) + 1, 2)]
+    return [
+        Picture(
+            name="errors", x_ticks=steps, y_ticks=ticks, series=series, y_shares=True, behind=True
+        )
+    ]
 
 
 OUTCOME = Number()

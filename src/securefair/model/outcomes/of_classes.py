@@ -36,7 +36,9 @@ class OfClasses(StudyOutcome):
     metric: ClassVar = defaults.METRIC
     shown: ClassVar = ("auc", "log_loss", "brier")
     headline: ClassVar = "accuracy"
+    as_shares: ClassVar = frozenset({"accuracy", "sensitivity", "specificity"})
     tells_classes: ClassVar = True
+    curvature: ClassVar = 0.25
 
     def losses(self, predictors: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: log-loss."""

@@ -7,7 +7,7 @@ at the fit without f (Verweij and van Houwelingen, Statistics in Medicine 1993).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -26,6 +26,9 @@ from securefair.model.outcomes.interface import (
     counts_of,
     known_values,
 )
+from securefair.model.outcomes.pictures import Shown
+from securefair.model.outcomes.survival import survival, survival_pictures
+from securefair.records import Picture
 
 Array = NDArray[np.float64]
 
@@ -124,9 +127,15 @@ class TimeToEvent(StudyOutcome):
     lower_is_better: ClassVar = frozenset({"integrated_brier"})
     metric: ClassVar = "concordance"
     headline: ClassVar = "concordance"
+    on_ward: ClassVar = ("concordance", "integrated_brier")
+    as_shares: ClassVar = frozenset({"concordance"})
     effect: ClassVar = "hazard_ratio"
     moves: ClassVar = False
     beside: ClassVar = {"event": True}
+    expects: ClassVar = (
+        "a time such as 12.5, in one unit everywhere",
+        "1 where the event came, 0 where it was not seen",
+    )
     strata: ClassVar = ("not seen", "event")
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
@@ -180,8 +189,9 @@ class TimeToEvent(StudyOutcome):
         costs = [likelihood.total(one, every) - likelihood.total(one, kept) for one in flat]
         return np.stack(costs).reshape(unseen.shape[:-2])
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
         """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events."""
+        del spread
         times, events = _values(samples)
         counts = counts_of(samples)
         hazards, came = counts * np.exp(predictors[:, 0]), counts * events
@@ -228,7 +238,8 @@ class TimeToEvent(StudyOutcome):
 
         The integrated Brier score is the mean over the horizons, which are quantiles of own times
         of events. Patients who are censored before one are made up for by those who are not (Graf
-        et al., Statistics in Medicine 1999), by the censoring of all that are scored.
+        et al., Statistics in Medicine 1999), by the censoring of all that are scored; a horizon
+        that nobody was followed until is left out.
         """
         times, events = _values(samples)
         risk = said[:, 0]
@@ -246,23 +257,13 @@ class TimeToEvent(StudyOutcome):
             "partial_log_likelihood": _over(likely, happened),
         }
 
+    def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
+        """See `StudyOutcome`."""
+        return survival_pictures(shown)
+
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """See `StudyOutcome`: the predictor, and whether the event came."""
         return said[:, 0], _values(samples)[1]
-
-
-def survival(predictors: Array, own: OwnPart, horizons: Array) -> Array:
-    """The probability of no event until each horizon, (B, H), by the own baseline.
-
-    Args:
-        predictors: (B, 1).
-        own: `TimeToEvent.own_part`.
-        horizons: (H,), in the unit of the times.
-    """
-    steps = np.searchsorted(np.array(own["times"]), horizons, side="right")
-    hazard = np.concatenate([[0.0], np.array(own["hazard"])])[steps]
-    result: Array = np.exp(-np.exp(predictors) * hazard)
-    return result
 
 
 def usual_horizons(own: OwnPart) -> list[float]:
@@ -283,11 +284,11 @@ def _brier(said: Array, times: Array, events: Array, weights: Array) -> Array:
     until = kept[:, np.searchsorted(at, horizons, side="right")]
     died = (times[:, None] <= horizons) & (events[:, None] > 0)
     alive = times[:, None] > horizons
-    of_died = weights * _over(np.ones_like(before), before)
-    errors = of_died @ np.where(died, surviving**2, 0.0)
-    of_alive = weights[:, :, None] * _over(np.ones_like(until), until)
-    errors += np.einsum("rbh,bh->rh", of_alive, np.where(alive, (1 - surviving) ** 2, 0.0))
-    return _over(errors.mean(axis=1), weights.sum(axis=1))
+    # Beyond, everybody left is censored, and nothing is known.
+    followed = weights[:, :, None] * (until > 0)
+    errors = np.einsum("rbh,rb,bh->r", followed, _inverse(before), died * surviving**2)
+    errors += np.einsum("rbh,rbh,bh->r", followed, _inverse(until), alive * (1 - surviving) ** 2)
+    return _over(errors, followed.sum(axis=(1, 2)))
 
 
 def _kept(at: Array, times: Array, events: Array, weights: Array) -> Array:
@@ -300,6 +301,12 @@ def _kept(at: Array, times: Array, events: Array, weights: Array) -> Array:
     at_risk = weights @ (here | (times[:, None] > at))
     left = 1 - np.divide(lost, at_risk, out=np.zeros_like(lost), where=at_risk > 0)
     return np.hstack([np.ones((len(weights), 1)), np.cumprod(left, axis=1)])
+
+
+def _inverse(share: Array) -> Array:
+    """1 over it; 0 where it is 0: nobody is there who would be made up for."""
+    result: Array = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
+    return result
 
 
 def _over(part: Array, whole: Array) -> Array:

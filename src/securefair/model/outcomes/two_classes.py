@@ -35,6 +35,7 @@ class TwoClasses(OfClasses):
     name: ClassVar = "two_classes"
     title: ClassVar = "one of two classes"
     effect: ClassVar = "odds_ratio"
+    on_ward: ClassVar = ("accuracy", "sensitivity", "specificity")
 
     def likelihood(self, samples: Samples) -> _Logistic:
         """See `StudyOutcome`."""

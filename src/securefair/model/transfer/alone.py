@@ -15,7 +15,7 @@ from securefair.model.transfer.averaging import Validated, validate
 from securefair.model.transfer.design import Design, own_design, tree_design
 from securefair.model.transfer.families import Family, average
 from securefair.model.transfer.folds import FOLDS, stratified_folds
-from securefair.model.transfer.leafed import Fitted
+from securefair.model.transfer.leafed import Fitted, spreading
 from securefair.model.transfer.polynomial import Degree, Polynomial
 from securefair.model.transfer.public_trees import LEAVES
 
@@ -33,14 +33,14 @@ class OwnFit:
     """A hospital's fits on its own patients: the single best one, and all of them averaged.
 
     Attributes:
-        model: the fit with the best penalty, on all own patients. It answers as a teacher, and it
-            is the control "tuned alone".
+        model: the fit with the best penalty, on all own patients: the control "tuned alone".
         averaged: the average over penalties of all families: the control "averaged alone".
         penalty: the best lambda by held-out loss; the smaller of equals.
         design, validated: of the family that `model` is of, the first one.
         folds: of all families.
         families: what a transfer goes on with: fits of the agreed degree and, where that is 1 and
             patients are not too many, of leaves of public trees, alone and beside the features.
+        narrow: where samples have features that others have not, the same fits without these.
     """
 
     model: Polynomial
@@ -51,6 +51,12 @@ class OwnFit:
     validated: Validated
     families: tuple[Family, ...]
     samples: Samples
+    narrow: OwnFit | None = None
+
+    @property
+    def told(self) -> OwnFit:
+        """The fits that answer as a teacher: of the features that everybody has."""
+        return self.narrow or self
 
     @property
     def best_of_all(self) -> Fitted:
@@ -90,28 +96,35 @@ def own_fit(
             found=samples.features.shape,
             expected="(n, d) with at least one patient",
         )
-    dealt = stratified_folds(samples.labels, rng, folds)
+    return _own_fit(samples, degree, stratified_folds(samples.labels, rng, folds))
+
+
+def _own_fit(samples: Samples, degree: Degree, dealt: NDArray[np.int64]) -> OwnFit:
     design = own_design(samples, degree)
     family = _fitted(design, samples, PENALTIES, dealt)
-    model = design.function(family.validated.coefficients[family.validated.scores.argmin()])
+    outcome, best = outcome_of(samples), int(family.validated.scores.argmin())
+    found = design.function(family.validated.coefficients[best])
+    model = spreading(found, outcome.spread(family.validated.held_out[best], samples))
     if not isinstance(model, Polynomial):
         raise ModelError("the first family has no leaves", found=design.family)
     families = [family]
-    takes_leaves = degree == 1 and outcome_of(samples).takes_leaves
+    takes_leaves = degree == 1 and outcome.takes_leaves
     if takes_leaves and _tree_work(samples) <= MOST_TREE_WORK:
         families += [
             _fitted(tree_design(samples, beside=beside), samples, TREE_PENALTIES, dealt)
             for beside in (False, True)
         ]
+    averaged = average(families)
     return OwnFit(
         model=model,
-        averaged=average(families).model,
-        penalty=PENALTIES[int(family.validated.scores.argmin())],
+        averaged=spreading(averaged.model, outcome.spread(averaged.held_out, samples)),
+        penalty=PENALTIES[best],
         design=design,
         folds=dealt,
         validated=family.validated,
         families=tuple(families),
         samples=samples,
+        narrow=_own_fit(samples.common, degree, dealt) if samples.further else None,
     )
 
 

@@ -29,6 +29,8 @@ class Polynomial:
         constant: (L,).
         linear: (L, d).
         square: (L, d, d), symmetric, or None for degree one.
+        spread: deviation of held-out patients from it, where a number is predicted; else None. It
+            is of the whole function alone: sums of functions have none.
 
     Raises:
         ModelError: shapes disagree or a number is not finite.
@@ -37,6 +39,7 @@ class Polynomial:
     constant: Array
     linear: Array
     square: Array | None = None
+    spread: float | None = None
 
     def __post_init__(self) -> None:
         width, features = self.linear.shape
@@ -45,6 +48,8 @@ class Polynomial:
         ):
             raise ModelError("a polynomial's coefficients disagree", found=self.linear.shape)
         parts = [self.constant, self.linear] + ([] if self.square is None else [self.square])
+        if self.spread is not None:
+            parts.append(np.array(self.spread))
         if not all(np.isfinite(part).all() for part in parts):
             raise ModelError("a polynomial holds a NaN or an infinite number")
 
@@ -52,6 +57,16 @@ class Polynomial:
         """Its size; coefficients are private and never print."""
         width, features = self.linear.shape
         return f"{type(self).__name__}({features} -> {width}, degree {self.degree}, redacted)"
+
+    def close_to(self, other: Polynomial, *, within: float) -> bool:
+        """Whether no coefficient differs by more than this part of the largest one of either."""
+        if self.linear.shape != other.linear.shape or self.degree != other.degree:
+            return False
+        pairs = [(self.constant, other.constant), (self.linear, other.linear)]
+        if self.square is not None and other.square is not None:
+            pairs.append((self.square, other.square))
+        largest = max(float(np.abs(part).max(initial=0)) for pair in pairs for part in pair)
+        return all(np.abs(one - two).max(initial=0) <= within * largest for one, two in pairs)
 
     @property
     def degree(self) -> Degree:
@@ -68,6 +83,16 @@ class Polynomial:
         """Numbers that determine one logit as a function of the features."""
         features = int(self.linear.shape[1])
         return 1 + features + (features * (features + 1) // 2 if self.degree == 2 else 0)
+
+    def widened(self, further: int) -> Polynomial:
+        """The same of so many features more, the last ones, which it does not look at."""
+        if not further:
+            return self
+        square = self.square
+        if square is not None:
+            square = np.pad(square, ((0, 0), (0, further), (0, further)))
+        linear = np.pad(self.linear, ((0, 0), (0, further)))
+        return Polynomial(self.constant, linear, square, self.spread)
 
     def logits(self, features: Array) -> Array:
         """Features (B, d) -> logits (B, L).

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
-from securefair.collaboration.interface import Agreement, PublicFacts
+from securefair.collaboration.agreement import Agreement
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
 from securefair.config import DisclosureSection
 from securefair.data.table import class_names
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_named
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import Terms, check_version
 from securefair.user.tables import table_spec
@@ -89,6 +92,15 @@ def outcome_in(terms: Terms) -> str:
     return (None if table is None else table.outcome) or ""
 
 
+def predicted_in(terms: Terms) -> str:
+    """What is predicted where it is no class, with its columns, for people; else ""."""
+    table, name = terms.config.table, outcome_in(terms)
+    if table is None or not name:
+        return ""
+    beside = "".join(f", {key}: {column}" for key, column in table.beside.items())
+    return f"{outcome_named(name).title}: {table.label}{beside}"
+
+
 def classes_of(terms: Terms) -> list[str]:
     """Names of the classes, in the order of their numbers.
 
@@ -121,6 +133,24 @@ def proposed_totals(project: Project) -> dict[str, int]:
     """Totals that let a student have one answer a round of every teacher, and no more."""
     student = agreement_of(project).numbers_a_round * rounds_of(project.terms)
     return {"student_total": student, "teacher_total": student * max(1, len(project.cards) - 1)}
+
+
+def check_first_answer(project: Project, totals: Mapping[str, object]) -> None:
+    """See that totals of disclosure leave room for one answer.
+
+    Raises:
+        ConfigError: no teacher could ever answer; names the total.
+    """
+    needed = agreement_of(project).numbers_a_round
+    for name in ("student_total", "teacher_total"):
+        total = totals.get(name)
+        if isinstance(total, int) and total < needed:
+            raise ConfigError(
+                "no teacher would ever answer: one answer holds more numbers than this total",
+                where=f"disclosure.{name}",
+                found=total,
+                expected=f"{needed} or more",
+            )
 
 
 def agreement_digest(project: Project) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
-from securefair.data.inference import rule_of, said_classes
+from securefair.data.inference import rule_of, said_classes, said_outcome
 from securefair.data.proposal import ColumnProposal, Proposal
 
 
@@ -35,7 +35,7 @@ def differences(proposals: Mapping[str, Proposal], *, joined: bool = False) -> l
         joined: whether levels that differ in case or white space only are one.
     """
     found = list(_of_labels(proposals))
-    labels = {one.label for one in proposals.values()}
+    labels = {one.label for one in proposals.values() if not one.outcome}
     columns = {site: {one.name: one for one in each.columns} for site, each in proposals.items()}
     for wanted in dict.fromkeys(name for each in columns.values() for name in each):
         if wanted not in labels:
@@ -54,6 +54,12 @@ def _of_labels(proposals: Mapping[str, Proposal]) -> Iterator[Difference]:
                 proposal.label,
                 f"{first} predicts it, {name} predicts {other.label}",
                 "Predict one column of one name everywhere",
+            )
+        elif (other.outcome, other.beside) != (proposal.outcome, proposal.beside):
+            yield Difference(
+                proposal.label,
+                f"{first} predicts {said_outcome(proposal)}; {name} predicts {said_outcome(other)}",
+                "Predict the same everywhere, from columns of the same names",
             )
         elif set(_classes(other)) != set(classes):
             yield Difference(

@@ -11,53 +11,50 @@ import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from securefair.collaboration.host import Host
 from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of, narrowed
 from securefair.config import defaults, demo_config
-from securefair.data import ParticipantData, Samples
+from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.stored import Function, logits_of
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.couriers.register import courier_of, rehearsed_couriers
 from securefair.sites.operator.making import new_project
-from securefair.sites.project.agreeing import check_agreement, kind_in
+from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import project_sections
 from securefair.sites.rehearsal.elsewhere import protocol_of
+from securefair.sites.rehearsal.expected import Expected, in_one_process, same
+from securefair.sites.rehearsal.made_up import MadeUp, made_up
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.witness import Witness
-from securefair.sites.simulation.starting import simulated
 from securefair.sites.site.folder import (
     DOOR,
+    SampleFiles,
     SiteSettings,
     make_place,
 )
-from securefair.sites.site.records import SiteRecord
+from securefair.sites.site.samples import write_samples
 from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
 MAX_SITES = 32
 MAX_FAULTS = 0.2
-SHARED = "shared"
+SHARED, TABLES = "shared", "tables"
 SECONDS_A_ROUND = 600.0
 CHEAP = KeystoreCost(log2_n=10)
 """Of keystores that exist for minutes and hold nothing of worth."""
 
 FINE = 2.0**-18
 """Precision of a rehearsal's answers: with it decisions and models are comparable."""
-
-SAME_LOGITS = 0.02
-"""Most that a test patient's logit may differ between two runs: encryption draws other noise."""
 
 
 class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,26 +84,12 @@ class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.decisions_equal and self.lost_rounds == 0
 
 
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """The same collaboration in one process.
-
-    Attributes:
-        records: of every site's rounds.
-        hosts: as they ended.
-        envelopes: that all sites send together.
-    """
-
-    records: dict[str, list[SiteRecord]]
-    hosts: dict[str, Host]
-    envelopes: int
-
-
 def rehearse(
     folder: Path,
     *,
     courier: str,
     algorithm: str | None = None,
+    outcome: str | None = None,
     sites: int,
     rounds: int,
     kills: int,
@@ -122,7 +105,8 @@ def rehearse(
         courier: local, folder, or flare: a proof of concept of FLARE with a server and a client a
             site.
         algorithm: the kind of collaboration; None for the default of a configuration.
-        sites: 2 to 32 hospitals; from the fifth on, hospitals are divided.
+        outcome: what is predicted where that is no class, in made-up tables.
+        sites: 2 to 32 hospitals, 26 with an outcome; from the fifth on, hospitals are divided.
         rounds: in all. Where the default takes fewer, the rest is of a kind with reputations; a
             kind that was asked for is rehearsed as often as that takes, with new identities.
         kills: how many processes are killed, spread over all.
@@ -143,7 +127,7 @@ def rehearse(
             expected=" or ".join(rehearsed_couriers()),
         )
     for where, found, low, high in (
-        ("sites", sites, 2, MAX_SITES),
+        ("sites", sites, 2, MAX_SITES if outcome is None else len(ascii_lowercase)),
         ("rounds", rounds, 1, 10_000),
         ("kills", kills, 0, 10_000),
         ("faults", faults, 0, MAX_FAULTS),
@@ -153,13 +137,19 @@ def rehearse(
     spoken = PROTOCOL_VERSION
     if beside is not None:
         spoken = min(spoken, protocol_of(beside))
-    data = hospitals(sites)
+    tables = None if outcome is None else made_up(folder / TABLES, outcome, sites)
+    data = hospitals(sites) if tables is None else tables.data()
     until, results = time.monotonic() + limit, list[RehearsalResult]()
     left = rounds
     while left:
         done, number = rounds - left, len(results)
         project, identities = project_between(
-            data, algorithm or _kind(number), left, backend, protocol=spoken
+            data,
+            algorithm or _kind(0 if tables else number),
+            left,
+            backend,
+            rules=None if tables is None else tables.rules,
+            protocol=spoken,
         )
         length = min(left, kind_in(project.terms).rounds(project.terms.config))
         share = kills * (done + length) // rounds - kills * done // rounds
@@ -168,7 +158,7 @@ def rehearse(
         shared = place / SHARED if courier_of(courier).shares else None
         if shared is not None:
             shared.mkdir()
-        make_places(place, data, project, identities, courier, shared=shared)
+        make_places(place, data, project, identities, courier, shared=shared, tables=tables)
         places = {own.name: place / own.name for own in data}
         expected = in_one_process(project, data, length, number)
         troupe = Troupe(place, project.names, number, faults, length, Witness(), beside=beside)
@@ -215,7 +205,7 @@ def _play(
         decisions_equal=all(
             [own.decisions for own in written[one.name]]
             == [own.decisions for own in expected.records[one.name]]
-            and _same(troupe.model(one.name), expected.hosts[one.name].model(), one.test)
+            and same(troupe.model(one.name), expected.hosts[one.name].model(), one.test)
             for one in data
         ),
         rounds=troupe.rounds,
@@ -224,29 +214,6 @@ def _play(
         refused=troupe.refused(),
         seconds=seconds,
     )
-
-
-def in_one_process(
-    project: Project, data: Sequence[ParticipantData], rounds: int, seed: int
-) -> Expected:
-    """The same hosts, in a simulation."""
-    kind, config = kind_in(project.terms), project.terms.config
-    run = simulated(kind, config, check_agreement(project), data, seed=seed)
-    records: dict[str, list[SiteRecord]] = {own.name: [] for own in data}
-    for number in range(rounds):
-        for name, record in run.town.play(number).items():
-            records[name].append(record)
-    sent = sum(row.count for row in run.traffic)
-    notices = rounds * len(data) * (len(data) - 1)
-    return Expected(records, run.town.hosts, sent + notices)
-
-
-def _same(found: Function | None, expected: Function, test: Samples) -> bool:
-    if found is None:
-        return False
-    features = test.features.reshape(len(test), -1)
-    difference = logits_of(found, features) - logits_of(expected, features)
-    return bool(np.abs(difference).max(initial=0.0) <= SAME_LOGITS)
 
 
 def _kind(number: int) -> str:
@@ -285,6 +252,7 @@ def project_between(
     rounds: int,
     backend: str,
     *,
+    rules: Mapping[str, Any] | None = None,
     known: Mapping[str, Identity] | None = None,
     now: float | None = None,
     days: int = 7,
@@ -298,6 +266,7 @@ def project_between(
         algorithm: the kind of collaboration.
         rounds: that it takes, where its kind does not say so.
         backend: encryption engine.
+        rules: of tables, a section [table]; None: samples are numbers.
         known: identities of hospitals that have one.
         now: seconds since 1970; None for this machine's.
         days: that the project may run.
@@ -318,14 +287,16 @@ def project_between(
     if "precision" in settings["encryption"]:
         settings["encryption"]["precision"] = FINE
     settings.pop("disclosure", None)
+    if rules is not None:
+        settings["table"] = dict(rules)
     project = new_project(
         "rehearsal",
         [identity.card for identity in identities.values()],
         settings,
         algorithm=algorithm,
         max_samples=max(len(own.train) for own in data),
-        features=data[0].train.features.shape[1],
-        classes=data[0].train.classes,
+        features=data[0].train.features.shape[1] if rules is None else None,
+        classes=data[0].train.classes if rules is None else None,
         round_seconds=round_seconds,
         now=now,
         days=days,
@@ -344,6 +315,7 @@ def make_places(
     courier: str,
     *,
     shared: Path | None = None,
+    tables: MadeUp | None = None,
 ) -> None:
     """Make the folders of all sites.
 
@@ -354,6 +326,7 @@ def make_places(
         identities: by name.
         courier: of all.
         shared: folder of the courier, where it needs one.
+        tables: files of the data; None: arrays are written.
     """
     passphrase = secrets.token_urlsafe(32)
     path = folder / "passphrase"
@@ -362,14 +335,15 @@ def make_places(
     going = courier_of(courier).doors
     doors = {own.name: str(folder / own.name / DOOR) for own in data} if going else {}
     for own in data:
-        for part, samples in (("train", own.train), ("test", own.test)):
-            np.savez(
-                folder / f"{own.name}.{part}.npz", features=samples.features, labels=samples.labels
-            )
+        if tables is None:
+            files = write_samples(folder, own, own.name)
+        else:
+            train, test = map(str, tables.files(own.name))
+            files = SampleFiles(data=train, test_data=test)
         settings = SiteSettings(
             name=own.name,
-            data=str(folder / f"{own.name}.train.npz"),
-            test_data=str(folder / f"{own.name}.test.npz"),
+            data=files.data,
+            test_data=files.test_data,
             courier=CourierSettings(
                 kind=courier,
                 folder=None if shared is None else str(shared),

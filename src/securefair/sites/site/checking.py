@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from securefair.collaboration.interface import Agreement
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
 from securefair.data.findings import said_of
 from securefair.errors import StorageError
-from securefair.report.wording import sensitivity_of
+from securefair.report.wording import further_line, sensitivity_of
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.project.agreeing import (
     check_agreement,
@@ -26,8 +26,9 @@ from securefair.sites.project.agreeing import (
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import KEYS, STORE, identity_of, project_of, read_settings
+from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.samples import own_findings, own_samples
-from securefair.storage import Keystore, Secret, Store
+from securefair.storage import Access, Keystore, Secret, Store
 
 ROOM = 4
 """Times the largest upload of all peers together that must be free on the disk."""
@@ -53,10 +54,16 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     identity_of(keys, project, settings.name)
     keys.close()
     yield f"keys: of {settings.name}"
+    with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
+        taken = taken_in(tx)
+    settings = settings.at(taken.number)
     data = own_samples(settings, project.terms, seed=0)
     kind_in(project.terms).check_own(agreement, data)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
-    for one in own_findings(settings.name, settings.data, project.terms):
+    if settings.columns:
+        names = [str(one["name"]) for one in settings.columns]
+        yield further_line(settings.name, names)
+    for one in own_findings(settings.name, settings.data, project.terms, settings.columns):
         if one.severity != "note":
             yield f"WARNING: {said_of(one)}"
     said = sensitivity_of(classes_of(project.terms), table=False)
@@ -99,7 +106,7 @@ def _largest(name: str, own: ParticipantData, project: Project) -> ParticipantDa
     count = project.terms.project.max_samples
     known = own.train.values
     samples = Samples(
-        np.broadcast_to(np.zeros(()), (count, *own.train.features.shape[1:])),
+        np.broadcast_to(np.zeros(()), (count, *own.train.common.features.shape[1:])),
         np.arange(count) % own.train.classes,
         own.train.classes,
         outcome=own.train.outcome,

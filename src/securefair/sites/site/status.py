@@ -8,12 +8,14 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from securefair.model.outcomes import agreed_outcome
+from securefair.records import ACCURACY
 from securefair.report.html import FILE_NAME as PAGE
 from securefair.report.wording import duration
 from securefair.sites.post.clock import WRONG
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
-from securefair.sites.project.agreeing import disclosure_of, rounds_of
+from securefair.sites.project.agreeing import disclosure_of, outcome_in, rounds_of, shape_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
@@ -22,6 +24,7 @@ from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteState, peers_of, stored_records
 from securefair.sites.site.site import STATE
 from securefair.storage import Access, Store, Transaction, running_process
+from securefair.words import words_of
 
 NEVER = "never"
 
@@ -61,7 +64,9 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         peers: in the project's order.
         refused: how often something was refused, by reason and peer.
         student_limit, teacher_limit: most numbers to one peer and to all.
-        accuracy: of the own model on own test samples after the last round; None before.
+        accuracy: headline score of the own model on own test samples after the last round; None
+            before.
+        score: what people call it, such as "accuracy" or "concordance".
         audit_rows, audit_head: of the audit log.
         health: of its process; None where only its store was looked at.
         summary: the same in one line.
@@ -83,6 +88,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     health: Health | None = None
     summary: str = ""
     report: str | None = None
+    score: str = ACCURACY
 
 
 def status_of(folder: Path, now: float | None = None) -> SiteStatus:
@@ -149,6 +155,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         )
     records = stored_records(tx)
     head = tx.audit.head()
+    outcome = agreed_outcome(outcome_in(project.terms), shape_of(project.terms)[1])
     return SiteStatus(
         name=name,
         project=project.terms.project.name,
@@ -162,6 +169,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         accuracy=records[-1].measured.get("accuracy") if records else None,
         audit_rows=head.length,
         audit_head=head.digest.hex(),
+        score=words_of().templates.get(f"scores.{outcome.headline}", outcome.headline),
     )
 
 
@@ -174,7 +182,7 @@ def sentences(status: SiteStatus) -> list[str]:
     if status.health is not None:
         lines.append(f"state: {status.summary}")
     if status.accuracy is not None:
-        lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
+        lines.append(f"own model: {status.score} {status.accuracy:.3f} on own test samples")
     if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
             f"round {status.rounds_over + 1}: at most {duration(status.seconds_left)} left; "

@@ -14,7 +14,7 @@ from securefair.ckks.backends.seal_bytes import (
     read_ciphertext,
     read_plaintext,
     unwrap,
-    wrap,
+    wrapped,
     write_ciphertext,
 )
 from securefair.ckks.backends.seal_context import seal_context
@@ -41,6 +41,10 @@ def bodies(relinearization):
         "ciphertext": unwrap(write_ciphertext(residues(2), bytes(32), PARAMS.primes)),
         "relinearisation key": unwrap(relinearization),
     }
+
+
+def wrap(body):
+    return b"".join(wrapped([body]))
 
 
 def residues(*leading, limbs=2, seed=0):

@@ -116,9 +116,9 @@ def test_whoever_brings_a_model_is_asked_about_patients_where_that_is_known(make
     )
     known = kind.agree_all(config, [brought, *others], seed=0)
     assert (known.chosen_sum.name, known.question.encrypts) == ("none", True)
-    unknown = kind.agree(config, PublicFacts.of([brought, *others]), seed=0)
+    unknown = kind.agree(config, PublicFacts.of([first, *others]), seed=0)
     assert not unknown.question.encrypts
-    assert known.digest == replace(known, brought=False).digest
+    assert known.digest == replace(known, facts=replace(known.facts, brought=False)).digest
     kind.check_own(known, brought)
     with pytest.raises(ConfigError, match=r"a, teacher.*would add up fits"):
         kind.check_own(unknown, brought)

@@ -4,6 +4,7 @@ from sklearn import metrics as reference
 
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.count import OUTCOME
+from securefair.model.outcomes.pictures import Shown
 
 
 def of(counts, exposures):
@@ -34,3 +35,19 @@ def test_where_nothing_happened_nothing_is_explained():
     scores = OUTCOME.point_scores(np.array([[0.5], [0.5]]), nothing)
     assert scores["explained_deviance"] is None
     assert scores["deviance"] == pytest.approx(2 * 0.75)
+
+
+def test_pictures_count_patients_beside_what_was_expected():
+    rng = np.random.default_rng(0)
+    rates, exposures = rng.uniform(0.2, 3, 500), rng.uniform(0.5, 2, 500)
+    counts = rng.poisson(rates * exposures)
+    mean, bars = OUTCOME.pictures([Shown(rates[:, None], {}, of(counts, exposures))])
+    (dots,) = mean.series
+    assert mean.x_ticks[0] == 0
+    np.testing.assert_allclose(dots.x, dots.y, atol=0.8)
+    seen, expected = bars.series
+    assert seen.x == expected.x == bars.x_ticks
+    assert sum(seen.y) == pytest.approx(1, abs=1e-3)
+    assert sum(expected.y) == pytest.approx(1, abs=1e-3)
+    assert seen.y[0] == pytest.approx((counts == 0).mean(), abs=1e-4)
+    np.testing.assert_allclose(seen.y, expected.y, atol=0.05)

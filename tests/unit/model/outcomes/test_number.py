@@ -4,6 +4,9 @@ from sklearn import metrics as reference
 
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.number import LEAST_SCALE, OUTCOME
+from securefair.model.outcomes.pictures import Shown
+from securefair.model.stored import from_bytes, own_part_of, to_bytes
+from securefair.model.transfer import own_fit, weighted_sum, without_peers
 
 
 def of(values):
@@ -28,3 +31,48 @@ def test_values_that_do_not_vary_have_no_r2_and_no_certainty():
     assert said[0].tolist() == [0.2, LEAST_SCALE]
     assert OUTCOME.point_scores(said, same)["r2"] is None
     assert np.isfinite(OUTCOME.losses(np.full((3, 1), 0.2), same)).all()
+
+
+def test_how_sure_a_fit_is_follows_from_patients_that_it_did_not_see():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (25, 12))
+    y = 0.3 * x[:, 0] + rng.normal(0, 0.2, 25)
+    samples = Samples(x, (y > 0).astype(np.int64), 2, outcome="number", values=y[:, None])
+    own = own_fit(samples, rng=np.random.default_rng(1))
+    seen = OUTCOME.spread(own.model.logits(x), samples)
+    for model in (own.model, own.averaged, without_peers(own).model):
+        assert model.spread > 1.1 * seen
+        assert own_part_of(model, samples) == {"scale": [model.spread]}
+        kept = from_bytes(to_bytes(model), where="here")
+        assert kept.spread == model.spread
+        assert model.widened(2).spread == model.spread
+    assert own.model.spread == OUTCOME.spread(own.validated.held_out[own.best], samples)
+    plain = weighted_sum([0.5, 0.5], [own.model, own.averaged])
+    assert plain.spread is None
+    assert own_part_of(plain, samples) == OUTCOME.own_part(plain.logits(x), samples)
+
+
+def test_pictures_are_in_the_unit_of_the_number():
+    rng = np.random.default_rng(0)
+    f = rng.uniform(-0.8, 0.8, 400)
+    numbers = 100 + 50 * (f + rng.normal(0, 0.2, 400))
+    known = OUTCOME.known(numbers[:, None], (50.0, 150.0))
+    samples = Samples(
+        np.zeros((400, 0)), known.labels, known.classes, outcome="number", values=known.values
+    )
+    own = {"scale": [0.2]}
+    mean, errors = OUTCOME.pictures([Shown(OUTCOME.said(f[:, None], own), own, samples)])
+    (dots,) = mean.series
+    assert mean.alike
+    assert len(dots.x) == 10
+    assert sum(dots.patients) == 400
+    np.testing.assert_allclose(np.array(dots.x), np.array(dots.y), atol=8)
+    assert 60 < min(dots.x) < 75
+    assert mean.x_ticks[0] <= min(dots.low)
+    assert max(dots.high) <= mean.x_ticks[-1]
+    seen, normal = errors.series
+    assert sum(seen.y) == pytest.approx(1, abs=1e-3)
+    np.testing.assert_allclose(seen.y, normal.y, atol=0.06)
+    assert errors.behind
+    few = Shown(OUTCOME.said(f[:4, None], own), own, samples.take(np.arange(4)))
+    assert OUTCOME.pictures([few]) == []

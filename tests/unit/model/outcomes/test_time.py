@@ -7,7 +7,9 @@ import pytest
 
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.columns import Columns
-from securefair.model.outcomes.time import OUTCOME, survival
+from securefair.model.outcomes.pictures import Shown
+from securefair.model.outcomes.survival import kaplan_meier, survival
+from securefair.model.outcomes.time import OUTCOME
 from securefair.model.transfer.penalised import fit
 
 LUNG = json.loads((Path(__file__).parents[3] / "vectors/survival.json").read_text("utf-8"))
@@ -93,6 +95,59 @@ def test_the_brier_score_makes_up_for_who_is_censored():
     assert found == pytest.approx(0.25 * 3 * (4 / 3) / 4)
 
 
+def brier_by_loops(said, known):
+    """Graf et al. (1999), patient by patient: what is censored before a horizon is made up for by
+    the share that is not censored just before an event, or until the horizon."""
+    times, events = known.values.T
+    number = (said.shape[1] - 1) // 2
+
+    def kept(time, *, before):
+        share = 1.0
+        for one in sorted(set(times[events == 0].tolist())):
+            if one < time or (one == time and not before):
+                lost = sum(1 for t, e in zip(times, events, strict=True) if t == one and not e)
+                # Who has an event at a time has it before others are censored then.
+                left = sum(
+                    1 for t, e in zip(times, events, strict=True) if t > one or (t == one and not e)
+                )
+                share *= 1 - lost / left
+        return share
+
+    total = 0.0
+    for patient, (time, event) in enumerate(zip(times, events, strict=True)):
+        for at in range(number):
+            surviving, horizon = said[patient, 1 + at], said[patient, 1 + number + at]
+            if time <= horizon and event:
+                total += surviving**2 / kept(time, before=True)
+            elif time > horizon:
+                total += (1 - surviving) ** 2 / kept(horizon, before=False)
+    return total / number / len(times)
+
+
+def test_the_brier_score_is_that_of_the_published_formula(lung):
+    """Of patients of whom many have equal times, events and not."""
+    some = lung.take(np.arange(0, len(lung), 4))
+    predictors = some.features @ np.array([[0.2], [-0.5], [0.4]])
+    said = OUTCOME.said(predictors, OUTCOME.own_part(predictors, some))
+    found = OUTCOME.point_scores(said, some)["integrated_brier"]
+    assert found == pytest.approx(brier_by_loops(said, some), rel=1e-12)
+
+
+def test_the_brier_score_is_that_of_another_library(lung):
+    """scikit-survival's, of which figures are kept, for its licence is no library's here."""
+    times = lung.values[:, 0] + np.arange(len(lung)) / 1000
+    apart = of(times, lung.values[:, 1], lung.features)
+    predictors = lung.features @ np.array(LUNG["coefficients"])[:, None]
+    said = OUTCOME.said(predictors, OUTCOME.own_part(predictors, apart))
+    np.testing.assert_allclose(said[0, 10:], LUNG["brier"]["horizons"])
+    expected = np.mean(LUNG["brier"]["scores"])
+    assert OUTCOME.point_scores(said, apart)["integrated_brier"] == pytest.approx(expected)
+    for at, score in enumerate(LUNG["brier"]["scores"]):
+        one = np.column_stack([said[:, 0], *[said[:, 1 + at]] * 9, *[said[:, 10 + at]] * 9])
+        found = OUTCOME.point_scores(one, apart)["integrated_brier"]
+        assert found == pytest.approx(score, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
@@ -109,3 +164,63 @@ def test_what_is_wrong_with_a_table_is_named(rows, problem):
         if one.wrong is None or one.wrong.any()
     ]
     assert problem in faults[0]
+
+
+def test_a_horizon_that_nobody_was_followed_until_does_not_undo_the_others():
+    """The last patient is censored: beyond, nothing is known, and before it all is as it was."""
+    times, events = [1.0, 2.0, 3.0, 4.0, 5.0], [1, 1, 1, 1, 0]
+    near, far = np.array([[1.5, 2.5, 3.5]]), np.array([[1.5, 2.5, 3.5, 9.0]])
+    said = np.linspace(0.2, 0.8, 5)[:, None]
+
+    def brier(horizons):
+        whole = np.resize(horizons, (1, 9))
+        rows = np.hstack([np.zeros((5, 1)), np.tile(said, (1, 9)), np.tile(whole, (5, 1))])
+        return OUTCOME.point_scores(rows, of(times, events))["integrated_brier"]
+
+    assert brier(near) is not None
+    padded = np.array([[1.5, 2.5, 3.5] * 2 + [9.0] * 3])
+    assert brier(padded) == pytest.approx(brier(near))
+    assert brier(far) is not None
+    assert brier(np.array([[9.0]])) is None
+
+
+def test_kaplan_meier_by_hand():
+    times, events = np.array([1.0, 2.0, 2.0, 3.0, 4.0]), np.array([1.0, 1.0, 0.0, 1.0, 0.0])
+    share, low, high = kaplan_meier(times, events, np.array([0.5, 1.0, 2.5, 3.0]))
+    np.testing.assert_allclose(share, [1, 4 / 5, 4 / 5 * 3 / 4, 4 / 5 * 3 / 4 / 2])
+    assert (low[0], high[0]) == (1, 1)
+    assert ((low <= share) & (share <= high)).all()
+    assert ((low >= 0) & (high <= 1)).all()
+    spread = np.sqrt(1 / (5 * 4))  # Greenwood's sum at 1, on the scale of log(-log S)
+    reach = np.exp(1.959964 * spread / -np.log(0.8))
+    assert (low[1], high[1]) == (pytest.approx(0.8**reach), pytest.approx(0.8 ** (1 / reach)))
+
+
+def test_pictures_show_what_was_seen_beside_what_was_said():
+    rng = np.random.default_rng(0)
+    f = rng.normal(0, 0.9, (300, 1))
+    known = OUTCOME.drawn(f, rng)
+    samples = of(*known.values.T)
+    halves = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
+    shown = []
+    for rows in halves:  # two hospitals, each with a baseline of its own
+        own = OUTCOME.own_part(f[rows], samples.take(rows))
+        shown.append(Shown(OUTCOME.said(f[rows], own), own, samples.take(rows)))
+    curves, until, hazards = OUTCOME.pictures(shown)
+    assert [one.name for one in curves.series[::2]] == ["seen_low", "seen_middle", "seen_high"]
+    assert [one.patients[0] for one in curves.series[::2]] == [100, 100, 100]
+    low, high = (dict(zip(one.x, one.y, strict=True)) for one in curves.series[::4])
+    both = sorted(set(low) & set(high))
+    assert low[both[20]] > high[both[20]] + 0.2
+    for seen, said in zip(curves.series[::2], curves.series[1::2], strict=True):
+        assert said.form == "line"
+        apart = np.abs(np.array(seen.y) - np.array(said.y)[: len(seen.y)])
+        assert apart[:40].max() < 0.15, seen.name  # the truth was said
+    (dots,) = until.series
+    assert until.at["horizon"] == pytest.approx(np.median(samples.values[samples.labels == 1, 0]))
+    inside = [low <= x <= high for low, x, high in zip(dots.low, dots.x, dots.high, strict=True)]
+    assert sum(inside) >= 4  # of five intervals of 95 %
+    (line,) = hazards.series
+    assert np.abs(np.array(line.x) - np.array(line.y))[:20].max() < 0.1
+    assert hazards.behind
+    assert OUTCOME.pictures([Shown(f[:3], shown[0].own, samples.take(np.arange(3)))]) == []

@@ -195,7 +195,7 @@ def test_an_answer_that_ends_a_round_is_in_its_row(make_town, monkeypatch):
 
     monkeypatch.setattr(site.machine, "handle", only_now)
     town.until("north", 1)
-    total = site._host.ledger.accounts["south"].total
+    total = site._host.machine.ledger.accounts["south"].total
     with town.stores["north"].view() as tx:
         [row] = [row for row in tx.audit.rows() if row.kind == "round over"]
     answer = ("answer", {"peer": "south", "numbers": total, "total": total})

@@ -1,6 +1,7 @@
 """What a site's store counts, and stores that are full, put back or recovered."""
 
 import shutil
+from itertools import count
 
 import pytest
 
@@ -8,6 +9,7 @@ from securefair.errors import StorageError
 from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import learned_from
 from securefair.sites.site.recovery import recover_store
+from securefair.storage import Keystore, KeystoreCost, Secret
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +22,7 @@ def test_numbers_in_ledger_and_notes_are_those_that_were_opened(make_town):
     for teacher in town.names:
         with town.stores[teacher].view() as tx:
             told = told_in(tx)
-        accounts = town.sites[teacher]._host.ledger.accounts
+        accounts = town.sites[teacher]._host.machine.ledger.accounts
         assert told == {name: one.total for name, one in accounts.items() if one.total}
         for student in town.names:
             if student != teacher:
@@ -32,7 +34,7 @@ def test_a_full_disk_ends_a_site_with_a_sentence_and_loses_nothing(make_town, ch
     town = make_town(2, rounds=3)
 
     class FullStore(type(town.sites["north"]._store)):
-        def transaction(self):
+        def transaction(self, *_):
             raise StorageError("the disk is full", where="store")
 
     for _ in range(5):
@@ -60,6 +62,46 @@ def put_back(town, name):
     shutil.rmtree(town.folder / name)
     shutil.copytree(town.folder / "backup", town.folder / name)
     town.start(name)
+
+
+@pytest.fixture
+def keystore(tmp_path):
+    cost = KeystoreCost(log2_n=2)
+    keys = Keystore.create(tmp_path / "keys", Secret(b"passphrase"), cost=cost)
+    yield keys
+    keys.close()
+
+
+def test_a_copy_of_a_running_site_is_refused_once_that_site_has_answered(make_town, keystore):
+    """The attack: last night's copy of `store/` has yet to count what was disclosed since."""
+    town = make_town(3, rounds=12)
+    town.keystores["north"] = keystore
+    town.kill("north")
+    town.until("north", 3)
+    copy = town.folder / "nightly"
+    shutil.copytree(town.folder / "north", copy)  # it runs
+    before = town.numbers("north")
+    town.until("north", 4)
+    assert town.numbers("north") != before  # which the copy does not count
+    town.stores["north"].close()
+    shutil.rmtree(town.folder / "north")
+    shutil.copytree(copy, town.folder / "north")
+    with pytest.raises(StorageError, match=r"older than its keys.*site recover"):
+        town.start("north")
+
+
+def test_a_process_that_ends_before_its_keystore_hears_of_a_commit_goes_on(
+    make_town, keystore, check_same
+):
+    town = make_town(2, rounds=4)
+    town.keystores["north"] = keystore
+    town.kill("north")
+    commits = count()
+    town.kills["north"] = lambda: "after" if next(commits) % 9 == 5 else ""
+    town.kill("north")
+    town.live()
+    assert town.restarts > 2
+    check_same(town)
 
 
 def test_a_backup_that_is_put_back_stops_its_site_and_a_recovery_answers_nobody(make_town):

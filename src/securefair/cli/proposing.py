@@ -1,0 +1,107 @@
+"""`securefair project propose`: what one site says of its own table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from securefair.cli.options import ForceOption, JsonOption
+from securefair.cli.outcomes import (
+    EventOption,
+    ExposureOption,
+    OutcomeOption,
+    TimeOption,
+    known_keys,
+)
+from securefair.report.telling import tell
+
+if TYPE_CHECKING:
+    from securefair.data import Target
+
+
+def propose(
+    data: Annotated[Path, typer.Argument(help="This site's table: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="File for the proposal.")],
+    label: Annotated[str | None, typer.Option("--label", help="Column to predict.")] = None,
+    outcome: OutcomeOption = None,
+    time: TimeOption = None,
+    event: EventOption = None,
+    exposure: ExposureOption = None,
+    at_least: Annotated[
+        int, typer.Option(min=1, help="Patients who must share a level before it is named.")
+    ] = 5,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class", help="Codes of one class, with commas between; once for each class."
+        ),
+    ] = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Propose rules for a table, from this site's rows alone; the others compare theirs.
+
+    It names columns, levels that enough patients share, and ranges rounded outwards. Look at the
+    file before it leaves.
+
+    Example: securefair project propose own.csv --label num --out north.proposal.toml
+
+    Or: securefair project propose own.csv --time months --event died --out north.proposal.toml
+    """
+    from msgspec import to_builtins
+
+    from securefair.config.columns import code
+    from securefair.config.writing import plain_toml
+    from securefair.data import propose as proposed
+    from securefair.data import read_rows
+    from securefair.errors import ConfigError
+    from securefair.report import check_new_file, write_text
+
+    check_new_file(out, force=force, endings=(".toml",))
+    known = known_keys(label, outcome, time, event, exposure)
+    label = label or time
+    if label is None:
+        raise ConfigError(
+            "a proposal needs a column to predict",
+            where="--label",
+            expected="--label, or --time and --event",
+        )
+    if known and classes:
+        raise ConfigError("this outcome has no classes", where="--class", found=known["outcome"])
+    groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
+    rows = read_rows(data)
+    proposal = proposed(
+        rows, label=label, classes=groups, at_least=at_least, target=_target(label, known)
+    )
+    write_text(out, plain_toml(to_builtins(proposal)))
+    told = [column for column in proposal.columns if column.name != label]
+    unused = {column.name: column.unused for column in told if column.unused}
+    rare = {column.name: column.rare for column in told if column.rare}
+    lines = [f"{len(told) - len(unused)} columns in {out}"]
+    lines += [f"not told: {name} ({why})" for name, why in unused.items()]
+    lines += [
+        f"{name}: {count} levels of fewer than {at_least} patients are not named"
+        for name, count in rare.items()
+    ]
+    if groups:
+        found = {code(text) for text in rows.columns[label].texts}
+        lines += [
+            f"no patient here is of class {','.join(group)}"
+            for group in groups
+            if found.isdisjoint(map(code, group))
+        ]
+    columns = [column.name for column in told if not column.unused]
+    facts = {"columns": columns, "unused": unused, "rare": rare}
+    tell(json, "\n".join(lines), facts | {"file": str(out)})
+
+
+def _target(label: str, known: Mapping[str, object]) -> Target | None:
+    """What is predicted where it is no class."""
+    from securefair.config import TableSection
+    from securefair.user.tables import target_of
+
+    settings: dict[str, Any] = {"label": label, **known}
+    return target_of(TableSection(**settings)) if known else None
