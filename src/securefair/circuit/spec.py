@@ -208,6 +208,10 @@ def check_spec(spec: ExchangeSpec) -> None:
     Raises:
         PlanError: names the field, and the nearest possible value where there is one.
     """
+    if not isinstance(spec, ExchangeSpec):
+        raise PlanError(
+            "this is no spec", found=type(spec).__name__, expected="securefair.ExchangeSpec(...)"
+        )
     if isinstance(spec.hidden, Sequence):
         raise PlanError(
             "a head has one hidden layer; a model of more layers is a network",

@@ -42,7 +42,10 @@ CardArgument = Annotated[Path, typer.Argument(help="A card.")]
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Letters A to Z, digits, dots, dashes, underscores.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Letters A to Z without accents, digits, dots, dashes, underscores."),
+    ],
     out: Annotated[
         Path, typer.Option("--out", help="Folder for NAME.card and NAME.keys.")
     ] = Path(),
@@ -78,9 +81,10 @@ def new(
     for file in filter(None, (card_file, shared)):
         if file.exists():
             raise StorageError("this file exists already", where=str(file))
+    secret = passphrase(passphrase_file, anew=True)
     out.mkdir(parents=True, exist_ok=True)
     secrets = {IDENTITY: Secret(bytearray(identity.secrets()))}
-    Keystore.create(keys_file, passphrase(passphrase_file, confirm=True), secrets=secrets)
+    Keystore.create(keys_file, secret, secrets=secrets)
     text = plain_toml({"card": identity.card.table()})
     write_text(card_file, text)
     if shared is not None:
@@ -193,7 +197,7 @@ def change(
     file = change_passphrase(
         keys,
         passphrase(passphrase_file),
-        lambda: passphrase(new_passphrase_file, confirm=True, new=True),
+        lambda: passphrase(new_passphrase_file, anew=True, other=True),
         time.time(),
     )
     tell(json, f"{file} opens with the new passphrase only.", {"keys": str(file)})
@@ -226,16 +230,16 @@ def card_file(path: Path) -> Card:
     return read_card(table, where=str(path))
 
 
-def passphrase(file: Path | None, *, confirm: bool = False, new: bool = False) -> Secret:
+def passphrase(file: Path | None, *, anew: bool = False, other: bool = False) -> Secret:
     """A passphrase from a file, a credential of systemd, or whoever sits at the terminal.
 
     Args:
         file: that holds it.
-        confirm: ask for it twice.
-        new: instead of another one, which has its own credential.
+        anew: it is set, not typed to open something: ask twice, and refuse a short one.
+        other: it takes the place of another one, and has a credential of its own.
 
     Raises:
-        StorageError: there is none.
+        StorageError: there is none, or it is too short to be set.
     """
     import sys
 
@@ -243,11 +247,12 @@ def passphrase(file: Path | None, *, confirm: bool = False, new: bool = False) -
     from securefair.storage.unlock import CREDENTIAL
 
     def ask() -> str:
-        text = "New passphrase" if new else "Passphrase"
-        return str(typer.prompt(text, hide_input=True, confirmation_prompt=confirm))
+        text = "New passphrase" if other else "Passphrase"
+        return str(typer.prompt(text, hide_input=True, confirmation_prompt=anew))
 
-    credential = NEW_CREDENTIAL if new else CREDENTIAL
-    return unlock(file=file, credential=credential, ask=ask if sys.stdin.isatty() else None)
+    credential = NEW_CREDENTIAL if other else CREDENTIAL
+    terminal = ask if sys.stdin.isatty() else None
+    return unlock(file=file, credential=credential, ask=terminal, new=anew)
 
 
 def site_passphrase(folder: Path, file: Path | None) -> Secret:

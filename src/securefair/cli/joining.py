@@ -83,6 +83,7 @@ def join(
     import time
 
     from securefair.cli.project import agreed_lines
+    from securefair.sites.couriers.folder import check_share
     from securefair.sites.operator.making import identity_in
     from securefair.sites.project.agreeing import check_agreement
     from securefair.sites.project.project import load_project, write_signature
@@ -102,6 +103,8 @@ def join(
         )
         # A signature binds: what is wrong with the own table is said before.
         own_samples(brought, loaded.terms, seed=0)
+        if shared_folder is not None:
+            check_share(shared_folder)
         if not yes:
             typer.confirm(f"Sign this as {own.card.name}? It binds you.", abort=True)
         write_signature(project, loaded.signed(own), own.card.name)

@@ -23,16 +23,17 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
         "undefined" if value is None else form.format(value)
         for value, (_, _, form) in zip(values, shown, strict=True)
     ]
-    parts: list[RenderableType] = [
-        FittingTable(
+    parts: list[RenderableType] = []
+    if shown:
+        table = FittingTable(
             f"Model of {found.hospital} on {found.patients} patients",
             [
                 TableColumn("Score", [title for _, title, _ in shown], numbers=False),
                 TableColumn("Value", texts),
                 TableColumn("95 % interval", [interval(found, name) for name, _, _ in shown]),
             ],
-        ),
-    ]
+        )
+        parts.append(table)
     if found.classes:
         parts.append(_confusion(found))
     parts += [Text(line) for line in (positive(found),) if line]
@@ -41,7 +42,7 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
     if found.outside:
         parts.append(
             Text(
-                f"Note: {found.outside} patients have values outside the range of the training "
+                f"Note: {_patients(found.outside)} values outside the range of the training "
                 "patients; values beyond the agreed range of a column count as its nearer end.",
                 style="yellow",
             )
@@ -49,12 +50,16 @@ def evaluation_report(found: ModelEvaluation) -> RenderableType:
     if found.filled:
         parts.append(
             Text(
-                f"Note: {found.filled} patients have a value that the model does not know; "
+                f"Note: {_patients(found.filled)} a value that the model does not know; "
                 "something else stood in (see the warnings).",
                 style="yellow",
             )
         )
     return Group(*parts)
+
+
+def _patients(count: int) -> str:
+    return "1 patient has" if count == 1 else f"{count} patients have"
 
 
 def _confusion(found: ModelEvaluation) -> FittingTable:

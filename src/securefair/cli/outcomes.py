@@ -34,8 +34,10 @@ def known_keys(
     """What [table] says of a label that is no class; nothing for classes.
 
     Raises:
-        ConfigError: a time to an event has one column alone, or another label beside it.
+        ConfigError: there is no such outcome; or a time to an event has one column alone, or
+            another label beside it.
     """
+    from securefair.config.registers import OUTCOMES
     from securefair.errors import ConfigError
     from securefair.model.outcomes.register import outcome_with
 
@@ -52,6 +54,14 @@ def known_keys(
             where="--time, --event",
             found="one of them",
             expected="both",
+        )
+    if outcome is not None and outcome not in OUTCOMES:
+        raise ConfigError(
+            "there is no such outcome",
+            where="--outcome",
+            found=outcome,
+            expected="number or count",
+            hint="Classes need no --outcome; a time to an event is --time and --event",
         )
     found = {
         "outcome": outcome if time is None else outcome_with("event").name,

@@ -77,7 +77,7 @@ def predict(
     kept = load_model(model)
     rows: Path | str | Table = table
     if keep and (is_query(table) or not Path(table).is_dir()):
-        rows = read_rows(table if is_query(table) else Path(table))
+        rows = read_rows(table if is_query(table) else Path(table), torn=True)
     prediction = kept.predict_details(rows, horizons=horizon or ())
     chosen = chosen_from(prediction, threshold)
     kept_columns = columns_of(rows, keep or [])
@@ -89,9 +89,11 @@ def predict(
     if json:
         said = {
             "classes": prediction.classes,
-            "probabilities": prediction.probabilities.tolist(),
-            "class": chosen,
-            "numbers": {name: one.tolist() for name, one in prediction.numbers.items()},
+            "probabilities": prediction.known(prediction.probabilities.tolist()),
+            "class": prediction.known(chosen),
+            "numbers": {
+                name: prediction.known(one.tolist()) for name, one in prediction.numbers.items()
+            },
             "kept": kept_columns,
             "images": prediction.images,
             "outside_training_range": prediction.outside,

@@ -97,6 +97,12 @@ def new(
             found=str(error),
             expected="sections of a configuration, such as [transfer]",
         ) from error
+    if (proposals or "table" in table) and (features is not None or classes is not None):
+        raise ConfigError(
+            "the rules of the table say how many features and classes there are",
+            where="--features, --classes",
+            expected="neither of them beside proposals or a [table]",
+        )
     if proposals and "table" not in table:
         read = read_proposals(proposals)
         table["table"], lines = _rules(read)

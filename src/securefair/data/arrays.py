@@ -134,6 +134,15 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
     """
     if isinstance(data, tuple) and len(data) == 2:
         return array_of(data[0], where), array_of(data[1], where)
+    if isinstance(data, tuple) and any(
+        isinstance(one, tuple) or hasattr(one, "dtype") for one in data
+    ):
+        raise DataError(
+            "data come in pairs",
+            where=where,
+            found=f"a tuple of {len(data)}",
+            expected="(features, labels), or (training, test) of such",
+        )
     table = hasattr(data, "columns") or isinstance(data, str | Path)
     if table or isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
         hint = "A table needs the column to predict: label=..." if table else None

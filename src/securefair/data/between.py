@@ -105,12 +105,33 @@ def findings_between(
     for name in order:
         columns = {site: columns[name] for site, columns in sites.items()}
         yield from _levels(name, columns, joined=joined, is_label=name == label)
+        yield from _numbered_anew(name, columns)
         if name != label:
             apart = list(_tells_sites(name, columns))
             yield from apart or _units(name, columns)
     if label is not None:
         yield from _prevalence(
             label, {site: columns[label] for site, columns in sites.items()}, joined
+        )
+
+
+def _numbered_anew(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
+    """Two codes that are 0 and 1 at some hospitals, and 1 and 2 at others: 1 has two meanings."""
+    coded = {
+        site: frozenset(code(level).removesuffix(".0") for level in column.levels)
+        for site, column in sites.items()
+    }
+    others = [site for site, codes in coded.items() if codes == frozenset("12")]
+    first = [site for site, codes in coded.items() if codes == frozenset("01")]
+    if others and first and len(others) + len(first) == len(sites):
+        yield Finding(
+            site=others[0],
+            column=name,
+            line=None,
+            kind="two_numberings",
+            message=f"the codes are 1 and 2 here and 0 and 1 at {first[0]}: 1 may mean two things",
+            remedy="Code it alike everywhere, or leave the column out",
+            severity="grave",
         )
 
 

@@ -268,7 +268,9 @@ def release_memory() -> None:
 
 
 def numbers_in(texts: Any) -> NDArray[np.float64]:
-    """An Arrow array of texts as numbers, NaN where a text is none; infinite ones are none."""
+    """An Arrow array of texts as numbers, NaN where a text is none; infinite ones are none. A minus
+    may be the typographic one, which word processors write."""
+    texts = pc.replace_substring(texts, "\N{MINUS SIGN}", "-")
     fits = pc.match_substring_regex(texts, NUMBER)
     plain = pc.replace_substring_regex(texts, r"^\+", "")
     numbers = pc.cast(pc.if_else(fits, plain, pa.scalar(None, pa.string())), pa.float64())

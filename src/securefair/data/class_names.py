@@ -15,15 +15,16 @@ MOST = 50
 
 
 def named_classes(
-    labels: Sequence[NDArray[Any]], *, at_least: int = 0
+    labels: Sequence[NDArray[Any]], *, at_least: int = 0, everyone: bool = True
 ) -> tuple[list[NDArray[np.int64]], tuple[str, ...]] | None:
     """Everyone's labels as numbers of classes, and the names of these; None: as they are.
 
-    Whole numbers with a 0 among them are left, and so is whatever is not one label a sample.
+    Whole numbers from 0 without a gap are left, and so is whatever is not one label a sample.
 
     Args:
         labels: of several data sets, which share their classes.
         at_least: classes that a given model tells apart: whole numbers below it are its classes.
+        everyone: whether there are no other data sets, which may have the numbers that lack here.
 
     Raises:
         DataError: some number two classes 0 and 1, others 1 and 2.
@@ -41,7 +42,10 @@ def named_classes(
             refuse_two_numberings([set(one.tolist()) for one in flat])
         known = np.unique(np.concatenate(flat))
         whole = np.isfinite(known).all() and (known == np.rint(known)).all()
-        if not whole or 0 in known or (known[0] > 0 and known[-1] < at_least):
+        # 0 and 5 are codes of two classes, not six classes of which four occur nowhere.
+        whole_row = known[0] < 0 or len(known) == known[-1] + 1
+        numbers = 0 in known and (whole_row or not everyone)
+        if not whole or numbers or (known[0] >= 0 and known[-1] < at_least):
             return None
         texts = [one.astype(np.int64) for one in flat]
     found = np.unique(np.concatenate(texts))

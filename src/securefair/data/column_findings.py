@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from securefair.data.cells import Column, Table
+from securefair.data.cells import NUMBER, Column, Table
 from securefair.data.findings import Finding, Severity
 from securefair.data.identifying import are_dates, are_persons, heading_identifies
 from securefair.data.shape import MAX_LEVELS, Shape
@@ -36,7 +36,9 @@ _WITH_UNIT = re.compile(r"[<>]?\s*[+-]?\d+(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19
 
 def _with_units(texts: Sequence[str]) -> str:
     """The first of several numbers that stand before a unit; empty where most do not."""
-    found = [text for text in texts if _WITH_UNIT.fullmatch(text)]
+    found = [
+        text for text in texts if _WITH_UNIT.fullmatch(text) and not re.fullmatch(NUMBER, text)
+    ]
     return found[0] if 3 * len(found) > len(texts) else ""
 
 

@@ -53,6 +53,6 @@ def make_samples(
             _log.warning("%s", printable(f"{table.source}: column {name} is no feature: {why}"))
         return encode(table, rules.spec)
     features, labels = arrays_of(data, where="samples")
-    named = named_classes([labels])
+    named = named_classes([labels], everyone=False)
     numbers = labels if named is None else named[0][0]
     return samples_of((features, numbers), where="samples", feature_range=feature_range)

@@ -12,7 +12,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import add
 from pathlib import Path
@@ -23,6 +23,7 @@ import pyarrow.csv
 
 from securefair.data.cells import Note, Table, check_header, release_memory
 from securefair.data.decimal_commas import table_of_columns
+from securefair.data.text_records import checked_lines, records, without_torn
 from securefair.errors import DataError
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -42,8 +43,13 @@ _UNUSUAL = re.compile(rb'"|\n[ \t\r]*\n|\r(?!\n)')
 """Quotes, blank lines and lone carriage returns: lines are then counted one by one."""
 
 
-def read_delimited(path: Path) -> Table:
+def read_delimited(path: Path, *, torn: bool = False) -> Table:
     """A .csv, .tsv or .txt file, perhaps with .gz behind.
+
+    Args:
+        path: of the file.
+        torn: take a row with too few or too many fields as one without any value, and note it;
+            which of its values belongs to which column, nobody knows.
 
     Raises:
         DataError: it cannot be read, is no table, or can be read in two ways; names file and line.
@@ -58,20 +64,26 @@ def read_delimited(path: Path) -> Table:
         raise DataError("cannot read the table", where=str(path), found=error.strerror) from error
     utf8, note = _as_utf8(data, path.name)
     del data
-    return parse_delimited(utf8, source=path.name, notes=[note] if note else [])
+    return parse_delimited(utf8, source=path.name, notes=[note] if note else [], torn=torn)
 
 
-def parse_delimited(data: bytes, *, source: str, notes: Sequence[Note] = ()) -> Table:
+def parse_delimited(
+    data: bytes, *, source: str, notes: Sequence[Note] = (), torn: bool = False
+) -> Table:
     """As `read_delimited`, from UTF-8; `source` is the name that errors give."""
     found = list(notes)
     data = _lines_ended(data, found)
     data, before, separator = _without_preamble(data, found)
-    header = [name.strip() for name in next(_records(data, separator, source), (0, []))[1]]
+    header = [name.strip() for name in next(records(data, separator, source), (0, []))[1]]
     check_header(header, where=f"{source}, line 1")
     lines: Callable[[int], int] = partial(add, before + 2)
-    if _UNUSUAL.search(data):
-        lines = _checked_lines(data, separator, source, header, before)
-    arrays = _without_empty_end(_arrays(data, separator, source, header, before))
+    kept, whole = 0, without_torn(data, separator, source, header, before) if torn else None
+    if whole is not None:
+        data, lines, kept = whole.data, whole.lines.__getitem__, whole.last + 1
+        found.append(whole.note)
+    elif _UNUSUAL.search(data):
+        lines = checked_lines(data, separator, source, header, before)
+    arrays = _without_empty_end(_arrays(data, separator, source, header, before), kept)
     if separator != ",":
         found.append(
             Note(
@@ -98,6 +110,12 @@ def _as_utf8(data: bytes, source: str) -> tuple[bytes, Note | None]:
     elif b"\0" in data[:4096]:
         raise DataError(
             "the file is no text", where=source, hint="Export the table as CSV UTF-8 or Parquet"
+        )
+    elif data[:SAMPLE].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        raise DataError(
+            "this is a web page, and no table",
+            where=source,
+            hint="A download that needed a login looks so; look at the file",
         )
     else:
         try:
@@ -180,56 +198,6 @@ def _separator(data: bytes) -> str:
     return max(SEPARATORS, key=first.count)
 
 
-def _records(data: bytes, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Records with the line on which each ends; blank lines are none.
-
-    Raises:
-        DataError: quotes do not fit; names the line.
-    """
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader, ended = csv.reader(text, delimiter=separator, strict=True), 0
-    try:
-        for fields in reader:
-            ended = reader.line_num
-            if fields or ended == 1:
-                yield ended, fields
-    except csv.Error as error:
-        if reader.line_num > ended + 1:  # it took several lines for one
-            raise DataError(
-                "a quotation mark is opened here, and not closed where its field ends",
-                where=f"{source}, line {ended + 1}",
-                hint="Close it, or write two of them for one that belongs to the text",
-            ) from error
-        raise DataError(
-            "not comma-separated text", where=f"{source}, line {reader.line_num}", found=str(error)
-        ) from error
-
-
-def _checked_lines(
-    data: bytes, separator: str, source: str, header: Sequence[str], before: int
-) -> Callable[[int], int]:
-    """Where every record ends, as `csv` reads them: strictly, and slowly."""
-    lines = []
-    for line, fields in _records(data, separator, source):
-        if len(fields) != len(header):
-            raise _wrong_width(source, line + before, fields, header)
-        lines.append(line + before)
-    del lines[0]
-    return lines.__getitem__
-
-
-def _wrong_width(source: str, line: int, fields: Sequence[str], header: Sequence[str]) -> DataError:
-    return DataError(
-        "wrong number of fields",
-        where=f"{source}, line {line}",
-        found=len(fields),
-        expected=len(header),
-        hint=f'The first line must name the columns; here it is "{", ".join(header)[:40]}"'
-        if len(header) == 1 or len(header) < len(fields)
-        else None,
-    )
-
-
 def _arrays(
     data: bytes, separator: str, source: str, header: Sequence[str], before: int
 ) -> list[Any]:
@@ -250,16 +218,17 @@ def _arrays(
             ),
         )
     except pa.ArrowInvalid as error:
-        _checked_lines(data, separator, source, header, before)  # says which line, and why
+        checked_lines(data, separator, source, header, before)  # says which line, and why
         raise DataError("not comma-separated text", where=source, found=str(error)) from error
     table = table.unify_dictionaries()
     return [_joined(table.column(name)) for name in names]
 
 
-def _without_empty_end(arrays: list[Any]) -> list[Any]:
-    """The same without rows of nothing but separators at the end, as workbooks are exported."""
+def _without_empty_end(arrays: list[Any], kept: int) -> list[Any]:
+    """The same without rows of nothing but separators at the end, as workbooks are exported; the
+    first `kept` rows stay."""
     every = rows = len(arrays[0])
-    while rows and not any(array[rows - 1].as_py().strip() for array in arrays):
+    while rows > kept and not any(array[rows - 1].as_py().strip() for array in arrays):
         rows -= 1
     if rows == every:
         return arrays

@@ -61,6 +61,10 @@ class Filled:
         """Whether values are missing as some were in training: the model knows what it tells."""
         return self.as_missing and not self.texts
 
+    def tells(self, unknown: frozenset[int]) -> bool:
+        """Whether it is worth a warning: unexpected, and not only of patients without any value."""
+        return not (self.expected or unknown.issuperset(self.rows.tolist()))
+
 
 def encode(rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None) -> Samples:
     """Features (B, d) in [-1, 1] and labels (B,) of `rows`, by the agreed rules only.
@@ -312,13 +316,13 @@ def _measured(
 
 def _no_measurements(values: NDArray[np.float64], rule: NumericColumn) -> NDArray[np.bool_]:
     """What a new patient's table has instead of a number, or as a code for a missing one: texts,
-    999 far beyond the range, -1 where there is nothing below 0.
+    999 far beyond the range, -1 and other whole numbers below 0 where there is nothing below it.
     """
     span = rule.high - rule.low
     far = (values < rule.low - span) | (values > rule.high + span)
     coded = far & np.isin(np.abs(values), SENTINELS)
     if rule.low >= 0:
-        coded |= values == -1.0
+        coded |= (values < 0) & (values == np.rint(values))
     result: NDArray[np.bool_] = np.isnan(values) | coded
     return result
 

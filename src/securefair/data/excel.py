@@ -14,7 +14,7 @@ from securefair.errors import DataError
 
 
 def read_excel(path: Path) -> Table:
-    """The first sheet of a workbook: names of columns in its first row.
+    """The first sheet of a workbook: names of columns in its first row that is not empty.
 
     A formula counts as the value that was stored with it. Empty rows at the end are none.
 
@@ -36,19 +36,22 @@ def read_excel(path: Path) -> Table:
     except OSError as error:
         raise DataError("cannot read the table", where=str(path), found=error.strerror) from error
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise DataError("not an Excel workbook", where=str(path), found=str(error)) from error
+        raise _no_workbook(path, error) from error
     sheet, others = book.worksheets[0], book.sheetnames[1:]
     rows = [list(row) for row in sheet.iter_rows(values_only=True)]
     book.close()
     while rows and not any(cell is not None for cell in rows[-1]):
         rows.pop()
-    header = [_text(cell, path, 1, at) for at, cell in enumerate(rows[0])] if rows else []
+    above = next((at for at, row in enumerate(rows) if any(row)), 0)
+    rows = rows[above:]
+    header = [_text(cell, path, above + 1, at) for at, cell in enumerate(rows[0])] if rows else []
     while header and not header[-1]:
         header.pop()
-    check_header(header, where=f"{path.name}, row 1")
+    source = f"{path.name}, sheet {sheet.title}" if others else path.name
+    check_header(header, where=f"{source}, row {above + 1}")
     cells = [
         [_text(row[at] if at < len(row) else None, path, line, at) for at in range(len(header))]
-        for line, row in enumerate(rows[1:], start=2)
+        for line, row in enumerate(rows[1:], start=above + 2)
     ]
     columns = [pa.array([row[at] for row in cells], pa.string()) for at in range(len(header))]
     note = Note(
@@ -61,10 +64,25 @@ def read_excel(path: Path) -> Table:
     return table_of_columns(
         header,
         columns,
-        source=path.name,
-        line_of=lambda at: at + 2,
+        source=source,
+        line_of=lambda at: at + above + 2,
         unit="row",
         notes=[note] if others else [],
+    )
+
+
+_OLD = bytes.fromhex("d0cf11e0a1b11ae1")
+"""How files of Excel before 2007 begin, and workbooks under a password."""
+
+
+def _no_workbook(path: Path, error: Exception) -> DataError:
+    with path.open("rb") as file:
+        old = file.read(len(_OLD)) == _OLD
+    return DataError(
+        "not an Excel workbook of today",
+        where=str(path),
+        found="an old one, or one under a password" if old else str(error),
+        hint="Save it as .xlsx without a password, or as CSV" if old else None,
     )
 
 

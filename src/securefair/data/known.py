@@ -49,6 +49,7 @@ class Fault(NamedTuple):
 class Knowing(Protocol):
     """What an outcome says of a table's numbers."""
 
+    expects: ClassVar[tuple[str, ...]]
     ranged: ClassVar[bool]
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
@@ -82,8 +83,13 @@ def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
         DataError: a value is missing, no number, or none that the outcome knows.
     """
     names = (target.name, *target.beside)
-    numbers = np.column_stack([_numbers(table, name, missing) for name in names])
     outcome = _knowing(target.outcome)
+    numbers = np.column_stack(
+        [
+            _numbers(table, name, missing, expected)
+            for name, expected in zip(names, outcome.expects, strict=False)
+        ]
+    )
     for fault in outcome.faults(numbers):
         name = names[fault.column]
         if fault.wrong is None:
@@ -122,7 +128,7 @@ def _check_range(numbers: Array, table: Table, target: Target) -> None:
         )
 
 
-def _numbers(table: Table, name: str, missing: Sequence[str]) -> Array:
+def _numbers(table: Table, name: str, missing: Sequence[str], expected: str) -> Array:
     column = table.columns[name]
     absent = column.among(missing)
     if absent.any():
@@ -138,7 +144,7 @@ def _numbers(table: Table, name: str, missing: Sequence[str]) -> Array:
             "not a number",
             where=table.place(row, name),
             found=column.texts[int(column.codes[row])],
-            expected="a finite number",
+            expected=expected,
         )
     result: Array = column.numbers[column.codes]
     return result

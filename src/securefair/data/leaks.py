@@ -18,6 +18,9 @@ LEAKS = 0.9
 
 LEAST_FOR_LEAKS = 30
 
+SAME_ORDER = 0.95
+"""Rank correlation of a column and a number to predict: hardly any measurement tells so much."""
+
 
 @dataclass(frozen=True, eq=False)
 class Classes:
@@ -78,6 +81,42 @@ def leaks(
             "prediction is needed",
             severity="grave",
         )
+
+
+def tells_number(
+    site: str, name: str, column: Column, shape: Shape, label: Column, told: Shape
+) -> Iterator[Finding]:
+    """Whether one column puts rows into nearly the same order as the number or the time that is to
+    be predicted, by Spearman's correlation."""
+    if not (shape.numeric and told.numeric):
+        return
+    values, numbers = shape.values[column.codes], told.values[label.codes]
+    both = np.isfinite(values) & np.isfinite(numbers)
+    if both.sum() < LEAST_FOR_LEAKS:
+        return
+    own, others = _ranks(values[both]), _ranks(numbers[both])
+    if not (np.ptp(own) and np.ptp(others)):
+        return
+    alike = abs(float(np.corrcoef(own, others)[0, 1]))
+    if alike >= SAME_ORDER:
+        yield Finding(
+            site=site,
+            column=name,
+            line=None,
+            kind="leakage",
+            message="this column alone tells the number that is to be predicted (rank correlation "
+            f"{alike:.2f}): it is probably another form of it",
+            remedy="Leave it out (--drop of securefair new), unless it is known before the "
+            "prediction is needed",
+            severity="grave",
+        )
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From 1, the mean of them for equal values."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return ranks
 
 
 def _left_in_groups(groups: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> float:

@@ -147,7 +147,9 @@ def propose(
     for name in known or (label,):
         if name not in table.columns:
             raise DataError(
-                "the label is not a column of the table",
+                "the label is not a column of the table"
+                if name == label
+                else "a column beside the label is not in the table",
                 where=table.source,
                 found=", ".join(table.columns),
                 expected=name,
@@ -335,7 +337,7 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
     """A range of few digits around a range: (34, 77) becomes (30, 80), (54, 54) (50, 60)."""
     span = high - low or abs(low)
     if not 1e-300 < span < 1e300:
-        return low, high  # 0, or numbers that no rounding can be computed of
+        return float(low), float(high)  # 0, or numbers that no rounding can be computed of
     power = math.floor(math.log10(span))
 
     def rounded(value: float, *, up: bool) -> float:
@@ -345,4 +347,5 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
             return float(whole(value / 10**power) * 10**power)
         return float(whole(value * 10**-power) / 10**-power)
 
-    return min(low, rounded(low, up=False)), max(high, rounded(high, up=True))
+    # Floats of numpy are none to whoever writes a proposal as TOML.
+    return float(min(low, rounded(low, up=False))), float(max(high, rounded(high, up=True)))

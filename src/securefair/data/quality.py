@@ -6,7 +6,7 @@ the outcome (`leaks`), and its rows. `between` compares what several say of thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from securefair.data.cells import Table
 from securefair.data.column_findings import column_findings
 from securefair.data.findings import Finding, noted
 from securefair.data.identifying import heading_identifies
-from securefair.data.leaks import Classes, leaks
+from securefair.data.leaks import Classes, leaks, tells_number
 from securefair.data.shape import MAX_LEVELS, Shape
 
 FEW = 10
@@ -25,7 +25,13 @@ LEAST_COLUMNS = 5
 
 
 def site_findings(
-    site: str, table: Table, shapes: Mapping[str, Shape], *, label: str | None, joined: bool = False
+    site: str,
+    table: Table,
+    shapes: Mapping[str, Shape],
+    *,
+    label: str | None,
+    joined: bool = False,
+    known: Sequence[str] = (),
 ) -> Iterator[Finding]:
     """What one table shows by itself.
 
@@ -35,6 +41,8 @@ def site_findings(
         shapes: of its columns.
         label: the column to predict, which is among its columns; None where that is no class.
         joined: whether spellings that differ in case only are one level.
+        known: columns that say what is known of a patient where that is no class; the first is the
+            number, or the time.
     """
     for note in table.notes:
         yield noted(site, note)
@@ -46,6 +54,10 @@ def site_findings(
         yield from column_findings(site, name, column, shape, table, is_label=name == label)
         if classes is not None and name != label and shape.present and not heading_identifies(name):
             yield from leaks(site, name, column, shape, classes)
+        if known and name not in known and shape.present:
+            yield from tells_number(
+                site, name, column, shape, table.columns[known[0]], shapes[known[0]]
+            )
     if label is not None and classes is not None:
         yield from _few(site, label, classes)
     yield from _duplicates(site, table)

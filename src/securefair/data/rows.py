@@ -20,11 +20,15 @@ TEXT = (".csv", ".tsv", ".txt")
 KINDS = ".csv, .tsv or .txt (also .gz), .parquet, .xlsx, .sav, .dta, .sas7bdat, .xpt"
 
 
-def read_rows(path: Path | str) -> Table:
+def read_rows(path: Path | str, *, torn: bool = False) -> Table:
     """The records of a table file, by the ending of its name, or of a query (`databases`).
 
     Text may be separated by commas, semicolons, tabs or bars, with decimal points or commas, in
     UTF-8, UTF-16 or Windows-1252; `Table.notes` says what was not as usual.
+
+    Args:
+        path: of the file, or a query.
+        torn: take a line of text with too few or too many fields as a row without any value.
 
     Raises:
         DataError: it cannot be read, or is no such table; names file and line.
@@ -32,10 +36,10 @@ def read_rows(path: Path | str) -> Table:
     if isinstance(path, str) and is_query(path):
         return read_query(path)
     path = Path(path)
-    return replace(_read(path), folder=path.parent)
+    return replace(_read(path, torn), folder=path.parent)
 
 
-def _read(path: Path) -> Table:
+def _read(path: Path, torn: bool) -> Table:
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     match ending.lower():
         case ".parquet":
@@ -45,7 +49,7 @@ def _read(path: Path) -> Table:
         case known if known in READERS:
             return read_statistics(path)
         case known if known in TEXT:
-            return read_delimited(path)
+            return read_delimited(path, torn=torn)
     raise DataError(
         "unknown kind of file",
         where=str(path),

@@ -117,10 +117,13 @@ def shapes_of(table: Table, missing: Sequence[str]) -> dict[str, Shape]:
 def _sentinels(
     values: NDArray[np.float64], texts: Sequence[str], counts: NDArray[np.int64]
 ) -> dict[str, int]:
-    """Codes such as -999 or 9999 that stand far from all other values, 0 and -1 among them."""
+    """Codes such as -999 or 9999 that stand far from all other values; 0, -1 and whatever else is
+    the only number below 0 and repeats among them."""
     known = np.isfinite(values)
     found = {}
-    for at in np.flatnonzero(known & np.isin(values, (0.0, -1.0))).tolist():
+    below = known & (values < 0)
+    alone = below & (values == np.rint(values)) & (counts > 1) & (below.sum() == 1)
+    for at in np.flatnonzero((known & np.isin(values, (0.0, -1.0))) | alone).tolist():
         if _stands_apart(float(values[at]), values[known & (values != values[at])]):
             found[texts[at]] = int(counts[at])
             known &= values != values[at]

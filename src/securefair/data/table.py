@@ -47,11 +47,18 @@ class Target(Section):
         """Refuse codes that are not there or do not differ."""
         del context
         if self.outcome:
-            if self.groups or self.names or self.name in self.beside:
+            if self.name in self.beside:
+                raise ConfigError(
+                    "one column is named twice: what is predicted and what stands beside it are "
+                    "two",
+                    where=f"target {self.name}",
+                    found=self.name,
+                )
+            if self.groups or self.names:
                 raise ConfigError(
                     "an outcome that is no class has columns of its own, and no classes",
                     where=f"target {self.name}",
-                    found=", ".join(self.beside) or self.groups,
+                    found=self.groups or self.names,
                 )
             return
         _check_codes([code for group in self.groups for code in group], self.name)

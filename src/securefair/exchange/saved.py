@@ -206,6 +206,8 @@ def decoded(keystore: Keystore, kind: type[T], version: int, *, party: str) -> T
         raise StorageError(f"this keystore holds no {party}", where=str(where)) from error
 
 
-def unlocked(passphrase: str | Secret | None, file: str | Path | None) -> Secret:
+def unlocked(
+    passphrase: str | Secret | None, file: str | Path | None, *, new: bool = False
+) -> Secret:
     """The passphrase of a student's or teacher's file, as `storage.unlock` finds it."""
-    return unlock(passphrase, file=None if file is None else Path(file))
+    return unlock(passphrase, file=None if file is None else Path(file), new=new)

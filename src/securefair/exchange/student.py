@@ -172,7 +172,8 @@ class Student:
         This object and every loaded one count their openings apart: use one of them.
 
         Raises:
-            StorageError: the file exists or cannot be written, or there is no passphrase.
+            StorageError: the file exists or cannot be written, or there is no passphrase, or one of
+                fewer than 8 characters.
             BackendUnavailableError: the engine keeps its keys to itself.
         """
         state = SavedStudent(
@@ -186,9 +187,8 @@ class Student:
             evaluation_keys=self.public_keys.evaluation,
             reconstruction=self._reconstruction,
         )
-        write_student(
-            Path(path), unlocked(passphrase, passphrase_file), state, self._openings.left, cost
-        )
+        opens = unlocked(passphrase, passphrase_file, new=True)
+        write_student(Path(path), opens, state, self._openings.left, cost)
 
     @classmethod
     def load(
@@ -284,7 +284,11 @@ class Student:
         probable = predictions.shape == expected and predictions.min() >= 0
         if not probable or not np.allclose(predictions.sum(axis=1), 1.0):
             raise DataError(
-                "not the probabilities of every sample", found=predictions.shape, expected=expected
+                "not the probabilities of every sample",
+                where="predictions",
+                found=f"{predictions.shape}"
+                + ("" if predictions.shape != expected else ", rows that do not sum to 1"),
+                expected=f"{expected}, none below 0, rows that sum to 1",
             )
         packed = steps.pack_factors(self.plan, predictions)
         return steps.encrypt(self._keys.encryptor, factors, packed)

@@ -132,7 +132,8 @@ class Teacher(Answerer):
 
         Raises:
             ModelError: the model is a network, not a head.
-            StorageError: the file exists or cannot be written, or there is no passphrase.
+            StorageError: the file exists or cannot be written, or there is no passphrase, or one of
+                fewer than 8 characters.
         """
         state = SavedTeacher(
             format=SAVED_FORMAT,
@@ -147,7 +148,7 @@ class Teacher(Answerer):
             max_bits=self._allowance.max_bits,
             total_numbers=self._allowance.total_numbers,
         )
-        write_teacher(Path(path), unlocked(passphrase, passphrase_file), state, cost)
+        write_teacher(Path(path), unlocked(passphrase, passphrase_file, new=True), state, cost)
         if self._store is None:
             _log.warning("a teacher was saved without a store: who loads it begins at zero")
 

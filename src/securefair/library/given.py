@@ -14,7 +14,12 @@ from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError
 from securefair.library.classes import Positive, numbered
-from securefair.library.hospitals import check_different, participants, with_teachers
+from securefair.library.hospitals import (
+    check_columns,
+    check_different,
+    participants,
+    with_teachers,
+)
 from securefair.library.tables import participants_of_tables
 from securefair.user.data_sets import alike
 
@@ -64,6 +69,7 @@ def given_data(
             hospitals, label, config, positive, further=takes
         )
     else:
+        check_columns(hospitals)
         named, classes = numbered(hospitals, at_least=at_least, positive=positive)
         data = participants(named, extractor, config)
     data = with_teachers(alike(data, at_least=at_least), teachers or {})

@@ -56,6 +56,32 @@ def participants(
     return everyone
 
 
+def check_columns(hospitals: Mapping[str, object]) -> None:
+    """Refuse data frames whose columns have other names, or another order, than somebody else's:
+    features go together by their place.
+
+    Raises:
+        DataError: they differ; names the hospital and the first such column.
+    """
+    first: tuple[str, list[str]] | None = None
+    for name, given in hospitals.items():
+        for part in given if are_two_data_sets(given) else [given]:
+            frame = part[0] if isinstance(part, tuple | list) and len(part) == 2 else None
+            columns = list(getattr(frame, "columns", ()))
+            if not columns or not all(isinstance(one, str) for one in columns):
+                continue  # numbers that pandas gives say nothing
+            first = first or (name, columns)
+            for at, (own, other) in enumerate(zip(columns, first[1], strict=False)):
+                if own != other:
+                    raise DataError(
+                        "columns of features do not stand in the same order",
+                        where=f"{name}, feature {at}",
+                        found=own,
+                        expected=f"{other}, as at {first[0]}",
+                        hint="Order them alike, or give whole tables with label=",
+                    )
+
+
 def check_different(data: Sequence[ParticipantData]) -> None:
     """Refuse patients who would be in a training and in a test part: results would be too good.
 

@@ -58,13 +58,7 @@ class Models:
                     hint="Train it, and let Teacher answer with it; or give what comes before its "
                     "last layer as extractor",
                 )
-            if not isinstance(one, nn.Module) and one not in KINDS:
-                raise ModelError(
-                    "this is no model",
-                    where="model",
-                    found=str(one),
-                    expected="quadratic, linear, or a torch module (an object, not its class)",
-                )
+            _check_model(one)
         return cls(given)
 
     @property
@@ -108,6 +102,16 @@ class Models:
         return models
 
 
+def _check_model(given: object) -> None:
+    if not (isinstance(given, nn.Module) or (isinstance(given, str) and given in KINDS)):
+        raise ModelError(
+            "this is no model",
+            where="model",
+            found=str(given),
+            expected="quadratic, linear, or a torch module (an object, not its class)",
+        )
+
+
 def kind_of_model(model: Model | Mapping[str, Model] | None) -> HeadKind | None:
     """The name of the kind of model that everyone is given; None where there is not one name."""
     given = list(model.values()) if isinstance(model, Mapping) else [model]
@@ -118,8 +122,15 @@ def kind_of_model(model: Model | Mapping[str, Model] | None) -> HeadKind | None:
 
 
 def gives_modules(model: Model | Mapping[str, Model] | None) -> bool:
-    """Whether anyone gives a module, rather than the name of a kind of model."""
-    given = model.values() if isinstance(model, Mapping) else [model]
+    """Whether anyone gives a module, rather than the name of a kind of model.
+
+    Raises:
+        ModelError: somebody gives what is neither.
+    """
+    given = list(model.values() if isinstance(model, Mapping) else [model])
+    for one in given:
+        if one is not None:
+            _check_model(one)
     return any(isinstance(one, nn.Module) for one in given)
 
 

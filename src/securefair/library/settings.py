@@ -30,8 +30,17 @@ _MOVED = {
 }
 """What to write instead of objects that stand for several keys."""
 
+_TABLES = (
+    "label=TableSpec(..., target=Target(..., outcome=...)): numbers, counts and times are columns "
+    "of tables"
+)
+
 _MEANT = {
     "algorithms": "the argument algorithm",
+    "outcome": _TABLES,
+    "event": _TABLES,
+    "exposure": _TABLES,
+    "label_range": _TABLES,
     "lr": "learning_rate",
     "seeds": "the argument seed",
 }

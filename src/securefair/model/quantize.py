@@ -127,7 +127,8 @@ def quantize_at(network: FoldedNetwork, log2_scales: Sequence[int]) -> Quantized
         log2_scales: one for each map with weights, in order; pools and squares have none.
 
     Raises:
-        ModelError: another number of maps with weights than scales.
+        ModelError: another number of maps with weights than scales, or a weight is NaN or too
+            large.
     """
     expected = len(network.weighted)
     if len(log2_scales) != expected:
@@ -141,10 +142,21 @@ def quantize_at(network: FoldedNetwork, log2_scales: Sequence[int]) -> Quantized
         weights, scale = None, None
         if isinstance(layer, ConvMap | DenseMap):
             scale = next(remaining)
-            weights = np.rint(np.ldexp(layer.weights, scale)).astype(np.int64)
+            weights = _integers(np.ldexp(layer.weights, scale))
         integers.append(weights)
         scales.append(scale)
     return QuantizedNetwork(network, tuple(integers), tuple(scales))
+
+
+def _integers(scaled: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Scaled weights, rounded; what is no integer of 53 bits would become any number."""
+    if not (np.abs(scaled) < 2.0**53).all():
+        raise ModelError(
+            "a weight is too large to be rounded, or no number",
+            found=float(np.abs(scaled).max()),
+            expected="training that does not diverge",
+        )
+    return np.rint(scaled).astype(np.int64)
 
 
 def rounding_report(

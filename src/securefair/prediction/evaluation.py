@@ -91,6 +91,8 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
             "these are the patients that the model was fitted to: scores say how well it fits "
             "them, and nothing of other patients",
         )
+    scored = _scored(model, said, samples)
+    warnings += _upside_down(scored.scores.get("auc"), samples)
     try:
         check_scorable(samples)
     except DataError as error:
@@ -98,11 +100,26 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
     else:
         page = score_page(said, samples, groups=groups_of(rows, by))
     return msgspec.structs.replace(
-        _scored(model, said, samples),
+        scored,
         outside=sum(map(bool, found.outside)),
         filled=sum(map(bool, found.filled)),
         warnings=warnings,
         page=page,
+    )
+
+
+def _upside_down(area: float | None, samples: Samples) -> tuple[str, ...]:
+    """That a model of two classes is worse than chance, by more than two standard errors of chance
+    (Mann and Whitney's): then the classes of the table are probably coded the other way round."""
+    ill = int((samples.labels == 1).sum())
+    pairs = ill * (len(samples) - ill)
+    if area is None or samples.classes != 2 or not pairs:
+        return ()
+    if area >= 0.5 - 2 * np.sqrt((len(samples) + 1) / (12 * pairs)):
+        return ()
+    return (
+        f"the model is worse than chance on these patients (AUC {area:.2f}): are the classes coded "
+        "as in training, and not the other way round?",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +25,17 @@ from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.outcomes.interface import Frame
 from securefair.model.stored import Function, inputs_of, logits_of
 from securefair.prediction.pictures import folder_table, strange_images
-from securefair.prediction.predicted import Prediction, by_patient, filled_warning
+from securefair.prediction.predicted import (
+    LEAST_STRANGE,
+    Prediction,
+    by_patient,
+    crowded,
+    filled_warning,
+    read_specially,
+    strange_columns,
+    unknown_patients,
+    unknown_warning,
+)
 from securefair.prediction.record import ModelRecord
 
 Array = NDArray[np.float64]
@@ -35,9 +44,6 @@ Data = Any
 """A table's path, a query, rows, a DataFrame, or numbers (B, d) as an array or a tensor."""
 
 _WHOLE = re.compile(r"-?\d+")
-
-LEAST_STRANGE = 5
-"""Patients outside of a range that may be more than chance."""
 
 FAR_BEYOND = 2.0
 """Of a measurement whose agreed range is [-1, 1]: half the range outside."""
@@ -60,7 +66,8 @@ class HospitalModel:
     table, samples as they were given to the training otherwise. A table needs no label, and columns
     that are no features are not looked at. A level that the model does not know, or a missing value
     where training had none, is filled in and told (`predict_details`). Values beyond the range of a
-    column's rule count as its nearer end.
+    column's rule count as its nearer end. A row of a text table with too few or too many fields
+    counts as one without any value, since nobody knows which is whose, and is told.
 
     Attributes:
         record: everything but the weights.
@@ -214,6 +221,7 @@ class HospitalModel:
         within = None if record.table is None else record.table.target.range
         frame = Frame(record.classes, record.own, within, tuple(horizons))
         outside = self._outside(features)
+        blank = unknown_patients(filled, 0 if record.table is None else len(record.table.columns))
         return Prediction(
             classes=tuple(self.record.classes),
             probabilities=said if self.outcome.tells_classes else said[:, :0],
@@ -224,10 +232,13 @@ class HospitalModel:
             missing=by_patient([one for one in filled if one.expected], len(features)),
             warnings=(
                 *_left_out(data),
-                *(filled_warning(one) for one in filled if not one.expected),
+                *read_specially(rows),
+                *(filled_warning(one) for one in filled if one.tells(blank)),
                 *self._beyond_rules(features),
-                *_strange_columns(outside),
+                *strange_columns(outside),
+                *unknown_warning(blank),
             ),
+            unknown=blank,
             images=self._images(rows),
         )
 
@@ -285,7 +296,9 @@ class HospitalModel:
                 expected=f"an array (B, {inputs_of(self.function)})",
             )
         if isinstance(data, str | Path):
-            return folder_table(Path(data), table) if _is_folder(data) else read_rows(data)
+            return (
+                folder_table(Path(data), table) if _is_folder(data) else read_rows(data, torn=True)
+            )
         return data
 
     def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
@@ -335,6 +348,9 @@ class HospitalModel:
                         f"column {rule.name}: {far} of {len(features)} patients lie far beyond the "
                         f"agreed range {rule.low:g} to {rule.high:g} and count as its nearer end"
                     )
+                elif not rule.optional:
+                    facts = self.record.low[at], self.record.usual[at], self.record.high[at]
+                    found += crowded(rule.name, features[:, at], *facts)
             at += len(feature_names(rule))
         return found
 
@@ -373,14 +389,3 @@ def _left_out(data: object) -> tuple[str, ...]:
         return ()
     shown = ", ".join(others[:3]) + (f" and {len(others) - 3} others" if len(others) > 3 else "")
     return (f"{data}: left out, as no image: {shown}",)
-
-
-def _strange_columns(outside: Sequence[Sequence[str]]) -> list[str]:
-    """Columns in which most patients are unlike those of the training, as in another unit."""
-    counts = Counter(name for columns in outside for name in columns)
-    return [
-        f"column {name}: {count} of {len(outside)} patients lie outside of what the training "
-        "patients had; is the unit, or the coding, the same?"
-        for name, count in counts.items()
-        if count >= LEAST_STRANGE and 2 * count > len(outside)
-    ]

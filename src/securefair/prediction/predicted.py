@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.data import Table
 from securefair.data.encoding import Filled
 
 Array = NDArray[np.float64]
+
+BY_CHANCE = 0.05
+"""Patients like those of training are warned of less often than that, a column and table."""
+
+LEAST_STRANGE = 5
+"""Patients outside of a range that may be more than chance."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +39,8 @@ class Prediction:
         said: (B, K), as the outcome says it, for scores.
         numbers: what is told of each patient, (B,) each, by the name of a column: a probability of
             each class, or what the outcome is told as, such as survival until a horizon.
+        unknown: patients, from 0, of whom no column has a value that the model knows: whoever
+            writes predictions leaves theirs empty.
         images: for each patient the image as its table or folder names it; empty where the model
             looks at none.
     """
@@ -41,6 +51,7 @@ class Prediction:
     filled: tuple[tuple[str, ...], ...]
     missing: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...] = ()
+    unknown: frozenset[int] = frozenset()
     images: tuple[str, ...] = ()
     numbers: Mapping[str, Array] = field(default_factory=dict)
     said: Array = field(default_factory=lambda: np.zeros((0, 0)))
@@ -52,6 +63,10 @@ class Prediction:
             return []
         return [self.classes[at] for at in self.probabilities.argmax(axis=1)]
 
+    def known(self, values: Sequence[object]) -> list[object]:
+        """What is said of each patient, and None of those of whom nothing is known."""
+        return [None if at in self.unknown else one for at, one in enumerate(values)]
+
 
 def by_patient(filled: Sequence[Filled], patients: int) -> tuple[tuple[str, ...], ...]:
     """For each of so many patients the columns that were filled in."""
@@ -60,6 +75,22 @@ def by_patient(filled: Sequence[Filled], patients: int) -> tuple[tuple[str, ...]
         for row in one.rows.tolist():
             columns[row].append(one.column)
     return tuple(map(tuple, columns))
+
+
+def unknown_patients(filled: Sequence[Filled], columns: int) -> frozenset[int]:
+    """Patients of whom all of so many columns were filled in, some of them unlike in training: what
+    the model would say of them it says of nobody."""
+    times = Counter(row for one in filled for row in one.rows.tolist())
+    strange = {row for one in filled if not one.expected for row in one.rows.tolist()}
+    return frozenset(row for row in strange if times[row] == columns)
+
+
+def unknown_warning(unknown: frozenset[int]) -> tuple[str, ...]:
+    """That some patients get no prediction, where there are any."""
+    if not unknown:
+        return ()
+    whom = "1 patient" if len(unknown) == 1 else f"{len(unknown)} patients"
+    return (f"of {whom} no column has a value that the model knows: nothing is predicted",)
 
 
 def filled_warning(filled: Filled) -> str:
@@ -75,3 +106,48 @@ def filled_warning(filled: Filled) -> str:
     )
     instead = "counted as missing" if filled.as_missing else "the average of training stood in"
     return f"{filled.place}: {what} ({whose}; {instead})"
+
+
+def read_specially(rows: object) -> tuple[str, ...]:
+    """What the reader of a table had to decide, and may have decided wrongly."""
+    notes = rows.notes if isinstance(rows, Table) else ()
+    return tuple(
+        f"{'' if one.column is None else f'column {one.column}: '}{one.message}. {one.remedy}"
+        for one in notes
+        if not one.settled
+    )
+
+
+def crowded(column: str, values: Array, low: float, usual: float, high: float) -> list[str]:
+    """That all values of a column crowd at one end of what training had, as in another unit.
+
+    Of a value in [0, 1] with mean m, at most (1 - m) / (1 - t) are t or less, and at most m / t are
+    t or more (Markov's inequality), whatever the distribution: so all of n values do so by chance
+    at most that to the power of n.
+    """
+    span = high - low
+    if span <= 0 or len(values) < LEAST_STRANGE:
+        return []
+    scaled, mean = (values - low) / span, (usual - low) / span
+    largest, least = float(scaled.max()), float(scaled.min())
+    if 0 < least <= 1 and (mean / least) ** len(values) < BY_CHANCE:
+        where = f"above {least:.0%}"
+    elif 0 <= largest < 1 and ((1 - mean) / (1 - largest)) ** len(values) < BY_CHANCE:
+        where = f"below {largest:.0%}"
+    else:
+        return []
+    return [
+        f"column {column}: all {len(values)} patients lie {where} of the range that training "
+        "patients had; is the unit the same?"
+    ]
+
+
+def strange_columns(outside: Sequence[Sequence[str]]) -> list[str]:
+    """Columns in which most patients are unlike those of the training, as in another unit."""
+    counts = Counter(name for columns in outside for name in columns)
+    return [
+        f"column {name}: {count} of {len(outside)} patients lie outside of what the training "
+        "patients had; is the unit, or the coding, the same?"
+        for name, count in counts.items()
+        if count >= LEAST_STRANGE and 2 * count > len(outside)
+    ]

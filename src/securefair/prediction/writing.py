@@ -54,7 +54,7 @@ def predictions_csv(
     """One row a patient, in order: the image where there is one, columns that are kept,
     `probability_CLASS` for each class and `class`, or what else is predicted, and columns separated
     by "; ": those outside the range of training, those that were filled in, and those that are
-    missing as in training.
+    missing as in training. Of a patient of whom nothing is known, what is predicted is left empty.
 
     Args:
         prediction: of every patient.
@@ -87,7 +87,8 @@ def predictions_csv(
     repeated = list(zip(*kept.values(), strict=True)) or [()] * len(prediction.outside)
     chosen = prediction.chosen if chosen is None else chosen
     of_class = [[one] for one in chosen] or [[]] * len(prediction.outside)
-    for image, own, row, named, *marks in zip(
+    for at, image, own, row, named, *marks in zip(
+        range(len(prediction.outside)),
         images,
         repeated,
         zip(*(one.tolist() for one in prediction.numbers.values()), strict=True),
@@ -97,6 +98,8 @@ def predictions_csv(
         prediction.missing,
         strict=True,
     ):
-        numbers = [f"{value:.6f}" for value in row]
-        writer.writerow([*image, *own, *numbers, *named, *map("; ".join, marks)])
+        said = [*(f"{value:.6f}" for value in row), *named]
+        if at in prediction.unknown:
+            said = [""] * len(said)
+        writer.writerow([*image, *own, *said, *map("; ".join, marks)])
     return text.getvalue()

@@ -12,6 +12,7 @@ import typer
 from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
 from securefair.config.describing import expectation, node_at
+from securefair.errors import ConfigError
 
 
 def _key(dotted: str, *names: str, default: object = None) -> Any:
@@ -25,6 +26,18 @@ def _key(dotted: str, *names: str, default: object = None) -> Any:
     place = tuple(dotted.split("."))
     accepts = f"{expectation(place)}{'' if default is None else f'; default: {default}'}"
     return typer.Option(*names, help=f"{(node_at(place) or {})['description']} ({accepts}).")
+
+
+def _check_range(dotted: str, value: float) -> None:
+    """Refuse what a configuration refuses, although a planner would find a plan for it.
+
+    Raises:
+        ConfigError: out of the range that the option's help says.
+    """
+    place = tuple(dotted.split("."))
+    node = node_at(place) or {}
+    if not node["minimum" if "minimum" in node else "exclusiveMinimum"] <= value <= node["maximum"]:
+        raise ConfigError("out of range", where=place[-1], found=value, expected=expectation(place))
 
 
 FeaturesOption = Annotated[int, typer.Option(help="Width of a sample's feature vector.")]
@@ -57,6 +70,9 @@ WarmOption = Annotated[
         "--warm", help="Measure touched memory, not a fresh process as users meet it (default)."
     ),
 ]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace the file if it is there already.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
@@ -83,9 +99,11 @@ def spec_of(
         ConfigError: an option of projections was given for another release.
     """
     from securefair.circuit.spec import HeadBounds
-    from securefair.errors import ConfigError
     from securefair.releases import exchanged_releases, release_of
 
+    _check_range("encryption.flooding_bits", flooding_bits)
+    _check_range("encryption.precision", precision)
+    _check_range("model.weight_bits", weight_bits)
     # Unknown ones are the planner's to refuse.
     others = [name for name in exchanged_releases() if not release_of(name).rows]
     for option, given in (("--basis", basis), ("--q", q)):

@@ -155,8 +155,8 @@ FLOWS: tuple[Flow, ...] = (
     *_independent(Key, TEACHER, "round", "attempt", "key"),
     *_independent(Offer, TEACHER, "round"),
     Flow(Offer, "shares", TEACHER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
-    # Who is lost is who gave no key.
-    *_independent(Recover, STUDENT, "round", "attempt", "lost"),
+    # Who is lost is who gave no key; salts are ends of their answers.
+    *_independent(Recover, STUDENT, "round", "attempt", "lost", "salts"),
     *_independent(Parts, TEACHER, "round", "attempt", "parts"),
 )
 """Every field of every message, in the order of `MESSAGE_TYPES`."""

@@ -154,6 +154,8 @@ def _where_instead(folder: Path) -> str:
     run = Path("runs") / place.name
     if (run / "metrics.json").exists():
         return f"Did you mean {run}?"
+    if (folder / "ledger.json").exists():
+        return "A file of this run is gone: run the configuration again"
     for place in (folder, folder / "results"):
         if (place / "report.html").exists():  # a site knows its own part alone
             return f"A site wrote its report: {place / 'report.html'}"

@@ -19,6 +19,10 @@ CREDENTIALS_DIRECTORY = "CREDENTIALS_DIRECTORY"
 
 MAX_BYTES = 4096
 
+LEAST_CHARACTERS = 8
+"""Of a passphrase that is set anew, as NIST SP 800-63B asks at least: a guess at a keystore costs
+half a second, and to try all that have three letters takes hours."""
+
 
 def unlock(
     passphrase: str | Secret | None = None,
@@ -27,6 +31,7 @@ def unlock(
     credential: str = CREDENTIAL,
     environ: Mapping[str, str] | None = None,
     ask: Callable[[], str] | None = None,
+    new: bool = False,
 ) -> Secret:
     """A passphrase from the first of these places that was given.
 
@@ -36,27 +41,42 @@ def unlock(
         credential: name of a credential that systemd keeps for this service.
         environ: in which `CREDENTIALS_DIRECTORY` is looked up; None: of this process.
         ask: asks a person; the last resort, for a terminal.
+        new: it is to lock something from now on, so it must be long enough; what is locked already
+            opens with whatever it was locked with.
 
     Raises:
-        StorageError: none was given, it is empty, or others may read the file.
+        StorageError: none was given, it is empty, too short to be set anew, or others may read the
+            file.
     """
+    found, where = _found(passphrase, file, credential, environ, ask)
+    return _checked(found, where, new)
+
+
+def _found(
+    passphrase: str | Secret | None,
+    file: Path | None,
+    credential: str,
+    environ: Mapping[str, str] | None,
+    ask: Callable[[], str] | None,
+) -> tuple[bytes, str]:
+    """The bytes of a passphrase, and where they came from."""
     if isinstance(passphrase, Secret):
-        return _checked(passphrase.reveal(), "passphrase")
+        return passphrase.reveal(), "passphrase"
     if passphrase is not None:
-        return _checked(_encoded(passphrase), "passphrase")
+        return _encoded(passphrase), "passphrase"
     if file is not None:
-        return _checked(_line(read_private(file, "the passphrase file")), str(file))
+        return _line(read_private(file, "the passphrase file")), str(file)
     folder = (os.environ if environ is None else environ).get(CREDENTIALS_DIRECTORY)
     if folder is not None and (Path(folder) / credential).exists():
         path = Path(folder) / credential
         try:  # systemd guards the folder; the file's mode differs between its versions
-            return _checked(_line(path.read_bytes()), str(path))
+            return _line(path.read_bytes()), str(path)
         except OSError as error:
             raise StorageError(
                 "a credential cannot be read", where=str(path), found=error.strerror
             ) from error
     if ask is not None:
-        return _checked(_encoded(ask()), "passphrase")
+        return _encoded(ask()), "passphrase"
     raise StorageError(
         "no passphrase was given",
         expected=f"a passphrase, a passphrase file, or the credential {credential}",
@@ -77,12 +97,21 @@ def _line(content: bytes) -> bytes:
         return line
 
 
-def _checked(value: bytes, where: str) -> Secret:
+def _checked(value: bytes, where: str, new: bool) -> Secret:
     if not value or len(value) > MAX_BYTES:
         raise StorageError(
             "this cannot be a passphrase",
             where=where,
             found=f"{len(value)} bytes",
             expected=f"1 to {MAX_BYTES} bytes",
+        )
+    length = len(value.decode("utf-8", "replace"))
+    if new and length < LEAST_CHARACTERS:
+        raise StorageError(
+            "this passphrase is too short to be set",
+            where=where,
+            found=f"{length} characters",
+            expected=f"at least {LEAST_CHARACTERS}",
+            hint="Four or five words that nobody would put together are easy to keep",
         )
     return Secret(value)

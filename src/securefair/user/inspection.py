@@ -138,13 +138,15 @@ def look_at(
         for name in known or (label,):
             if name not in table.columns:
                 raise DataError(
-                    "the label is not a column of the table",
+                    "the label is not a column of the table"
+                    if name == label
+                    else "a column beside the label is not in the table",
                     where=f"participant {site}, {table.source}",
                     found=", ".join(table.columns),
                     expected=name,
                 )
         shapes = shapes_of(table, missing)
-        own = site_findings(site, table, shapes, label=of_classes, joined=joined)
+        own = site_findings(site, table, shapes, label=of_classes, joined=joined, known=known)
         found += (_of_known(one) if one.column in known else one for one in own)
         sites[site] = site_columns(table, shapes)
         looked[site] = table, shapes

@@ -266,3 +266,32 @@ def test_a_model_goes_to_other_programs(invoke, kept, tmp_path):
     assert (tmp_path / "north.onnx").stat().st_mode & 0o77 == 0
     wrong = invoke("export", kept / "north", "--out", "north.zip")
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+
+
+def test_a_row_with_too_few_fields_fails_alone(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n1\n1,61\n")
+    done = invoke("predict", kept / "north", "new.csv", "--keep", "age", "--out", "p.csv")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines() == [
+        "Warning: line 3 has 1 fields, where the header has 2: nothing in it was read. Mend the "
+        "row in the file",
+        "Warning: of 1 patient no column has a value that the model knows: nothing is predicted",
+    ]
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
+    assert [row["age"] for row in rows] == ["30", "", "61"]
+    assert [bool(row["probability_yes"]) for row in rows] == [True, False, True]
+    assert [bool(row["class"]) for row in rows] == [True, False, True]
+    assert rows[1]["filled_in"] == "age; smoker"
+    said = json.loads(invoke("predict", kept / "north", "new.csv", "--json").stdout)
+    assert said["class"][1] is None
+    assert said["probabilities"][1] is None
+    assert said["numbers"]["probability_yes"][1] is None
+    assert said["class"][0] == rows[0]["class"]
+
+
+def test_a_patient_of_whom_nothing_is_known_gets_no_prediction(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\nx,old\n1,old\n")
+    done = invoke("predict", kept / "north", "new.csv")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert [row["class"] == "" for row in rows] == [True, False]
+    assert "of 1 patient no column has a value" in done.stderr

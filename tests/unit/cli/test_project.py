@@ -111,7 +111,7 @@ def test_settings_and_sizes_are_named(invoke, settings, tmp_path):
 
 
 def test_an_association_vouches_for_cards_so_that_few_are_telephoned(invoke, settings, tmp_path):
-    (tmp_path / "pw").write_text("secret")
+    (tmp_path / "pw").write_text("a secret one")
     (tmp_path / "pw").chmod(0o600)
     (tmp_path / "a").mkdir()
     secret = ("--passphrase-file", "pw")
@@ -130,3 +130,53 @@ def test_an_association_vouches_for_cards_so_that_few_are_telephoned(invoke, set
     assert invoke(*check).exit_code == 0
     said = invoke("identity", "vouch", "north.card", "--identity", "a/association.card", *secret)
     assert (said.exit_code, "and a signature needs the keys" in said.stderr) == (2, True)
+
+
+def test_a_project_that_could_never_run_is_refused_before_anybody_signs(invoke, settings, tmp_path):
+    words = ("project", "new", "sepsis", *settings)
+    sizes = ("--features", 3, "--classes", 2)
+    done = invoke(*words, *sizes, "--min-peers", 2, "--out", "a.toml")
+    assert (done.exit_code, "at most 1, of 2 sites" in done.stderr) == (2, True)
+    assert invoke(*words, *sizes, "--min-peers", 1, "--out", "b.toml").exit_code == 0
+    for name in ("student_total", "teacher_total"):
+        (tmp_path / "s.toml").write_text(f"[disclosure]\n{name} = 1\n")
+        done = invoke(*words, *sizes, "--settings", "s.toml", "--out", "a.toml")
+        assert (done.exit_code, "no teacher would ever answer" in done.stderr) == (2, True)
+        assert f"disclosure.{name}" in done.stderr
+    assert not (tmp_path / "a.toml").exists()
+
+
+def test_sizes_beside_a_table_are_refused(invoke, settings, tmp_path):
+    for name in ("north", "south"):
+        out = f"{name}.proposal.toml"
+        assert invoke("project", "propose", f"{name}.csv", "--label", "ill", "--out", out)
+    cards = ("--share", ".", "--max-samples", 40, "--out", "a.toml")
+    done = invoke("project", "new", "sepsis", *cards, "--features", 7)
+    assert (done.exit_code, "the rules of the table say" in done.stderr) == (2, True)
+    assert not (tmp_path / "a.toml").exists()
+    assert invoke("project", "new", "sepsis", *cards).exit_code == 0
+
+
+def test_a_table_of_few_patients_has_a_proposal(invoke, tmp_path):
+    rows = "".join(f"{20.5 + n},{n % 2}\n" for n in range(12))
+    (tmp_path / "few.csv").write_text("crp,ill\n" + rows)
+    done = invoke("project", "propose", "few.csv", "--label", "ill", "--out", "few.toml")
+    assert done.exit_code == 0, done.output
+    assert "low" in (tmp_path / "few.toml").read_text()
+
+
+def test_nothing_is_signed_where_the_share_is_not_there(invoke, tmp_path):
+    (tmp_path / "pw").write_text("correct horse\n")
+    (tmp_path / "pw").chmod(0o600)
+    secret = ("--passphrase-file", "pw")
+    for name in ("north", "south"):
+        (tmp_path / f"{name}.csv").write_text(TABLE)
+        assert invoke("identity", "new", name, *secret).exit_code == 0
+        out = f"{name}.proposal.toml"
+        assert invoke("project", "propose", f"{name}.csv", "--label", "ill", "--out", out)
+    assert invoke("project", "new", "p", "--share", ".", "--max-samples", 40).exit_code == 0
+    named = ("--project", "p.toml", "--identity", "north.keys", "--data", "north.csv")
+    done = invoke("site", "join", "n", *named, "--shared-folder", "gone", "--yes", *secret)
+    assert done.exit_code != 0
+    assert "the shared folder is not there" in done.stderr
+    assert not list(tmp_path.glob("*.signature"))

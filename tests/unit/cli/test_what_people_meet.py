@@ -88,3 +88,140 @@ def test_a_folder_is_no_passphrase(tables):
     (tables / "folder").mkdir()
     code, said = run("identity", "new", "north", "--passphrase-file", "folder")
     assert (code, "is a folder" in said, "chmod" in said) == (2, True, False)
+
+
+def numbers(path, patients, seed, *, leak=False, event=None):
+    """A table with a number, a time and whether its event came."""
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["age", "bmi", "hba1c", "months", "died", *(["sugar"] if leak else [])])
+        for _ in range(patients):
+            age, bmi = round(rng.normal(60, 12)), round(float(rng.normal(27, 4)), 1)
+            told = round(float(rng.normal(7 + (bmi - 27) / 20, 0.4)), 1)
+            came = int(rng.random() < 0.5)
+            came = came if event is None else event[came]
+            row = [age, bmi, told, round(float(rng.exponential(20)) + 0.1, 1), came]
+            table.writerow(row + ([round(28.7 * told - 46.7, 1)] if leak else []))
+
+
+NUMBER = ("new", "n", "--data", "a.csv", "--data", "b.csv", "--label", "hba1c")
+TIME = ("new", "t", "--data", "a.csv", "--data", "b.csv", "--time", "months", "--event", "died")
+
+
+def test_a_column_that_is_another_form_of_the_number_is_found(tables):
+    for seed, name in enumerate(("a.csv", "b.csv")):
+        numbers(tables / name, 45, seed, leak=True)
+    code, said = run(*NUMBER, "--outcome", "number", "--drop", "months", "--drop", "died")
+    assert (code, said.count("this column alone tells the number")) == (0, 2)
+    assert "a, column sugar" in said
+    code, said = run("check", "n/config.toml")
+    assert (code, said.count("this column alone tells the number")) == (0, 2)
+    for seed, name in enumerate(("a.csv", "b.csv")):
+        numbers(tables / name, 45, seed)
+    assert "tells the number" not in run(*NUMBER[:1], "m", *NUMBER[2:], "--outcome", "number")[1]
+
+
+def test_what_stands_beside_a_time_is_told(tables):
+    for seed, name in enumerate(("a.csv", "b.csv")):
+        numbers(tables / name, 45, seed, event=("no", "yes"))
+    code, said = run(*TIME)
+    assert code == 2
+    assert "found 'yes'" in said or "found 'no'" in said
+    assert "1 where the event came, 0 where it was not seen" in said
+    code, said = run(*TIME[:-1], "months")
+    assert (code, "one column is named twice" in said) == (2, True)
+    code, said = run(*TIME[:-1], "death")
+    assert (code, "a column beside the label is not in the table" in said) == (2, True)
+    assert not (tables / "t").exists()
+
+
+def test_an_outcome_that_is_none_is_told_what_classes_and_times_need(tables):
+    for name in ("binary", "survival", "classes"):
+        code, said = run(*NEW, "--outcome", name)
+        assert (code, "Classes need no --outcome" in said) == (2, True)
+
+
+def test_a_number_is_told_in_its_parts_compared_without_accuracy_and_not_as_onnx(tables):
+    for seed, name in enumerate(("a.csv", "b.csv")):
+        numbers(tables / name, 45, seed)
+    assert run(*NUMBER, "--outcome", "number", "--drop", "months", "--drop", "died")[0] == 0
+    code, said = run("check", "n/config.toml")
+    assert (code, "lower half upper half" in said) == (0, True)
+    for out in ("r1", "r2"):
+        code, _ = run("run", "n/config.toml", "--quiet", "--backend", "clear", "--out", out)
+        assert code == 0
+    code, said = run("compare", "r1", "r2", "--html", "c.html")
+    assert code == 0
+    assert "Log-likelihood" in said
+    assert "%" not in said.split("Runs (accuracy in %")[1]
+    assert "Accuracy of each participant" not in (tables / "c.html").read_text()
+    code, said = run("export", "r1/models/a", "--out", "a.onnx")
+    assert (code, "ONNX files are written of classes" in said) == (2, True)
+    assert not (tables / "a.onnx").exists()
+    code, said = run("evaluate", "r1/models/a", "b.csv")
+    assert (code, "Score Value 95 % interval" in said) == (0, False)
+
+
+def test_a_table_coded_the_other_way_round_is_worse_than_chance(tables):
+    assert run(*NEW)[0] == 0
+    assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
+    write(tables / "later.csv", 60, 7)
+    assert "worse than chance" not in run("evaluate", "runs/m/models/north", "later.csv")[1]
+    text = (tables / "later.csv").read_text()
+    swapped = text.replace(",ill", ",x").replace(",well", ",ill").replace(",x", ",well")
+    (tables / "later.csv").write_text(swapped)
+    code, said = run("evaluate", "runs/m/models/north", "later.csv")
+    assert (code, "worse than chance" in said) == (0, True)
+
+
+def test_a_run_without_its_metrics_is_no_site(tables):
+    assert run(*NEW)[0] == 0
+    assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
+    (tables / "runs" / "m" / "metrics.json").unlink()
+    code, said = run("report", "runs/m")
+    assert (code, "run the configuration again" in said, "A site" in said) == (2, True, False)
+
+
+def test_options_of_a_plan_keep_the_range_that_their_help_says(tables):
+    for option, value in (("flooding_bits", "0"), ("weight_bits", "3"), ("precision", "2")):
+        code, said = run("plan", f"--{option.replace('_', '-')}", value)
+        assert (code, f"{option}: out of range" in said) == (2, True)
+
+
+def test_two_codes_that_are_numbered_anew_at_one_hospital_are_found(tables):
+    for name, add in (("north.csv", 0), ("south.csv", 1)):
+        lines = (tables / name).read_text().splitlines()
+        rows = [f"{line},{int(at % 3 == 0) + add}" for at, line in enumerate(lines[1:])]
+        (tables / name).write_text("\n".join([f"{lines[0]},diabetes", *rows, ""]))
+    code, said = run(*NEW)
+    assert (code, "1 may mean two things" in said) == (0, True)
+
+
+def test_numbers_with_exponents_are_numbers_without_a_unit(tables):
+    lines = (tables / "south.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    text = [f"{age},{float(crea):.2E},{rest},{label}" for age, crea, rest, label in rows]
+    (tables / "south.csv").write_text("\n".join([lines[0], *text, ""]))
+    code, said = run(*NEW)
+    assert (code, "hold a number and a text" in said) == (0, False)
+
+
+def test_a_web_page_is_no_table(tables):
+    (tables / "south.csv").write_text("<html><body>Log in</body></html>")
+    code, said = run(*NEW)
+    assert (code, "this is a web page, and no table" in said) == (2, True)
+
+
+def test_the_only_number_below_zero_is_a_code_and_counts_as_missing_in_predictions(tables):
+    lines = (tables / "south.csv").read_text().splitlines()
+    for at in (3, 9, 11):
+        age, _, rest = lines[at].split(",", 2)
+        lines[at] = f"{age},-7,{rest}"
+    (tables / "south.csv").write_text("\n".join([*lines, ""]))
+    code, said = run(*NEW)
+    assert (code, '"-7"' in said, "code for a missing value" in said) == (0, True, True)
+    assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
+    (tables / "new.csv").write_text("age,crea,sex\n-5,1.1,f\n60,1.1,f\n")
+    code, said = run("predict", "runs/m/models/north", "new.csv")
+    assert (code, '"-5": unknown to the model' in said) == (0, True)

@@ -19,3 +19,16 @@ def test_other_labels_are_not(labels):
 
 def test_a_model_of_three_classes_settles_it():
     assert named_classes([np.array([0, 1]), np.array([1, 2])], at_least=3) is None
+
+
+def test_numbers_with_a_gap_are_names_of_classes():
+    found = named_classes([np.array([0, 5, 5]), np.array([5, 0])])
+    assert found is not None
+    numbers, names = found
+    assert names == ("0", "5")
+    assert [one.tolist() for one in numbers] == [[0, 1, 1], [1, 0]]
+    # One data set of several: the others may have the numbers between.
+    assert named_classes([np.array([0, 5, 5])], everyone=False) is None
+    # A model of six classes tells that they are numbers; so does a class below 0, which is none.
+    assert named_classes([np.array([0, 5])], at_least=6) is None
+    assert named_classes([np.array([-1, 0, 1])]) is None

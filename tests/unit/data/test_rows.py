@@ -171,3 +171,47 @@ def test_a_quotation_mark_that_stays_open_is_named_with_its_line():
     lines = ["age,sex\n", "1,f\n", '2,"m\n', *(f"{at},f\n" for at in range(40))]
     with pytest.raises(DataError, match="line 3: a quotation mark is opened here"):
         parse_rows(lines, "t.csv")
+
+
+def test_a_torn_row_has_no_value_and_keeps_its_place(tmp_path):
+    file = tmp_path / "ward.csv"
+    file.write_text('age,sex\n63,"f"\n\n70\n71,m,2\n72,m\n73,m\n74\n')
+    table = read_rows(file, torn=True)
+    assert [row.fields["age"] for row in table] == ["63", "", "", "72", "73", ""]
+    assert [row.line for row in table] == [2, 4, 5, 6, 7, 8]  # the last is no empty end of a sheet
+    (note,) = table.notes
+    assert note.message == (
+        "line 4 has 1, line 5 has 3, line 8 has 1 fields, where the header has 2: nothing in them "
+        "was read"
+    )
+    with pytest.raises(DataError, match="line 4: wrong number of fields"):
+        read_rows(file)
+
+
+def test_a_table_of_torn_rows_has_another_header_or_separator(tmp_path):
+    (tmp_path / "ward.csv").write_text("age,sex\n63,f\n70\n71\n")
+    with pytest.raises(DataError, match="line 3: wrong number of fields"):
+        read_rows(tmp_path / "ward.csv", torn=True)
+
+
+def test_a_workbook_with_a_title_a_second_sheet_or_a_password(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([], [None], ["age", "sex"], [63, "f"], [70, "m"]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    rows = read_rows(tmp_path / "t.xlsx")
+    assert [(row.line, row.fields["age"]) for row in rows] == [(4, "63"), (5, "70")]
+    book.active.title = "info"
+    book.create_sheet("data")
+    book.save(tmp_path / "t.xlsx")
+    assert read_rows(tmp_path / "t.xlsx").source == "t.xlsx, sheet info"
+    (tmp_path / "p.xlsx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))
+    with pytest.raises(DataError, match=r"an old one, or one under a password.*without a password"):
+        read_rows(tmp_path / "p.xlsx")
+
+
+def test_a_typographic_minus_is_a_minus(tmp_path):
+    (tmp_path / "ward.csv").write_text("excess\n\N{MINUS SIGN}2.1\n1.3\n-4\n", encoding="utf-8")
+    column = read_rows(tmp_path / "ward.csv").columns["excess"]
+    assert column.numbers[column.codes].tolist() == [-2.1, 1.3, -4.0]

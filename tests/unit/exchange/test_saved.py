@@ -52,8 +52,8 @@ def asked(student):
 def test_a_loaded_student_opens_what_the_saved_one_would(tmp_path, release, backend):
     student = Student(spec_of(release), backend=backend)
     answer = asked(student)
-    student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
-    loaded = Student.load(tmp_path / "student", passphrase="horse")
+    student.save(tmp_path / "student", passphrase="a white horse", cost=CHEAP)
+    loaded = Student.load(tmp_path / "student", passphrase="a white horse")
     expected, found = student.open(answer), loaded.open(answer)
     assert (found.released == expected.released).all()
     assert (found.logits is None) == (expected.logits is None)
@@ -70,7 +70,7 @@ OPEN = """
 import json, sys
 from pathlib import Path
 import securefair as sf
-student = sf.Student.load(sys.argv[1], passphrase="horse")
+student = sf.Student.load(sys.argv[1], passphrase="a white horse")
 print(json.dumps(student.open(Path(sys.argv[2]).read_bytes()).logits.tolist()))
 """
 
@@ -78,7 +78,7 @@ print(json.dumps(student.open(Path(sys.argv[2]).read_bytes()).logits.tolist()))
 def test_another_process_opens_it(tmp_path):
     student = Student(spec_of("public"))
     answer = asked(student)
-    student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
+    student.save(tmp_path / "student", passphrase="a white horse", cost=CHEAP)
     (tmp_path / "answer").write_bytes(answer)
     command = [sys.executable, "-c", OPEN, str(tmp_path / "student"), str(tmp_path / "answer")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -88,7 +88,7 @@ def test_another_process_opens_it(tmp_path):
 
 def test_the_file_is_private_and_shows_no_key(tmp_path):
     student = Student(spec_of("public"))
-    student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
+    student.save(tmp_path / "student", passphrase="a white horse", cost=CHEAP)
     content = (tmp_path / "student").read_bytes()
     assert (tmp_path / "student").stat().st_mode & 0o777 == 0o600
     secret = student._keys.export().reveal()
@@ -98,13 +98,13 @@ def test_the_file_is_private_and_shows_no_key(tmp_path):
     with pytest.raises(StorageError, match="passphrase is wrong"):
         Student.load(tmp_path / "student", passphrase="donkey")
     with pytest.raises(StorageError, match="exists already"):
-        student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
+        student.save(tmp_path / "student", passphrase="a white horse", cost=CHEAP)
 
 
 def test_a_passphrase_file_or_credential_needs_no_keyboard(tmp_path, monkeypatch):
     file = tmp_path / "securefair-passphrase"
     file.touch(mode=0o600)
-    file.write_text("horse\n")
+    file.write_text("a white horse\n")
     student = Student(spec_of("public"), backend="clear")
     student.save(tmp_path / "student", passphrase_file=file, cost=CHEAP)
     assert Student.load(tmp_path / "student", passphrase_file=file)
@@ -164,7 +164,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
         keystore, "write_private", lambda path, data: (written.append(path), write(path, data))
     )
     student = Student(spec_of("public"), backend="clear")
-    student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
+    student.save(tmp_path / "student", passphrase="a white horse", cost=CHEAP)
     assert written == [tmp_path / "student"]
 
 
@@ -172,8 +172,8 @@ def test_openings_are_counted_over_all_loaded_copies(tmp_path):
     student = Student(spec_of("public"), backend="clear", max_openings=3)
     answer = asked(student)
     student.open(answer)
-    student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
-    copies = [Student.load(tmp_path / "student", passphrase="horse") for _ in range(2)]
+    student.save(tmp_path / "student", passphrase="a white horse", cost=CHEAP)
+    copies = [Student.load(tmp_path / "student", passphrase="a white horse") for _ in range(2)]
     for copy in copies:
         copy.open(answer)
     for copy in copies:
@@ -195,12 +195,12 @@ def test_rotated_keys_are_new_and_old_answers_do_not_open():
 
 
 def test_other_files_are_no_student(tmp_path):
-    keys = Keystore.create(tmp_path / "keys", Secret(b"horse"), cost=CHEAP)
+    keys = Keystore.create(tmp_path / "keys", Secret(b"a white horse"), cost=CHEAP)
     with pytest.raises(StorageError, match="holds no student"):
-        Student.load(tmp_path / "keys", passphrase="horse")
+        Student.load(tmp_path / "keys", passphrase="a white horse")
     keys.put("student", Secret(b"something else"))
     with pytest.raises(StorageError, match="holds no student"):
-        Student.load(tmp_path / "keys", passphrase="horse")
+        Student.load(tmp_path / "keys", passphrase="a white horse")
 
 
 @pytest.mark.parametrize("found", [1, SAVED_FORMAT - 1, SAVED_FORMAT + 1])
@@ -209,11 +209,11 @@ def test_a_student_of_another_version_is_refused_by_name(tmp_path, found):
     written = msgspec.msgpack.encode({"format": found, "secret_key": b"abc"})
     secrets = {"student": Secret(bytearray(written))}
     Keystore.create(
-        tmp_path / "student", Secret(b"horse"), cost=CHEAP, secrets=secrets, max_uses=3
+        tmp_path / "student", Secret(b"a white horse"), cost=CHEAP, secrets=secrets, max_uses=3
     ).close()
     message = rf"another version of securefair.*format {found}.*format {SAVED_FORMAT}"
     with pytest.raises(StorageError, match=message):
-        Student.load(tmp_path / "student", passphrase="horse")
+        Student.load(tmp_path / "student", passphrase="a white horse")
 
 
 def test_nothing_of_a_student_prints(tmp_path):

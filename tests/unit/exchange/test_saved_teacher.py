@@ -32,8 +32,8 @@ def asked(backend="clear"):
 def test_a_loaded_teacher_answers_as_the_saved_one(tmp_path):
     student, request = asked()
     teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", max_numbers=80)
-    teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
-    loaded = Teacher.load(tmp_path / "teacher", passphrase="horse")
+    teacher.save(tmp_path / "teacher", passphrase="a white horse", cost=CHEAP)
+    loaded = Teacher.load(tmp_path / "teacher", passphrase="a white horse")
     expected, found = student.open(teacher.answer(request)), student.open(loaded.answer(request))
     assert (found.released == expected.released).all()
 
@@ -46,10 +46,10 @@ def test_its_account_is_the_stores(tmp_path):
         "max_numbers": 2 * SPEC.q * SPEC.classes,
     }
     teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", **limits)
-    teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    teacher.save(tmp_path / "teacher", passphrase="a white horse", cost=CHEAP)
     assert teacher.answer(request)
-    assert Teacher.load(tmp_path / "teacher", passphrase="horse").answer(request)
-    for own in (teacher, Teacher.load(tmp_path / "teacher", passphrase="horse")):
+    assert Teacher.load(tmp_path / "teacher", passphrase="a white horse").answer(request)
+    for own in (teacher, Teacher.load(tmp_path / "teacher", passphrase="a white horse")):
         with pytest.raises(LedgerError):
             own.answer(request)
 
@@ -60,17 +60,17 @@ def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
     store = tmp_path / "store"
     limits = {"store": store, "create_store": True, "max_numbers": SPEC.q * SPEC.classes}
     teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", **limits)
-    teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    teacher.save(tmp_path / "teacher", passphrase="a white horse", cost=CHEAP)
     assert teacher.answer(request)
     moved = tmp_path / "moved"
     shutil.copytree(store, moved)
     shutil.rmtree(store)
     with pytest.raises(StorageError):
-        Teacher.load(tmp_path / "teacher", passphrase="horse")
+        Teacher.load(tmp_path / "teacher", passphrase="a white horse")
     assert not store.exists()
     with pytest.raises(StorageError, match="no store"):
-        Teacher.load(tmp_path / "teacher", passphrase="horse", store=tmp_path)
-    loaded = Teacher.load(tmp_path / "teacher", passphrase="horse", store=moved)
+        Teacher.load(tmp_path / "teacher", passphrase="a white horse", store=tmp_path)
+    loaded = Teacher.load(tmp_path / "teacher", passphrase="a white horse", store=moved)
     with pytest.raises(LedgerError):
         loaded.answer(request)
 
@@ -78,16 +78,16 @@ def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
 def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         Teacher(MODEL, SPEC, store=tmp_path / "store", create_store=True).save(
-            tmp_path / "with", passphrase="horse", cost=CHEAP
+            tmp_path / "with", passphrase="a white horse", cost=CHEAP
         )
     assert caplog.messages == []
     with caplog.at_level(logging.WARNING):
-        Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="horse", cost=CHEAP)
+        Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="a white horse", cost=CHEAP)
     assert "without a store" in caplog.text
 
 
 def test_the_file_is_private_and_shows_no_weight(tmp_path):
-    Teacher(MODEL, SPEC).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    Teacher(MODEL, SPEC).save(tmp_path / "teacher", passphrase="a white horse", cost=CHEAP)
     content = (tmp_path / "teacher").read_bytes()
     assert (tmp_path / "teacher").stat().st_mode & 0o777 == 0o600
     for layer in MODEL.folded().layers[::2]:
@@ -101,23 +101,23 @@ def test_networks_and_other_files_are_refused_by_name(tmp_path):
     layers = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Flatten(), nn.Linear(32, 2))
     network = NetworkHead(he_network(layers, (1, 4, 4)), 2, own.features)
     with pytest.raises(ModelError, match="only heads"):
-        Teacher(network, SPEC).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+        Teacher(network, SPEC).save(tmp_path / "teacher", passphrase="a white horse", cost=CHEAP)
     assert not (tmp_path / "teacher").exists()
-    keys = Keystore.create(tmp_path / "keys", Secret(b"horse"), cost=CHEAP)
+    keys = Keystore.create(tmp_path / "keys", Secret(b"a white horse"), cost=CHEAP)
     keys.put("teacher", Secret(b"something else"))
     with pytest.raises(StorageError, match="no teacher"):
-        Teacher.load(tmp_path / "keys", passphrase="horse")
-    Keystore.create(tmp_path / "empty", Secret(b"horse"), cost=CHEAP)
+        Teacher.load(tmp_path / "keys", passphrase="a white horse")
+    Keystore.create(tmp_path / "empty", Secret(b"a white horse"), cost=CHEAP)
     with pytest.raises(StorageError, match="no teacher"):
-        Teacher.load(tmp_path / "empty", passphrase="horse")
+        Teacher.load(tmp_path / "empty", passphrase="a white horse")
 
 
 @pytest.mark.parametrize("found", [1, 2, 3, 5])
 def test_a_teacher_of_another_version_is_refused_by_name(tmp_path, found):
-    keystore = Keystore.create(tmp_path / "teacher", Secret(b"horse"), cost=CHEAP)
+    keystore = Keystore.create(tmp_path / "teacher", Secret(b"a white horse"), cost=CHEAP)
     written = msgspec.msgpack.encode({"format": found, "weights": []})
     keystore.put("teacher", Secret(bytearray(written)))
     keystore.close()
     message = rf"another version of securefair.*format {found}.*format 4"
     with pytest.raises(StorageError, match=message):
-        Teacher.load(tmp_path / "teacher", passphrase="horse")
+        Teacher.load(tmp_path / "teacher", passphrase="a white horse")

@@ -36,6 +36,7 @@ class TestRefusals:
             ("resnet", ("no model", "'resnet'", "quadratic, linear")),
             (Classifier, ("no model", "not its class")),
             (3, ("no model",)),
+            (lambda: Classifier(), ("no model", "not its class")),
             ({"North": "linear"}, ("do not go together", "North, South, East")),
             (nn.Linear(9, 2), ("North", "does not fit", "9 features", "4 features")),
         ],
@@ -227,3 +228,41 @@ def test_a_network_of_ones_own_is_refused_with_what_takes_it(hospitals):
     for model in (network, sf.NetworkHead(network, 2, np.zeros((3, 4)))):
         with pytest.raises(ModelError, match=r"not trained here .* let Teacher answer"):
             sf.collaborate(hospitals, model, algorithm="cycle")
+
+
+def test_frames_whose_columns_stand_in_another_order_are_refused():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, (40, 3)), np.arange(40) % 2
+    north = (pandas.DataFrame(x, columns=["age", "crp", "bmi"]), y)
+    for other in (["bmi", "age", "crp"], ["age", "crp", "weight"]):
+        south = (pandas.DataFrame(-x, columns=other), y)
+        with pytest.raises(DataError, match=r"south, feature .*same order.*as at north"):
+            sf.collaborate({"north": north, "south": south}, **QUICK)
+    unnamed = (pandas.DataFrame(-x), y)
+    assert sf.collaborate({"north": north, "south": unnamed}, **QUICK).gain
+
+
+def test_an_outcome_of_arrays_is_told_where_outcomes_come_from(hospitals):
+    for name in ("outcome", "event", "exposure", "label_range"):
+        with pytest.raises(ConfigError, match="columns of tables"):
+            sf.collaborate(hospitals, **{name: "number"}, **QUICK)
+
+
+def test_no_plan_without_a_spec():
+    for spec in (None, {"features": 6}):
+        with pytest.raises(PlanError, match=r"this is no spec.*ExchangeSpec"):
+            sf.plan_exchange(spec)
+
+
+def test_predictions_that_are_no_probabilities_are_told_so():
+    spec = sf.ExchangeSpec(features=3, classes=2, samples=8, hidden=0, release="loss")
+    samples = sf.Samples(np.zeros((8, 3)), np.arange(8) % 2, 2)
+    with pytest.raises(DataError, match=r"predictions.*rows that do not sum to 1"):
+        sf.Student(spec).request(samples, predictions=np.ones((8, 2)))
+
+
+def test_training_validation_and_test_are_one_too_many():
+    part = (np.zeros((8, 3)), np.arange(8) % 2)
+    with pytest.raises(DataError, match=r"north.*data come in pairs.*a tuple of 3"):
+        sf.collaborate({"north": (part, part, part), "south": part}, **QUICK)

@@ -166,3 +166,8 @@ def test_one_scale_a_map_with_weights(network):
         quantize_at(network, (7, 7, 7))
     with pytest.raises(ModelError, match="bits"):
         quantize(network, 31)
+
+
+def test_a_weight_that_is_no_integer_of_53_bits_is_refused():
+    with pytest.raises(ModelError, match="too large to be rounded, or no number"):
+        quantize_at(one_layer([[1e18, 1.0]]), [0])

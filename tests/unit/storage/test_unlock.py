@@ -54,3 +54,13 @@ def test_random_bytes_serve_as_a_passphrase(tmp_path):
     file.touch(mode=0o600)
     file.write_bytes(b"\xff\xfe\x00\n")
     assert unlock(file=file) == Secret(b"\xff\xfe\x00")
+
+
+def test_a_passphrase_that_is_set_is_long_enough_and_old_ones_open_as_they_are(tmp_path):
+    with pytest.raises(
+        StorageError, match=r"too short to be set.*7 characters.*at least 8"
+    ) as refused:
+        unlock("gehe\xefm!", new=True)  # eight bytes, and seven characters
+    assert "gehe" not in str(refused.value)
+    assert unlock("gehe\xefm!") == Secret("gehe\xefm!".encode())
+    assert unlock("gehe\xefm!!", new=True) == Secret("gehe\xefm!!".encode())

@@ -15,6 +15,7 @@ from securefair.profiling.options import (
     ClassesOption,
     EngineOption,
     FloodingOption,
+    ForceOption,
     HiddenOption,
     JsonOption,
     PrecisionOption,
@@ -88,6 +89,7 @@ def scale(
         Path | None,
         typer.Option(help="File of prices for `securefair check` and `securefair plan`."),
     ] = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Time, bytes and memory over samples, features and participants, and a model of them.
@@ -102,14 +104,14 @@ def scale(
 
     from securefair.errors import ConfigError
     from securefair.profiling import TransferProfile
-    from securefair.report import Screen, check_writable, write_json
+    from securefair.report import Screen, check_new_file, write_json
     from securefair_lab.profiling.scale_table import scale_table, transfer_table
 
     if of not in SIZES:
         raise ConfigError("unknown", where="--of", found=of, expected=" or ".join(SIZES))
     _refuse_options_of_the_other(of, context)
     if out is not None:
-        check_writable(out.parent)
+        check_new_file(out, force=force, endings=(".json",))
     given = {"samples": samples, "features": features, "participants": participants}
     given |= {"held_out": held_out}
     sizes = {name: value or SIZES[of][name] for name, value in given.items()}

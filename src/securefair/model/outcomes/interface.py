@@ -122,6 +122,7 @@ class StudyOutcome(ABC):
         moves: whether a number may be added to predictors: not where everybody has a baseline.
         beside: keys of a table's rules that name columns beside the label, and whether it needs
             each.
+        expects: what stands in the label's column and in those beside it, for people.
         ranged: whether a public range scales the label.
         link: what the first number that is told is of a predictor: itself, in the label's range
             where `ranged`, or e to it, which is bounded at `farthest`.
@@ -143,6 +144,7 @@ class StudyOutcome(ABC):
     as_shares: ClassVar[frozenset[str]] = frozenset()
     moves: ClassVar[bool] = True
     beside: ClassVar[Mapping[str, bool]] = {}
+    expects: ClassVar[tuple[str, ...]] = ("a finite number", "a finite number")
     ranged: ClassVar[bool] = False
     link: ClassVar[Literal["identity", "exp"]] = "identity"
     farthest: ClassVar[float] = 32.0

@@ -132,6 +132,10 @@ class TimeToEvent(StudyOutcome):
     effect: ClassVar = "hazard_ratio"
     moves: ClassVar = False
     beside: ClassVar = {"event": True}
+    expects: ClassVar = (
+        "a time such as 12.5, in one unit everywhere",
+        "1 where the event came, 0 where it was not seen",
+    )
     strata: ClassVar = ("not seen", "event")
 
     def faults(self, numbers: Array) -> Iterator[Fault]:

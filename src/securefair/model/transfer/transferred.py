@@ -11,7 +11,7 @@ that help against inverted labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import Design
-from securefair.model.transfer.families import Family, average
+from securefair.model.transfer.families import LEAVES_HANDICAP, Family, average
 from securefair.model.transfer.leafed import Fitted, spreading
 from securefair.model.transfer.polynomial import Degree
 from securefair.model.transfer.surrogate import explained, is_function, offset_of
@@ -165,6 +165,7 @@ def deployed(
     r2: float | None = None,
     left_out: tuple[str, ...] = (),
     weights: Mapping[str, float] | None = None,
+    leaves_handicap: float = LEAVES_HANDICAP,
 ) -> Transferred:
     """The average of a hospital's fits alone and of families with peers.
 
@@ -173,8 +174,9 @@ def deployed(
         families: with peers, of the same patients and folds; none: the own fits' average.
         again: see `Transferred`.
         r2, left_out, weights: see `PeerWeight`.
+        leaves_handicap: of all families of leaves, see `Family`.
     """
-    every = (*own.families, *families)
+    every = [replace(one, leaves_handicap=leaves_handicap) for one in (*own.families, *families)]
     averaged = average(every)
     gain, error = _gain(own, averaged.held_out)
     trust = PeerWeight(

@@ -53,16 +53,25 @@ def project_folder(share: Path, name: str, digest: bytes) -> Path:
     return share / f"{name}-{digest.hex()[:12]}"
 
 
+def check_share(share: Path) -> None:
+    """See that the folder of all sites is there.
+
+    Raises:
+        ConfigError: it is not, or is a file.
+    """
+    if not share.is_dir():
+        raise ConfigError(
+            "the shared folder is not there", where=str(share), hint=_MOUNT, passing=True
+        )
+
+
 def make_project_folder(share: Path, name: str, digest: bytes) -> Path:
     """The same; it is made, unless another site has made it.
 
     Raises:
         ConfigError: the share is not there, or cannot be written.
     """
-    if not share.is_dir():
-        raise ConfigError(
-            "the shared folder is not there", where=str(share), hint=_MOUNT, passing=True
-        )
+    check_share(share)
     folder = project_folder(share, name, digest)
     try:
         folder.mkdir(exist_ok=True)
@@ -137,10 +146,7 @@ def check_shared(folder: Path, name: str) -> None:
     Raises:
         ConfigError: it is not there, or cannot be written.
     """
-    if not folder.is_dir():
-        raise ConfigError(
-            "the shared folder is not there", where=str(folder), hint=_MOUNT, passing=True
-        )
+    check_share(folder)
     try:
         put(folder, name, TRIAL, b"")
         drop(folder, name, TRIAL)

@@ -14,7 +14,11 @@ from securefair.config import defaults
 from securefair.data.proposal import Proposal
 from securefair.errors import ConfigError, DataError
 from securefair.protocol.messages import PROTOCOL_VERSION
-from securefair.sites.project.agreeing import agreement_digest, proposed_totals
+from securefair.sites.project.agreeing import (
+    agreement_digest,
+    check_first_answer,
+    proposed_totals,
+)
 from securefair.sites.project.card import Card
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
@@ -80,10 +84,19 @@ def new_project(
     for card in cards:
         card.check_time(now)
         made = made.with_card(card)
+    peers = len(made.cards) - 1
+    if min_peers is not None and min_peers > peers:
+        raise ConfigError(
+            "a round would wait for more peers than a site has",
+            where="--min-peers",
+            found=min_peers,
+            expected=f"at most {peers}, of {len(made.cards)} sites",
+        )
     given = settings.get("disclosure", {})
     if not isinstance(given, dict):
         raise ConfigError("a section is expected", where="disclosure")
     table["disclosure"] = proposed_totals(made) | given
+    check_first_answer(made, table["disclosure"])
     return with_agreement(replace(made, terms=checked_terms(table, source="project new")))
 
 

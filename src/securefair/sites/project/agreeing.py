@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from securefair.collaboration.agreement import Agreement
@@ -132,6 +133,24 @@ def proposed_totals(project: Project) -> dict[str, int]:
     """Totals that let a student have one answer a round of every teacher, and no more."""
     student = agreement_of(project).numbers_a_round * rounds_of(project.terms)
     return {"student_total": student, "teacher_total": student * max(1, len(project.cards) - 1)}
+
+
+def check_first_answer(project: Project, totals: Mapping[str, object]) -> None:
+    """See that totals of disclosure leave room for one answer.
+
+    Raises:
+        ConfigError: no teacher could ever answer; names the total.
+    """
+    needed = agreement_of(project).numbers_a_round
+    for name in ("student_total", "teacher_total"):
+        total = totals.get(name)
+        if isinstance(total, int) and total < needed:
+            raise ConfigError(
+                "no teacher would ever answer: one answer holds more numbers than this total",
+                where=f"disclosure.{name}",
+                found=total,
+                expected=f"{needed} or more",
+            )
 
 
 def agreement_digest(project: Project) -> str:

@@ -64,7 +64,8 @@ class Identity:
                 "a participant's name cannot be used",
                 where="name",
                 found=name[:80],
-                expected="up to 64 letters A to Z, digits, dots, dashes and underscores",
+                expected="up to 64 letters A to Z without accents, digits, dots, dashes and "
+                "underscores",
                 hint=_plainly(name),
             )
         signing, sealing = Ed25519PrivateKey.generate(), X25519PrivateKey.generate()
@@ -135,4 +136,8 @@ def _plainly(name: str) -> str:
     """How a name may be spelt, so that it is the same on every keyboard and in every file."""
     plain = unicodedata.normalize("NFKD", name.translate(_GERMAN))
     spelt = re.sub(r"[^A-Za-z0-9._-]+", "", plain).strip("._-")[:64]
-    return f"Such as {spelt}" if NAME.fullmatch(spelt) else "Choose a short name"
+    return (
+        f"Such as {spelt}: it names files on every site's machine"
+        if NAME.fullmatch(spelt)
+        else "Choose a short name"
+    )

@@ -225,7 +225,7 @@ def _check_own(settings: Mapping[str, Any], source: str) -> None:
             )
 
 
-_NAMES = "up to 64 letters A to Z, digits, dots, dashes and underscores"
+_NAMES = "up to 64 letters A to Z without accents, digits, dots, dashes and underscores"
 
 
 def _project(table: object, source: str) -> ProjectSection:

@@ -20,11 +20,16 @@ AUTO = "gradient"
 """What is added up unless the settings say else."""
 
 
-def sum_of(name: str) -> FitSum | None:
-    """The sum of that name; None where fits are asked about patients, under encryption."""
+def sum_of(name: str, *, evidence: bool = True) -> FitSum | None:
+    """The sum of that name; None where fits are asked about patients, under encryption.
+
+    Args:
+        name: of the register, or `NONE`.
+        evidence: see `FitSum`.
+    """
     if name not in REGISTERED:
         return None
-    return _found(name)
+    return _found(name)(evidence=evidence)
 
 
 NONE = "none"
@@ -106,7 +111,7 @@ def choose_sum(
                 "hospitals cannot add up what their fits know",
                 where="transfer.sums",
                 found=f"{wanted}, and {found[1].because}",
-                expected=f'"{NONE}" or "auto", or another {found[0]}',
+                expected=f'"{NONE}" or "auto", or other {found[0]}',
             )
         return ChosenSum(wanted, "because.settings")
     if wanted == NONE:
@@ -116,6 +121,6 @@ def choose_sum(
     return ChosenSum(AUTO, "because.linear", {"fewest": fewest})
 
 
-def _found(name: str) -> FitSum:
-    found: FitSum = looked_up(REGISTERED, name, "SUM", problem="there is no such sum")
+def _found(name: str) -> type[FitSum]:
+    found: type[FitSum] = looked_up(REGISTERED, name, "SUM", problem="there is no such sum")
     return found

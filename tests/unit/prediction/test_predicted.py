@@ -1,0 +1,29 @@
+"""Warnings about new patients."""
+
+import numpy as np
+
+from securefair.prediction.predicted import crowded
+
+
+def test_values_in_a_smaller_unit_crowd_at_one_end():
+    rng = np.random.default_rng(0)
+    train = rng.exponential(1, 200)
+    facts = float(train.min()), float(train.mean()), float(train.max())
+    new = rng.exponential(1, 40)
+    (said,) = crowded("crp", new / 10, *facts)
+    assert said.startswith("column crp: all 40 patients lie below ")
+    assert said.endswith("of the range that training patients had; is the unit the same?")
+    assert "above" in crowded("crp", np.full(12, facts[2]), *facts)[0]
+    assert crowded("crp", new[:4] / 10, *facts) == []  # too few to tell
+    assert crowded("crp", new, 1.0, 1.0, 1.0) == []
+
+
+def test_patients_like_those_of_training_are_seldom_warned_of():
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(400):
+        train, new = rng.lognormal(0, 1, 60), rng.lognormal(0, 1, 20)
+        wrong += bool(
+            crowded("x", new, float(train.min()), float(train.mean()), float(train.max()))
+        )
+    assert wrong <= 20
