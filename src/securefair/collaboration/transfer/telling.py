@@ -30,7 +30,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     """See `Kind.tell`."""
     section, names = config.transfer, [one.name for one in result.participants]
     # How large groups are does not depend on the seed.
-    counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
+    counts = {len(asked) for asked in asked_peers(names, section.peers, seed=0).values()}
     chosen = choose_sum(
         section.sums,
         min(counts),
