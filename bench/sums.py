@@ -24,6 +24,7 @@ from securefair.data.dataset import Samples
 from securefair.data.heart import load_heart
 from securefair.model.probabilities import log_losses as losses
 from securefair.model.transfer import OwnFit, own_fit
+from securefair.model.transfer.families import average
 from securefair.model.transfer.sums import Summed, sum_of
 from securefair.report import write_text
 
@@ -45,6 +46,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rows: how much more often a record of a patient lies in the span of a curvature than
             another's, for whoever knows one patient: 1 tells all apart, 0 nobody.
         counts: columns of 0 and 1 of which a gradient's sum says that nobody, or one, has a 1.
+        leaves: by what each record is worth to leaves beside a line, of fits on other patients,
+            with the sign of what the sum says of leaves.
         guessed: error of a sum's share as a guess of one hospital's diagonal, over that of guessing
             from as many patients of one's own; 1 says that the sum tells nothing of the one.
     """
@@ -56,6 +59,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     curvature: float
     rows: float
     counts: float
+    leaves: float
     guessed: float
 
 
@@ -117,7 +121,20 @@ def attacked(everyone: Samples, patients: int, others: int, seed: int) -> tuple[
     near = listed.features[0]  # a patient that the attacker knows
     inside = [outside(curvature.curvature, one.features - near) < 1e-2 for one in (listed, aside)]
     found = float(inside[0].mean() - inside[1].mean())
-    return fit, *areas, found, few(hospitals), guess(fits, own, seed)
+    alone = own_fit(own, rng=np.random.default_rng(seed))
+    said = area(by_leaves(alone, gradient, listed), by_leaves(alone, gradient, aside))
+    return fit, *areas, found, few(hospitals), said, guess(fits, alone)
+
+
+def by_leaves(alone: OwnFit, summed: Summed, records: Samples) -> Array:
+    """How well each record agrees with what was said of leaves, (n,)."""
+    fitted: list[Array] = []
+    for leaves in (False, True):
+        model = average([one for one in alone.families if (one.design.trees is not None) is leaves])
+        fitted.append(losses(model.model.logits(records.features), records.labels))
+    line, trees = fitted
+    agreeing: Array = np.sign(summed.evidence or 0.0) * (line - trees)
+    return agreeing
 
 
 def opened(name: str, fits: Sequence[OwnFit]) -> Summed:
@@ -135,10 +152,9 @@ def few(hospitals: Sequence[Samples]) -> float:
     return float((x[:, binary].sum(axis=0) <= 1).mean()) if binary.any() else 0.0
 
 
-def guess(fits: Sequence[OwnFit], own: Samples, seed: int) -> float:
+def guess(fits: Sequence[OwnFit], alone: OwnFit) -> float:
     """See `Row.guessed`."""
     diagonals = [np.diagonal(opened("gradient", [one]).curvature) for one in fits]
-    alone = own_fit(own, rng=np.random.default_rng(seed))
     mine = np.diagonal(opened("gradient", [alone]).curvature)
     share = np.mean(diagonals, axis=0)
     return float(np.linalg.norm(share - diagonals[0]) / np.linalg.norm(mine - diagonals[0]))
@@ -153,12 +169,14 @@ def measure(patients: int, others: int, seeds: int) -> Row:
 def table(rows: Sequence[Row]) -> str:
     lines = [
         "| patients a hospital | hospitals in the sum | mean fit alone | gradient | curvature "
-        "| rows told by a curvature | columns told | peer's diagonal guessed |",
-        "|---|---|---|---|---|---|---|---|",
+        "| rows told by a curvature | columns told | what is said of leaves "
+        "| peer's diagonal guessed |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {one.patients} | {one.others} | {one.fit:.2f} | {one.gradient:.2f} "
-        f"| {one.curvature:.2f} | {one.rows:.0%} | {one.counts:.0%} | {one.guessed:.2f} |"
+        f"| {one.curvature:.2f} | {one.rows:.0%} | {one.counts:.0%} | {one.leaves:.2f} "
+        f"| {one.guessed:.2f} |"
         for one in rows
     ]
     return "\n".join(lines)

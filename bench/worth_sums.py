@@ -177,7 +177,9 @@ def main(
         if only in name:
             kept[name] = measure(data, seeds)
             found = {one: kept[one] for one in every if one in kept}
-            write_text(rows, msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+            write_text(
+                rows, msgspec.json.format(msgspec.json.encode(found), indent=0).decode() + "\n"
+            )
             print(name, kept[name].changes, f"pooled {kept[name].pooled:+.4f}", flush=True)
     found = {one: kept[one] for one in every if one in kept}
     print(written(found))

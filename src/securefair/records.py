@@ -134,6 +134,8 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     se: float | None
     by_hospital: dict[str, float | None]
     se_by_hospital: dict[str, float | None]
+    skew: float = 0.0  # of `mean` over patients, of gains alone
+    skew_by_hospital: dict[str, float] = {}
     by_seed: dict[str, list[float | None]] = {}  # by hospital, in the order of the seeds
     interval: tuple[float, float] | None = None  # of the mean
     interval_by_hospital: dict[str, tuple[float, float]] = {}

@@ -10,6 +10,7 @@ from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished, 
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.wording import CONTROL_WORDINGS
 from securefair.config import kinds_keys, override
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import logits_of, to_bytes
@@ -34,7 +35,6 @@ def test_it_is_registered_under_its_own_name_and_has_words(name):
     assert kind.name == name
     assert kind.wording.title
     assert kind.wording.rule
-    assert next(iter(kind.control_wordings)) == "standalone"
 
 
 def told_of(name):
@@ -112,7 +112,7 @@ def test_it_says_what_it_does_counts_and_does_not_protect(name):
 def test_its_controls_are_those_it_has_words_for_and_train_alone(name):
     kind, config = kind_of(name), configured(name)
     controls = kind.controls(config, everyone())
-    assert list(controls) == list(kind.control_wordings)
+    assert list(controls) == list(CONTROL_WORDINGS)
     assert isinstance(controls["standalone"].algorithm, Tuned)  # never a fixed number of epochs
     for key, control in controls.items():
         state = control.algorithm.init(control.members, 0)
@@ -362,9 +362,9 @@ def test_estimates_follow_from_what_is_stored(name):
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
     for own, host in zip(data[:1], played(name, stored=True), strict=False):
         pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
-        found = kind.estimates(config, agreement, own, seed=SEED, pieces=pieces)
+        found = kind.recalled(config, agreement, own, seed=SEED).estimates(pieces)
         if found is None:
-            assert getattr(host, "estimates", lambda: None)() is None
+            assert host.estimates() is None
             return
         again = host.estimates()
         np.testing.assert_array_equal(found.together, again.together)
@@ -383,7 +383,7 @@ def test_a_refit_takes_one_peer_out_or_says_why_it_cannot(name):
     pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
 
     def refit(without):
-        return kind.refit(config, agreement, own, seed=SEED, pieces=pieces, without=without)
+        return kind.recalled(config, agreement, own, seed=SEED).refitted(pieces, without)
 
     if name in ("validation", "cycle-gossip"):  # nobody's word is in a model, or sums are
         with pytest.raises(ConfigError, match="nobody can be taken out"):

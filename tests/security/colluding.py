@@ -26,6 +26,7 @@ from securefair.protocol.effects import (
 )
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
+    SALT_BYTES,
     Answer,
     Ask,
     Hello,
@@ -160,6 +161,7 @@ class Together:
     def __init__(self, names, honest):
         self.names, self.honest = names, honest
         self.shares, self.keys = defaultdict(dict), defaultdict(set)
+        self.salts = defaultdict(dict)
         self.parts = defaultdict(lambda: defaultdict(set))
         self.fits, self.sums = {}, []
 
@@ -174,6 +176,7 @@ class Together:
                 if reply.summed:
                     fit = self.fits.setdefault(reply.payload, now)  # equal bytes, the same fit
                     self.shares[what][teacher] = fit
+                    self.salts[what][teacher] = reply.payload[-SALT_BYTES:]
                 elif teacher not in self.shares[what]:
                     self.shares[what][teacher] = now
                     self.sums.append([now])
@@ -189,10 +192,13 @@ class Together:
 
     def recover(self, teacher, student, round, attempt, lost):
         """Ask for parts of the keys of others; note a sum that this opens."""
-        replies = self.honest[teacher].tell(student, Recover(round, attempt, lost))
+        held = self._with_share_of(teacher, student, round, attempt)
+        known = self.salts[held[0]] if held else {}
+        salts = tuple(known.get(name, bytes(SALT_BYTES)) for name in lost)
+        replies = self.honest[teacher].tell(student, Recover(round, attempt, lost, salts))
         if not any(isinstance(reply, Parts) for reply in replies):
             return
-        for what in self._with_share_of(teacher, student, round, attempt):
+        for what in held:
             for name in lost:
                 self.parts[what][name].add(teacher)
             self._open(what)

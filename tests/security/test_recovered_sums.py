@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from securefair.averaging import Divided, Gathering
-from securefair.averaging.recovery import recovered
+from securefair.averaging.recovery import recovered, taken_apart
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.collaboration.transfer.questions import encrypted
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import LocalProtocolError
+from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.messages import Key, Parts
 from securefair.protocol.settings import SumSettings
 from security.colluding import Together, Town, question
@@ -186,15 +186,19 @@ def test_fewer_than_enough_open_nothing_of_a_part():
     senders = tuple("bcdef")
     gathering = Gathering.of(six.people["a"].agreement.digest, 0, "a", senders)
     share = six.people["f"]._shares.of("a", 0)
+    _, beside = taken_apart("f", share.closed, 1)
     parts = {
-        name: Divided(name, own._private, own._publics, 1).part(gathering, share.request, "f")
+        name: Divided(name, own._private, own._publics, 1).part(
+            gathering, share.request, "f", beside.salt
+        )
         for name, own in six.people.items()
         if name in "bcde"
     }
-    assert recovered(gathering, "f", 1, b"", parts) == share.key
+    assert recovered(gathering, "f", 1, beside, parts) == share.key
     for left_out in "bcde":
         few = {name: part for name, part in parts.items() if name != left_out}
         with pytest.raises(LocalProtocolError, match="too few parts"):
-            recovered(gathering, "f", 1, b"", few)
+            recovered(gathering, "f", 1, beside, few)
         for guess in (bytes(32), parts["b" if left_out != "b" else "c"]):
-            assert recovered(gathering, "f", 1, b"", few | {left_out: guess}) != share.key
+            with pytest.raises(RemoteProtocolError, match="do not give the key together"):
+                recovered(gathering, "f", 1, beside, few | {left_out: guess})

@@ -8,6 +8,7 @@ from securefair.prediction.card import Taught
 from securefair.records import MetricResult, RoundRecord
 from securefair.report.site import OWN, SiteFacts, SitePeer, SiteRound
 from securefair.worth.interval import wilson
+from securefair.worth.verdict import Against
 
 PEERS = ("south", "west", "hill")
 ROUNDS = 7
@@ -50,6 +51,7 @@ def card(peers=PEERS):
             "log_loss",
             algorithm="cycle",
             control="standalone",
+            against=Against(),
         ),
         titles={"most_common": "Most common answer", "standalone": "Alone"},
         taught=[

@@ -256,7 +256,9 @@ class TestRefusals:
             sf.Student(spec(samples=31), backend="clear").request(samples)
 
     def test_an_unknown_backend(self):
-        with pytest.raises(SecureFairError, match=r"unknown backend.*found 'sael'.*rns, seal"):
+        with pytest.raises(
+            SecureFairError, match=r"unknown backend.*found 'sael'.*seal, rns.*Did you mean seal"
+        ):
             sf.Student(spec(), backend="sael")
 
 

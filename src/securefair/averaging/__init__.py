@@ -2,8 +2,9 @@
 
     plan -> keys -> ask (receiver) -> make a share (senders) -> release (senders) -> open (receiver)
 
-`interface` has the steps, `shares` the rules that a sender keeps, and `clear`, `masked`,
-`ckks` and `crypten` are four ways to carry them out, chosen by name with `get_averaging`.
+`interface` has the steps, `shares` the rules that a sender keeps, `opening` what a receiver does,
+and `clear`, `masked`, `ckks` and `crypten` are four ways to carry them out, chosen by name with
+`get_averaging`.
 """
 
 from securefair.averaging.gathering import Gathering
@@ -15,13 +16,12 @@ from securefair.averaging.interface import (
     get_averaging,
     plan_sum,
 )
+from securefair.averaging.opening import open_sum, opened_messages
 from securefair.averaging.recovery import Divided
 from securefair.averaging.shares import (
     Share,
     Shares,
     make_share,
-    open_sum,
-    opened_messages,
     part_for,
     release,
     share_message,

@@ -20,7 +20,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.messages import check_shares, check_total
 from securefair.averaging.spec import SumPlan, SumSpec, check_spec, largest_magnitude
-from securefair.config.registers import AVERAGINGS
+from securefair.config.registers import AVERAGINGS, looked_up
 from securefair.errors import BackendUnavailableError, RemoteProtocolError
 from securefair.storage import Secret
 
@@ -213,12 +212,9 @@ def averaging_kind(name: str) -> type[WeightedSums[Any, Any]]:
     Raises:
         BackendUnavailableError: there is none.
     """
-    if name not in AVERAGING:
-        raise BackendUnavailableError(
-            "unknown averaging", found=name, expected=", ".join(sorted(AVERAGING))
-        )
-    module, _, cls = AVERAGING[name].partition(":")
-    found: type[WeightedSums[Any, Any]] = getattr(import_module(module), cls)
+    found: type[WeightedSums[Any, Any]] = looked_up(
+        AVERAGING, name, problem="unknown averaging", error=BackendUnavailableError
+    )
     return found
 
 

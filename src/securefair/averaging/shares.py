@@ -30,12 +30,11 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys, WeightedSums
-from securefair.averaging.recovery import Divided, recovered, sent_beside
+from securefair.averaging.recovery import Divided
 from securefair.averaging.spec import SumPlan
 from securefair.averaging.streams import crypt
-from securefair.errors import LocalProtocolError, RemoteProtocolError
-
-_NONE: Mapping[str, Mapping[str, bytes]] = {}
+from securefair.errors import RemoteProtocolError
+from securefair.protocol.messages import SALT_BYTES
 
 KEY_BYTES = 32
 """AES-256 in counter mode, a fresh key for every message."""
@@ -51,6 +50,8 @@ class Share:
         closed: the message, encrypted under `key`, and what follows it where keys are divided.
         key: opens it; leaves the sender at most once a (receiver, round).
         released: the key has left.
+        publics: where keys are divided, those of the other senders as they were then, by name.
+            Parts of keys follow from them, whatever their owners send later.
     """
 
     gathering: Gathering
@@ -58,6 +59,7 @@ class Share:
     closed: bytes = field(repr=False)
     key: bytes = field(repr=False)
     released: bool = False
+    publics: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,9 +161,14 @@ def share_message(
             return memory, before.closed
         _check_repeat(before, gathering)
     message = make()
-    drawn = (os.urandom(KEY_BYTES), b"")
-    key, beside = drawn if divided is None else divided.closing(gathering, request)
-    made = Share(gathering, request, crypt(message, key) + beside, key)
+    if divided is None:
+        key = os.urandom(KEY_BYTES)
+        made = Share(gathering, request, crypt(message, key), key)
+    else:
+        key, beside = divided.closing(gathering, request, os.urandom(SALT_BYTES))
+        publics = {name: divided.publics[name] for name in gathering.senders if name != sender}
+        closed = crypt(message, key) + beside.written()
+        made = Share(gathering, request, closed, key, publics=publics)
     return memory.having(made), made.closed
 
 
@@ -182,8 +189,17 @@ def release(memory: Shares, gathering: Gathering) -> tuple[Shares, bytes]:
     return memory.having(replace(made, released=True)), made.key
 
 
-def part_for(memory: Shares, divided: Divided, gathering: Gathering, owner: str) -> bytes:
-    """A part of the key of another sender that does not give it.
+def part_for(
+    memory: Shares, divided: Divided, gathering: Gathering, owner: str, salt: bytes
+) -> bytes:
+    """A part of the key of another sender that does not give it, 32 bytes.
+
+    Args:
+        memory: of this sender.
+        divided: its side; public keys are those of its own share.
+        gathering: the sum.
+        owner: of the key.
+        salt: what follows its closed part, as whoever asks says.
 
     Raises:
         RemoteProtocolError: this sender has not released its own key of that sum.
@@ -195,71 +211,7 @@ def part_for(memory: Shares, divided: Divided, gathering: Gathering, owner: str)
             culprit=gathering.receiver,
             where=f"round {gathering.round}, attempt {gathering.attempt}",
         )
-    return divided.part(gathering, made.request, owner)
-
-
-def open_sum(
-    sums: WeightedSums[Any, Any],
-    plan: SumPlan,
-    keys: SumKeys,
-    gathering: Gathering,
-    closed: Mapping[str, bytes],
-    released: Mapping[str, bytes],
-) -> NDArray[np.float64]:
-    """sum_j w_j x_j, float64 (parameters,), from closed messages and their keys.
-
-    Raises:
-        LocalProtocolError: a message or a key is missing.
-        RemoteProtocolError: a message or a key cannot be used.
-    """
-    return sums.total(plan, keys, gathering, opened_messages(gathering, closed, released))
-
-
-def opened_messages(
-    gathering: Gathering,
-    closed: Mapping[str, bytes],
-    released: Mapping[str, bytes],
-    *,
-    spare: int = 0,
-    parts: Mapping[str, Mapping[str, bytes]] = _NONE,
-) -> dict[str, bytes]:
-    """Every sender's message, by name, from closed messages and their keys.
-
-    Args:
-        gathering: the sum.
-        closed: what every sender sent first.
-        released: keys, by sender.
-        spare: senders whose keys may be missing.
-        parts: of the keys that are missing, by sender and by who gave them.
-
-    Raises:
-        LocalProtocolError: a message or a key is missing, or parts of it.
-        RemoteProtocolError: a key or a part of one has the wrong length.
-    """
-    split = {name: len(message) - sent_beside(spare) for name, message in closed.items()}
-    together = {
-        name: recovered(gathering, name, spare, closed[name][split[name] :], given)
-        for name, given in parts.items()
-        if name in closed
-    }
-    released = {**together, **released}
-    for what, given in (("message", closed), ("key", released)):
-        missing = [name for name in gathering.senders if name not in given]
-        if missing:
-            raise LocalProtocolError(
-                f"the sum lacks a {what}", where=", ".join(missing), hint="Repeat it without them"
-            )
-    opened = {}
-    for name in gathering.senders:
-        if len(released[name]) != KEY_BYTES:
-            raise RemoteProtocolError(
-                "sent a key of the wrong length",
-                culprit=name,
-                found=f"{len(released[name])} bytes",
-                expected=f"{KEY_BYTES} bytes",
-            )
-        opened[name] = crypt(closed[name][: split[name]], released[name])
-    return opened
+    return replace(divided, publics=made.publics).part(gathering, made.request, owner, salt)
 
 
 def _check_repeat(before: Share, gathering: Gathering) -> None:

@@ -22,6 +22,7 @@ from securefair.report.wording import (
     count,
     data_size,
     duration,
+    further_line,
     plural,
     sensitivity_of,
 )
@@ -119,6 +120,8 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
     yield Text(f"{plural(len(features), 'feature')} ({origin}): {', '.join(_folded(features))}")
     if any(name.endswith("?") for name in features):
         yield Text("A feature with ? says whether the value is missing.", style="dim")
+    for whose, columns in checked.further.items():
+        yield Text(further_line(whose, columns))
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
     said = sensitivity_of(checked.classes, table=True) if checked.tells_classes else ""

@@ -11,6 +11,8 @@ from securefair.cli.options import JsonOption, TrustOption
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
+LEDGER = "described.json"
+
 
 def describe(
     config: Annotated[Path, typer.Argument(help="TOML file; `securefair new` writes one.")],
@@ -18,6 +20,12 @@ def describe(
         Path | None,
         typer.Option("--out", help="Folder for a page and a CSV file of each hospital."),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Tell what differs from an earlier description; the ledger counts it."
+        ),
+    ] = False,
     trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -26,14 +34,17 @@ def describe(
     Counts, means, standard deviations, quartiles and missing values by the agreed rules. A cell is
     told where three hospitals have two patients or more in it. Nothing is predicted.
 
+    What each hospital told is noted in described.json beside the configuration: by other rules, or
+    of other patients, none takes part a second time unless --again says so.
+
     Example: securefair describe my-hospitals/config.toml --out table1
     """
     from rich.text import Text
 
-    from securefair.collaboration.describing import describe_config
+    from securefair.collaboration.describing import Told, describe_config
     from securefair.config import load_config
     from securefair.prediction.folder import folder_name
-    from securefair.report import check_writable, write_text
+    from securefair.report import check_writable, read_json, write_json, write_text
     from securefair.report.described import (
         described_csv,
         described_lines,
@@ -48,7 +59,10 @@ def describe(
     check_trusted(loaded, trust=trust)
     if out is not None:
         check_writable(out)
-    found = describe_config(loaded)
+    ledger = config.parent / LEDGER
+    before = read_json(ledger, dict[str, Told]) if ledger.exists() else {}
+    found = describe_config(loaded, before=before, again=again)
+    write_json(ledger, {**before, **found.told})
     names = list(found.by_hospital)
     if out is not None:
         for name in names:

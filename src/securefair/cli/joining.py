@@ -14,7 +14,7 @@ from securefair.errors import ConfigError
 from securefair.report.telling import say, say_json, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from securefair.data import ParticipantData
     from securefair.sites.project.project import Project
@@ -42,6 +42,14 @@ SharedFolderOption = Annotated[
     Path | None,
     typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
 ]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--own-column",
+        help="Column of your table for your own model alone, which others need not have; "
+        "repeatable. Nothing of it leaves.",
+    ),
+]
 RoleOption = Annotated[
     str, typer.Option(help="both; a transfer and a validation also know teacher and student alone.")
 ]
@@ -59,6 +67,7 @@ def join(
     teacher: TeacherOption = None,
     shared_folder: SharedFolderOption = None,
     role: RoleOption = "both",
+    own_column: ColumnsOption = None,
     passphrase_file: PassphraseOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Sign without asking.")] = False,
     json: JsonOption = False,
@@ -89,7 +98,9 @@ def join(
     for line in agreed_lines(loaded):
         say(line, err=json)
     if own.card.name in loaded.unsigned:
-        brought = site_settings(own.card.name, loaded, data, test_data, teacher, role)
+        brought = site_settings(
+            own.card.name, loaded, data, test_data, teacher, role, own_column or ()
+        )
         # A signature binds: what is wrong with the own table is said before.
         own_samples(brought, loaded.terms, seed=0)
         if shared_folder is not None:
@@ -115,6 +126,7 @@ def join(
         teacher=teacher,
         shared_folder=shared_folder,
         role=role,
+        columns=own_column or (),
         secret=secret,
     )
     run(folder, secret, log, json=json)
@@ -165,6 +177,7 @@ def make_site(
     teacher: str | None,
     shared_folder: Path | None,
     role: str,
+    columns: Sequence[str],
     secret: Secret,
 ) -> tuple[str, ParticipantData, Path]:
     """Make a site's folder: its name, its samples, and its systemd unit.
@@ -183,7 +196,7 @@ def make_site(
     from securefair.sites.site.samples import own_samples
 
     own = identity_in(identity, project, secret)
-    settings = site_settings(own.card.name, project, data, test_data, teacher, role)
+    settings = site_settings(own.card.name, project, data, test_data, teacher, role, columns)
     if shared_folder is not None:
         name = project.terms.project.name
         place = make_project_folder(shared_folder.absolute(), name, project.digest)
@@ -202,16 +215,20 @@ def site_settings(
     test_data: Path | None,
     teacher: str | None,
     role: str,
+    columns: Sequence[str],
 ) -> SiteSettings:
     """What a site is told to use, with the relay's courier.
 
     Raises:
         ConfigError: nobody has such a role in this project.
+        DataError: the table has no such column, or it is no feature.
     """
     from securefair.config import absolute_teacher
     from securefair.sites.couriers.interface import CourierSettings
     from securefair.sites.site.folder import SiteSettings, checked_role
+    from securefair.sites.site.samples import own_columns
 
+    further = own_columns(project.terms, name, str(data), columns)
     return SiteSettings(
         role=checked_role(role, project),
         name=name,
@@ -219,6 +236,7 @@ def site_settings(
         test_data=None if test_data is None else str(test_data.absolute()),
         teacher=absolute_teacher(teacher, Path.cwd()),
         courier=CourierSettings(kind="flare"),
+        columns=tuple(rule.model_dump(mode="json") for rule in further),
     )
 
 

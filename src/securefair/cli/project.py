@@ -282,7 +282,11 @@ def _rules(
 
     rules = infer_table(proposals, joined=joined)
     lines = [f"{len(rules.spec.columns)} columns cover all proposals"]
-    lines += [f"left out: {name} ({why})" for name, why in rules.unused.items()]
+    own = {rule.name for further in rules.further.values() for rule in further}
+    beside = "; its site can use it for its own model: --own-column"
+    lines += [
+        f"left out: {name} ({why}{beside * (name in own)})" for name, why in rules.unused.items()
+    ]
     return table_settings(rules.spec) | {"origin": "participants"}, lines
 
 

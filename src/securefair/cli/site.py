@@ -9,6 +9,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase, site_passphrase
 from securefair.cli.joining import (
+    ColumnsOption,
     DataOption,
     IdentityOption,
     NewFolder,
@@ -45,6 +46,7 @@ def init(
     teacher: TeacherOption = None,
     shared_folder: SharedFolderOption = None,
     role: RoleOption = "both",
+    own_column: ColumnsOption = None,
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -68,6 +70,7 @@ def init(
         teacher=teacher,
         shared_folder=shared_folder,
         role=role,
+        columns=own_column or (),
         secret=passphrase(passphrase_file),
     )
     text = (

@@ -99,6 +99,7 @@ def new(
     from securefair.cli.findings import line_of
     from securefair.collaboration.kinds import default_algorithm, unread_by
     from securefair.errors import ConfigError
+    from securefair.report.wording import further_line
     from securefair.user.given_tables import check_column
     from securefair.user.template import image_column, new_project
 
@@ -129,6 +130,8 @@ def new(
     say(f"Made {project.folder} with {', '.join(project.files)}")
     for column, why in project.unused.items():
         say(f"Column {column} is not used: {why}.")
+    for whose, columns in project.further.items():
+        say(further_line(whose, columns))
     for finding in project.findings:
         say(line_of(finding))
     if project.missable:

@@ -13,7 +13,10 @@ from securefair.protocol.turn import Memory
 from securefair.storage import Secret, Store
 
 if TYPE_CHECKING:
+    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.stored import Function
+    from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 Role = Literal["both", "teacher", "student"]
 """Of one site: a teacher lets no patient's features out, a student no answer."""
@@ -78,6 +81,49 @@ class Host(Protocol):
 
     def model(self) -> Function:
         """Its own model as it is now, to be kept."""
+        ...
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """The model as it would be without one peer, from stored numbers and without an exchange.
+
+        What other peers said after they had heard of that peer stays as it was said.
+
+        Args:
+            pieces: that a host gave out.
+            without: the peer.
+
+        Raises:
+            ConfigError: this kind keeps nothing that one peer could be taken out of.
+            DataError: nothing of that peer is in the model, or a piece is missing.
+        """
+        ...
+
+    def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
+        """Coefficients of the model; None in most kinds, which have none.
+
+        Args:
+            pieces: that a host gave out, for one that was recalled; None: its own.
+        """
+        ...
+
+    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
+        """The model fitted anew to all own samples (`ParticipantData.whole`), without an exchange;
+        None where there are no others, and in kinds that cannot.
+
+        Args:
+            pieces: as of `estimates`.
+        """
+        ...
+
+    def validation(
+        self, *, groups: Groups | None = None, pieces: Mapping[str, bytes] | None = None
+    ) -> HospitalValidation | None:
+        """How good peers' models are on own patients; None in most kinds.
+
+        Args:
+            groups: in which patients are looked at apart, in the order of `ParticipantData.rows`.
+            pieces: as of `estimates`.
+        """
         ...
 
     def reputations(self) -> Mapping[str, float | None]:

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.host import FittedToAll, Host, Role, Stored
+from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
@@ -38,11 +38,7 @@ from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
-    from securefair.collaboration.validated import HospitalValidation
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
-    from securefair.model.transfer import LinearEstimates
-    from securefair.worth.page import Groups
 
 LOCAL = MappingProxyType({"local": True})
 """Metadata of a field that no digest covers."""
@@ -84,7 +80,7 @@ class PublicFacts:
         first = data[0].train
         return cls(
             participants=tuple(own.name for own in data),
-            shape=tuple(int(width) for width in first.features.shape[1:]),
+            shape=tuple(int(width) for width in first.common.features.shape[1:]),
             classes=first.classes,
             outcome=first.outcome,
             samples=max(map(_most_samples, data)),
@@ -114,40 +110,23 @@ class Kind(ABC, Generic[A]):
     name: str
     wording: Wording
 
-    @property
-    def exchanges(self) -> int | None:
-        """Rounds that it takes, but for renewals; None: as many as `training.rounds` says."""
-        return None
+    exchanges: ClassVar[int | None] = None
+    """Rounds that it takes, but for renewals; None: as many as `training.rounds` says."""
 
-    @property
-    def renews(self) -> bool:
-        """Whether participants whose own data changed may ask anew."""
-        return False
+    renews: ClassVar[bool] = False
+    """Whether participants whose own data changed may ask anew."""
 
-    @property
-    def takes_teachers(self) -> bool:
-        """Whether a model that a participant brings may answer for it."""
-        return False
+    takes_own: ClassVar[bool] = False
+    """Whether one participant may bring a model that answers for it, and further columns."""
 
-    @property
-    def validates(self) -> bool:
-        """Whether it is there to look at peers' models, and not to learn: `validation` tells."""
-        return False
+    validates: ClassVar[bool] = False
+    """Whether it is there to look at peers' models, and not to learn: `Host.validation` tells."""
 
-    @property
-    def model_key(self) -> str:
-        """The dotted key that says which kind of model everyone fits."""
-        return "model.kind"
+    model_key: ClassVar[str] = "model.kind"
+    """The dotted key that says which kind of model everyone fits."""
 
-    @property
-    def prices(self) -> str:
-        """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
-        return "rounds"
-
-    @property
-    def control_wordings(self) -> Mapping[str, Wording]:
-        """How people read of its controls, by name; `controls` keeps their order."""
-        return CONTROL_WORDINGS
+    prices: ClassVar[str] = "rounds"
+    """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
 
     @property
     @abstractmethod
@@ -306,80 +285,13 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def refit(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
-        """The model as it would be without one peer, from stored numbers and without an exchange.
-
-        What other peers said after they had heard of that peer stays as it was said.
+    def recalled(self, config: RunConfig, agreement: A, own: ParticipantData, *, seed: int) -> Host:
+        """One participant without stores and peers, to be asked what follows from the pieces that
+        its host gave out: `refitted`, `estimates`, `fitted_to_all`, `validation`.
 
         Args:
             config, agreement, own, seed: as `host`.
-            pieces: that its host gave out.
-            without: the peer.
-
-        Raises:
-            ConfigError: this kind keeps nothing that one peer could be taken out of.
-            DataError: nothing of that peer is in the model, or a piece is missing.
         """
-
-    def estimates(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> LinearEstimates | None:
-        """Coefficients of the model, from what is stored; None in most kinds, which have none.
-
-        Args:
-            config, agreement, own, seed: as `host`.
-            pieces: that its host gave out.
-        """
-        del config, agreement, own, seed, pieces
-        return None
-
-    def validation(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        groups: Groups | None = None,
-    ) -> HospitalValidation | None:
-        """How good peers' models are on own patients, as stored; None in most kinds. Groups are in
-        the order of `ParticipantData.rows`, and the rest as of `estimates`."""
-        del config, agreement, own, seed, pieces, groups
-        return None
-
-    def fitted_to_all(
-        self,
-        config: RunConfig,
-        agreement: A,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> FittedToAll | None:
-        """The model fitted anew to all own samples (`ParticipantData.whole`), from what is stored
-        and without an exchange; None where there are no others, and in kinds that cannot.
-
-        Args:
-            config, agreement, own, seed, pieces: as `estimates`.
-        """
-        del config, agreement, own, seed, pieces
-        return None
 
     @abstractmethod
     def forecast(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig, check_settings, kinds_keys, to_toml
 from securefair.config.base import Section, has_default
+from securefair.config.registers import looked_up
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
@@ -37,17 +36,9 @@ def kind_of(algorithm: str, *, where: str = "run.algorithms") -> AnyKind:
     Raises:
         ConfigError: there is none of this name.
     """
-    if algorithm not in REGISTERED:
-        close = difflib.get_close_matches(algorithm, REGISTERED, n=1)
-        raise ConfigError(
-            "there is no such algorithm",
-            where=where,
-            found=algorithm,
-            expected=", ".join(REGISTERED),
-            hint=f"Did you mean {close[0]}" if close else None,
-        )
-    module, _, name = REGISTERED[algorithm].partition(":")
-    found: AnyKind = getattr(import_module(module), name)
+    found: AnyKind = looked_up(
+        REGISTERED, algorithm, problem="there is no such algorithm", where=where
+    )
     return found
 
 
@@ -193,8 +184,4 @@ def wording_of(algorithm: str) -> Wording:
         return kind_of(algorithm).wording
     if algorithm in CONTROL_WORDINGS:
         return CONTROL_WORDINGS[algorithm]
-    for name in REGISTERED:
-        known = kind_of(name).control_wordings
-        if algorithm in known:
-            return known[algorithm]
     return CEILING_WORDING if algorithm == CEILING else Wording(algorithm, "")

@@ -143,13 +143,13 @@ class Observer(ABC, Generic[Participant]):
 
     def estimates(self, hosts: Mapping[str, Participant]) -> Mapping[str, LinearEstimates]:
         """Everyone's coefficients, by name, where models have some; none in most kinds."""
-        del hosts
-        return {}
+        found = {name: own.estimates() for name, own in hosts.items()}
+        return {name: one for name, one in found.items() if one is not None}
 
     def fitted_to_all(self, hosts: Mapping[str, Participant]) -> Mapping[str, FittedToAll]:
         """Models fitted anew to all own samples, by name; none in most kinds."""
-        del hosts
-        return {}
+        found = {name: own.fitted_to_all() for name, own in hosts.items()}
+        return {name: one for name, one in found.items() if one is not None}
 
     @property
     def seen(self) -> Seen:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.host import Stored
+from securefair.collaboration.host import FittedToAll, Stored
 from securefair.protocol.jobs import ImportPeer
 from securefair.protocol.messages import Features, Keys
+
+if TYPE_CHECKING:
+    from securefair.collaboration.validated import HospitalValidation
+    from securefair.model.transfer import LinearEstimates
+    from securefair.worth.page import Groups
 
 SHARE, UPLOAD = "share ", "upload "
 """Begin the names of masked shares, by peer and round, and of what a peer uploaded."""
@@ -51,6 +57,23 @@ class Remembering:
     def idle(self) -> bool:
         """See `Host`: nothing is known before it is asked, as in most kinds."""
         return False
+
+    def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
+        """See `Host`: none, as in most kinds."""
+        del pieces
+        return None
+
+    def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
+        """See `Host`: none, as in most kinds."""
+        del pieces
+        return None
+
+    def validation(
+        self, *, groups: Groups | None = None, pieces: Mapping[str, bytes] | None = None
+    ) -> HospitalValidation | None:
+        """See `Host`: none, as in most kinds."""
+        del groups, pieces
+        return None
 
     def _take_up(self, pieces: Mapping[str, bytes]) -> None:
         """Go on from what an earlier process has left, if it left anything."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of, kinds_of
 from securefair.config import RunConfig
+from securefair.config.columns import OwnColumn
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError, PlanError
@@ -26,7 +27,8 @@ class ResolvedRun:
     Attributes:
         config: with the rules of tables spelt out.
         kinds: of its algorithms, in its order; its settings fit them.
-        rules: of tables; None where samples are numbers.
+        rules: of tables, for everyone; None where samples are numbers.
+        further: by participant, rules of columns that others need not have.
         tables: that are read.
         inferred: whether columns were inferred from the participants' tables.
         unused: columns that inference left out, with the reason.
@@ -41,6 +43,7 @@ class ResolvedRun:
     config: RunConfig
     kinds: Mapping[str, AnyKind]
     rules: TableSpec | None = None
+    further: Mapping[str, Sequence[OwnColumn]] = field(default_factory=dict)
     tables: ReadTables = field(default_factory=ReadTables)
     inferred: bool = False
     unused: Mapping[str, str] = field(default_factory=dict)
@@ -71,15 +74,21 @@ class ResolvedRun:
         """
         kinds = kinds_of(config) if kinds is None else kinds
         tables = ReadTables() if tables is None else tables
-        found = resolve(config, tables)
+        further = all(kind.takes_own for kind in kinds.values())
+        found = resolve(config, tables, further=further)
         return cls(
             config=found.config,
             kinds=kinds,
             rules=table_rules(found.config),
+            further={one.name: one.columns or () for one in found.config.participants},
             tables=tables,
             inferred=found.inferred,
             unused=found.unused,
         )
+
+    def rules_of(self, name: str) -> TableSpec | None:
+        """Of one participant's table, its own columns behind those that everybody has."""
+        return None if self.rules is None else self.rules.with_columns(self.further.get(name, ()))
 
     @property
     def controlling(self) -> AnyKind:
@@ -103,8 +112,10 @@ class ResolvedRun:
             seed: load_participants(config, seed, self.tables, outlines=outlines)
             for seed in config.run.seeds
         }
-        if not any(kind.takes_teachers for kind in self.kinds.values()):
+        if not any(kind.takes_own for kind in self.kinds.values()):
             _refuse_teachers([own for everyone in data.values() for own in everyone])
+        if not all(kind.takes_own for kind in self.kinds.values()):
+            _refuse_further(self.kinds, [own for everyone in data.values() for own in everyone])
         if config.privacy is not None and self.kinds:
             from securefair.collaboration.private import checked_target  # trains: takes torch
 
@@ -144,12 +155,25 @@ class ResolvedRun:
 def _refuse_teachers(data: Sequence[ParticipantData]) -> None:
     for own in data:
         if own.teacher is not None:
-            takers = [name for name in REGISTERED if kind_of(name).takes_teachers]
+            takers = [name for name in REGISTERED if kind_of(name).takes_own]
             raise ConfigError(
                 "no algorithm of this run lets a model that is brought answer",
                 where=f"participants, {own.name}, teacher",
                 found=own.teacher.name,
                 expected=f"no teacher, or {' or '.join(takers)} among the algorithms",
+            )
+
+
+def _refuse_further(kinds: Mapping[str, AnyKind], data: Sequence[ParticipantData]) -> None:
+    for own in data:
+        if own.train.further:
+            raise ConfigError(
+                "not every algorithm of this run lets a participant use columns that others have "
+                "not",
+                where=f"participants, {own.name}, columns",
+                found=", ".join(name for name, kind in kinds.items() if not kind.takes_own),
+                expected="no such columns, or "
+                + " or ".join(name for name in REGISTERED if kind_of(name).takes_own),
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +27,7 @@ from securefair.worth.bootstrap import Scored, ScoredPredictions, ScoreSummary
 from securefair.worth.interval import Interval
 from securefair.worth.reliability import reliability
 from securefair.worth.tuned import said_of, shown_of
+from securefair.worth.verdict import Against
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
@@ -57,7 +59,7 @@ def scores_of(
 
     The best control is the one with the best mean of the metric: whatever a collaboration gains
     over it, no hospital could have had alone. It is chosen on test patients, to the
-    collaboration's disadvantage.
+    collaboration's disadvantage; the verdict takes that into account (`worth.verdict`).
 
     Args:
         seeds: data and models.
@@ -90,7 +92,11 @@ def scores_of(
             gains = {score: _gain(scored[name], scored[best], score) for score in outcome.scores}
         verdict = None
         if best is not None and metric in gains:
-            verdict = verdict_of(gains[metric], metric, algorithm=name, control=best)
+            compared = sum(mean is not None for mean in means.values())
+            against = Against(compared, means[best] or 0.0)
+            verdict = verdict_of(
+                gains[metric], metric, algorithm=name, control=best, against=against
+            )
         result[name] = Scores(
             metrics={
                 score: _result(scored[name].summary(score), scored[name].by_seed(score))
@@ -173,13 +179,20 @@ def _confusion(parts: Sequence[ScoredPredictions]) -> list[list[int]]:
 def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
     """Positive is better, whatever the score."""
     first, second = (control, mine) if score in mine.outcome.lower_is_better else (mine, control)
-    return _result(first.difference(second, score))
+    summary = first.difference(second, score)
+    return msgspec.structs.replace(
+        _result(summary),
+        skew=round(summary.skew, DIGITS),
+        skew_by_hospital={
+            name: round(value, DIGITS) for name, value in summary.skew_by_hospital.items()
+        },
+    )
 
 
 def _reliability(predictions: Mapping[str, Sequence[ScoredPredictions]]) -> list[Reliability]:
     parts = [one for seeds in predictions.values() for one in seeds]
     bins = reliability(
-        np.concatenate([one.said for one in parts]), together([one.samples for one in parts])
+        np.concatenate([one.said for one in parts]), together([one.samples.common for one in parts])
     )
     return [
         Reliability(

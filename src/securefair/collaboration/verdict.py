@@ -11,7 +11,7 @@ from securefair.collaboration.kinds import wording_of
 from securefair.model.outcomes import lower_is_better
 from securefair.records import STANDALONE, HospitalVerdict, MetricResult, RunResult, VerdictResult
 from securefair.words import Words, words_of
-from securefair.worth.verdict import shrunk, told_of
+from securefair.worth.verdict import Against, LossDifference, shrunk, told_of
 
 PLACES = ("better", "worse", "unclear")
 """What a hospital can be told, in the order of the sentence."""
@@ -19,7 +19,9 @@ PLACES = ("better", "worse", "unclear")
 DIGITS = 5
 
 
-def verdict_of(gain: MetricResult, score: str, *, algorithm: str, control: str) -> VerdictResult:
+def verdict_of(
+    gain: MetricResult, score: str, *, algorithm: str, control: str, against: Against
+) -> VerdictResult:
     """What an algorithm is worth.
 
     Args:
@@ -27,13 +29,19 @@ def verdict_of(gain: MetricResult, score: str, *, algorithm: str, control: str) 
         score: that the gain is of.
         algorithm: that gained.
         control: the best without the others.
+        against: of how many, and what it scores.
     """
     known = {
-        name: (value, error)
+        name: LossDifference(value, error, gain.skew_by_hospital.get(name, 0.0))
         for name, value in gain.by_hospital.items()
         if value is not None and (error := gain.se_by_hospital.get(name)) is not None
     }
-    found = shrunk(known)
+    found = shrunk(known, against)
+    mean = (
+        None
+        if gain.mean is None or gain.se is None
+        else LossDifference(gain.mean, gain.se, gain.skew)
+    )
     hospitals = {
         name: HospitalVerdict(
             gain=round(found[name].gain, DIGITS),
@@ -50,7 +58,7 @@ def verdict_of(gain: MetricResult, score: str, *, algorithm: str, control: str) 
         control=control,
         gain=gain.mean,
         se=gain.se,
-        told=told_of(gain.mean, gain.se),
+        told=told_of(mean, against),
         hospitals=hospitals,
         sentence="",
     )
@@ -97,10 +105,24 @@ def with_verdicts(result: RunResult) -> RunResult:
     for name, figure in result.algorithms.items():
         gain = figure.gain_over_best_control.get(result.metric)
         if figure.verdict is None and gain is not None and figure.best_control is not None:
-            verdict = verdict_of(gain, result.metric, algorithm=name, control=figure.best_control)
+            verdict = verdict_of(
+                gain,
+                result.metric,
+                algorithm=name,
+                control=figure.best_control,
+                against=_against(result, figure.best_control),
+            )
             figure = msgspec.structs.replace(figure, verdict=verdict)
         algorithms[name] = figure
     return msgspec.structs.replace(result, algorithms=algorithms)
+
+
+def _against(result: RunResult, control: str) -> Against:
+    """What a stored run compared with."""
+    scored = [result.algorithms[one] for one in result.controls if one in result.algorithms]
+    level = result.algorithms[control].metrics.get(result.metric)
+    compared = sum(result.metric in one.metrics for one in scored)
+    return Against(compared, 0.0 if level is None else level.mean or 0.0)
 
 
 def headline(result: RunResult, words: Words) -> str:

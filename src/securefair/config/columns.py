@@ -224,6 +224,9 @@ class IgnoredColumn(_Column):
 ColumnRule = NumericColumn | BinaryColumn | CategoricalColumn | ImageColumn
 """How one column becomes features."""
 
+OwnColumn = Annotated[NumericColumn | BinaryColumn | CategoricalColumn, Field(discriminator="kind")]
+"""How a column becomes features that not everybody has."""
+
 AnyColumn = Annotated[
     ColumnRule | IgnoredColumn,
     Field(discriminator="kind"),

@@ -1,17 +1,21 @@
 """What may exist several times and a configuration chooses by name: where each stands, a line each.
 
 This is the one line that a new one needs beside its own file. Rooms look their own up here, and
-sections take no other word. Values and types only, so every room may import it, also those beside
-`config`.
+sections take no other word. It imports nothing but what is looked up, so every room may import it,
+also those beside `config`.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from pydantic_core import PydanticCustomError, core_schema
+
+from securefair.errors import ConfigError, SecureFairError
 
 RELEASES: dict[str, str] = {
     "loss": "securefair.releases.loss",
@@ -54,6 +58,36 @@ SUMS: dict[str, str] = {
 IN_CODE_ALONE = frozenset({"alignment", "summed_fits", "openfhe", "two_classes", "several_classes"})
 """No words of a configuration: what kinds release by themselves, what is there to compare, and
 outcomes that the codes of a label tell."""
+
+
+def looked_up(
+    register: Mapping[str, str],
+    name: str,
+    part: str = "",
+    *,
+    problem: str,
+    where: str | None = None,
+    error: type[SecureFairError] = ConfigError,
+) -> Any:
+    """What a line of a register names, imported now.
+
+    Args:
+        register: modules by name, or "module:attribute".
+        name: of the line.
+        part: which attribute of the module, where the line names none.
+        problem, where, error: what is said where there is no such line.
+    """
+    if name not in register:
+        close = difflib.get_close_matches(name, register, n=1)
+        raise error(
+            problem,
+            where=where,
+            found=name,
+            expected=", ".join(register),
+            hint=f"Did you mean {close[0]}" if close else None,
+        )
+    module, _, attribute = register[name].partition(":")
+    return getattr(import_module(module), part or attribute)
 
 
 @dataclass(frozen=True, eq=False)  # a union of types hashes it

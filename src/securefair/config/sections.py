@@ -99,6 +99,22 @@ class RunConfig(Section):
                 found=", ".join(strangers),
                 expected=f"one of {', '.join(names)}",
             )
+        agreed = {one.name for one in (() if self.table is None else self.table.columns)}
+        for at, one in enumerate(self.participants):
+            if shared := agreed & {rule.name for rule in one.columns or ()}:
+                raise contradiction(
+                    f"participants[{at}].columns",
+                    "a column that everybody has is no participant's own",
+                    found=sorted(shared)[0],
+                    expected="a rule in [[table.columns]], or here",
+                )
+        if any(one.columns for one in self.renewals):
+            raise contradiction(
+                "renewals",
+                "later tables have the columns of the participant's first one",
+                found="columns",
+                expected="no such section",
+            )
         if self._tables and (self.table is None or self.table.label is None):
             raise contradiction(
                 "table.label",

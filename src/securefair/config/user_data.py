@@ -13,7 +13,15 @@ from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
-from securefair.config.columns import LITE0, AnyColumn, Code, Codes, FilePath, ImageColumn
+from securefair.config.columns import (
+    LITE0,
+    AnyColumn,
+    Code,
+    Codes,
+    FilePath,
+    ImageColumn,
+    OwnColumn,
+)
 from securefair.config.registers import OUTCOMES, Named
 
 _DUCKDB = "duckdb:"
@@ -53,9 +61,22 @@ class ParticipantSection(Section):
         "fitted to own samples; or a model of its own, .onnx or .safetensors, relative to this "
         "file. Of transfer only",
     )
+    columns: Annotated[tuple[OwnColumn, ...], Field(strict=False)] | None = Field(
+        default=None,
+        description="Rules of columns that others need not have: for its own model, and nothing of "
+        "them leaves. Of transfer only",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        refuse_repeats("columns", [rule.name for rule in self.columns or ()])
+        if self.columns and not self.is_table:
+            raise contradiction(
+                "columns",
+                "arrays have no columns with names",
+                found=str(self.file),
+                expected="a table, or no such section",
+            )
         if (self.file is None) == (self.data is None):
             raise contradiction(
                 "file",

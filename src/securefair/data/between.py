@@ -28,6 +28,9 @@ LEAST_NUMBER = 1000
 PREVALENCE = 0.3
 """Difference between the shares of a class at two hospitals that is worth a line."""
 
+OF_SOME_SITES = "column_of_some_sites"
+"""Of a finding: a column that not everyone has."""
+
 
 class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
     """What one hospital says of a column for the comparison.
@@ -93,8 +96,9 @@ def findings_between(
                     site=site,
                     column=name,
                     line=None,
-                    kind="column_of_some_sites",
-                    message="not every hospital has this column; it is no feature",
+                    kind=OF_SOME_SITES,
+                    message="not every hospital has this column: it is no feature of what is "
+                    "learnt together",
                     remedy="Name it alike everywhere, or leave it out",
                 )
     order = [name for name in next(iter(sites.values())) if name in everywhere]

@@ -31,6 +31,8 @@ class Samples:
         outcome: name of what is known of each (`model.outcomes`); "": the class that is its label.
         values: (B, k), what is known where that is no class, such as a time and an event. `labels`
             then are strata, by which parts are held out, and `classes` how many there are.
+        further: how many of the features, the last ones, are of columns that others need not have:
+            for the model of who brings them, and for nothing that leaves (`common`).
 
     Raises:
         DataError: shapes disagree, features are no floats or not finite, or a label is out of
@@ -44,6 +46,7 @@ class Samples:
     weights: NDArray[np.float64] | None = None
     outcome: str = ""
     values: NDArray[np.float64] | None = None
+    further: int = 0
 
     def __post_init__(self) -> None:
         x, y = self.features, self.labels
@@ -102,6 +105,13 @@ class Samples:
                 found=str(x.dtype),
                 expected="float64, or float32 for networks",
             )
+        if self.further and not (x.ndim == 2 and 0 < self.further < x.shape[1]):
+            raise DataError(
+                "features that others have not are some of all, and not all of them",
+                where="further",
+                found=self.further,
+                expected=f"fewer than the features, {x.shape[1:]}",
+            )
         if not np.isfinite(x).all():
             row = int(np.flatnonzero(~np.isfinite(x.reshape(len(x), -1)).all(axis=1))[0])
             raise DataError(
@@ -124,6 +134,13 @@ class Samples:
         shape = " x ".join(str(size) for size in self.features.shape[1:])
         what = self.outcome or f"{self.classes} classes"
         return f"Samples({len(self)} of {shape} features, {what})"
+
+    @property
+    def common(self) -> Samples:
+        """The same with the features that everybody has, of which peers are asked and told."""
+        if not self.further:
+            return self
+        return replace(self, features=self.features[:, : -self.further], further=0)
 
     def take(self, rows: NDArray[np.int64]) -> Samples:
         """The given rows, in that order."""
@@ -151,7 +168,8 @@ def together(parts: Sequence[Samples]) -> Samples:
         DataError: they have different features or outcomes.
     """
     first, values = parts[0], [one.values for one in parts if one.values is not None]
-    if len({(one.features.shape[1:], one.classes, one.outcome) for one in parts}) > 1:
+    kinds = {(one.features.shape[1:], one.further, one.classes, one.outcome) for one in parts}
+    if len(kinds) > 1:
         raise DataError("samples of different kinds cannot be put together")
     return Samples(
         np.concatenate([one.features for one in parts]),
@@ -159,6 +177,7 @@ def together(parts: Sequence[Samples]) -> Samples:
         first.classes,
         outcome=first.outcome,
         values=np.concatenate(values) if values else None,
+        further=first.further,
     )
 
 
@@ -241,6 +260,17 @@ class ParticipantData:
     def test_patients(self) -> NDArray[np.int64]:
         """(B,) numbers by which test samples of several seeds are known to be the same."""
         return np.arange(len(self.test)) if self.test_rows is None else self.test_rows
+
+    @property
+    def common(self) -> ParticipantData:
+        """The same with the features that everybody has."""
+        return replace(
+            self,
+            train=self.train.common,
+            test=self.test.common,
+            validation=None if self.validation is None else self.validation.common,
+            earlier=tuple(before.common for before in self.earlier),
+        )
 
     def whole(self) -> Samples | None:
         """All own samples, training ones first, where testing ones were held out of them.

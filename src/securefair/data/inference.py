@@ -15,6 +15,7 @@ from securefair.config.columns import (
     CategoricalColumn,
     ColumnRule,
     NumericColumn,
+    OwnColumn,
     code,
 )
 from securefair.data.known import is_ranged
@@ -29,10 +30,18 @@ _NAMES_SITES = "one value at each participant, so that it tells whose patient it
 
 @dataclass(frozen=True)
 class InferredTable:
-    """Rules that cover all proposals, and why some columns are no features."""
+    """Rules that cover all proposals.
+
+    Attributes:
+        spec: the rules for everyone.
+        unused: why some columns are no features for everyone.
+        further: by participant, rules of columns that it has and others have not; each from its own
+            proposal alone.
+    """
 
     spec: TableSpec
     unused: Mapping[str, str]
+    further: Mapping[str, tuple[OwnColumn, ...]]
 
 
 def infer_table(
@@ -46,9 +55,9 @@ def infer_table(
 
     Two numbers or texts make a binary column, other numbers a numeric one, up to `MAX_LEVELS` texts
     a categorical one. A range covers everyone's, and a value may be missing where one says so.
-    Columns that not everyone has, that look like identifiers, names or dates (`identifying`),
-    never vary, name the participant or are empty are left out. That is guesswork: who uses the
-    rules must look, too.
+    Columns that not everyone has are left out for everyone, and so are those that look like
+    identifiers, names or dates (`identifying`), never vary, name the participant or are empty.
+    That is guesswork: who uses the rules must look, too.
 
     Args:
         proposals: of each participant, by name.
@@ -89,7 +98,27 @@ def infer_table(
         missing=tuple(dict.fromkeys(one for each in proposals.values() for one in each.missing)),
         spellings="joined" if joined else "exact",
     )
-    return InferredTable(spec, unused)
+    further = _further(proposals, [*(rule.name for rule in given), *target.beside], joined=joined)
+    return InferredTable(spec, unused, further)
+
+
+def _further(
+    proposals: Mapping[str, Proposal], known: Sequence[str], *, joined: bool
+) -> dict[str, tuple[OwnColumn, ...]]:
+    """Of each participant, rules of columns that not everyone has, in the order of its table."""
+    every = [{one.name for one in each.columns} for each in proposals.values()]
+    common, names = set.intersection(*every), set.union(*every)
+    found = {}
+    for site, each in proposals.items():
+        rules = [
+            rule_of([one], [site], joined=joined)
+            for one in each.columns
+            if one.name not in {*common, *known}
+            and not any(_alike(one.name, name) for name in names - {one.name})
+        ]
+        if own := tuple(rule for rule in rules if not isinstance(rule, str)):
+            found[site] = own
+    return found
 
 
 def _proposed_target(label: str, proposals: Mapping[str, Proposal]) -> Target | None:

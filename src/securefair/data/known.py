@@ -7,13 +7,12 @@ by the only thing that a table can ask it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config.registers import OUTCOMES
+from securefair.config.registers import OUTCOMES, looked_up
 from securefair.data.cells import Table
 from securefair.data.table import Target
 from securefair.errors import DataError
@@ -64,8 +63,12 @@ class Knowing(Protocol):
 
 def is_ranged(outcome: str) -> bool:
     """Whether a public range scales the label of an outcome."""
-    found: Knowing = import_module(OUTCOMES[outcome]).OUTCOME
-    return found.ranged
+    return _knowing(outcome).ranged
+
+
+def _knowing(outcome: str) -> Knowing:
+    found: Knowing = looked_up(OUTCOMES, outcome, "OUTCOME", problem="there is no such outcome")
+    return found
 
 
 def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
@@ -80,7 +83,7 @@ def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
         DataError: a value is missing, no number, or none that the outcome knows.
     """
     names = (target.name, *target.beside)
-    outcome: Knowing = import_module(OUTCOMES[target.outcome]).OUTCOME
+    outcome = _knowing(target.outcome)
     numbers = np.column_stack(
         [
             _numbers(table, name, missing, expected)

@@ -120,6 +120,21 @@ class TableSpec(Section):
                 found=", ".join(repeated or names),
             )
 
+    def with_columns(self, further: Sequence[ColumnRule]) -> TableSpec:
+        """The same with more columns, the last ones.
+
+        Raises:
+            ConfigError: one is among the columns already, or the target.
+        """
+        if not further:
+            return self
+        return TableSpec(
+            columns=(*self.columns, *further),
+            target=self.target,
+            missing=self.missing,
+            spellings=self.spellings,
+        )
+
     @property
     def known(self) -> tuple[str, ...]:
         """Columns that say what is known of a patient: the target, and those beside it."""

@@ -187,13 +187,8 @@ class Student:
             evaluation_keys=self.public_keys.evaluation,
             reconstruction=self._reconstruction,
         )
-        write_student(
-            Path(path),
-            unlocked(passphrase, passphrase_file, new=True),
-            state,
-            self._openings.left,
-            cost,
-        )
+        opens = unlocked(passphrase, passphrase_file, new=True)
+        write_student(Path(path), opens, state, self._openings.left, cost)
 
     @classmethod
     def load(

@@ -143,6 +143,7 @@ def collaborate(
         config=config,
         kinds={algorithm: kind},
         rules=given.rules,
+        further=given.further,
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,

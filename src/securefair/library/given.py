@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from securefair.collaboration.kinds import kind_of
 from securefair.config import RunConfig
+from securefair.config.columns import OwnColumn
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError
@@ -28,13 +30,15 @@ class Brought:
 
     Attributes:
         data: one entry a hospital.
-        rules: of tables; None where samples are numbers.
+        rules: of tables, for everyone; None where samples are numbers.
+        further: by hospital, rules of columns that not everyone has.
         classes: their names, where no table has them.
         findings: what to look at in tables.
     """
 
     data: list[ParticipantData]
     rules: TableSpec | None
+    further: Mapping[str, Sequence[OwnColumn]]
     classes: Sequence[str] | None
     findings: list[Finding]
 
@@ -55,15 +59,19 @@ def given_data(
         ConfigError, DataError: as `collaborate`.
     """
     rules, classes = None, None
+    further: Mapping[str, Sequence[OwnColumn]] = {}
     findings: list[Finding] = []
     if label is not None:
         if extractor is not None:
             raise ConfigError("a table has no pixels to extract features from", where="extractor")
-        data, rules, findings = participants_of_tables(hospitals, label, config, positive)
+        takes = all(kind_of(name).takes_own for name in config.run.collaborative)
+        data, rules, further, findings = participants_of_tables(
+            hospitals, label, config, positive, further=takes
+        )
     else:
         check_columns(hospitals)
         named, classes = numbered(hospitals, at_least=at_least, positive=positive)
         data = participants(named, extractor, config)
     data = with_teachers(alike(data, at_least=at_least), teachers or {})
     check_different(data)
-    return Brought(data, rules, classes, findings)
+    return Brought(data, rules, further, classes, findings)

@@ -176,7 +176,8 @@ class Result:
             f"<td>{self.standalone[name]:.1%}</td><td>{gain:+.1%}</td></tr>"
             for name, gain in self.gain.items()
         )
-        scored = words_of()(f"titles.{self.outcome.result.headline}")
+        headline = self.outcome.result.headline
+        scored = words_of().templates.get(f"titles.{headline}", headline)
         heads = "".join(f"<th>{one}</th>" for one in ("Hospital", scored, "Alone", "Gain"))
         said = f"<p>{html.escape(self.verdict)}</p>"
         noted = f"<p>{note}</p>" if (note := self._to_look_at("")) else ""

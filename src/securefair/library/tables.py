@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from securefair.config import RunConfig
+from securefair.config.columns import OwnColumn
 from securefair.data import (
     ParticipantData,
     Table,
@@ -18,6 +20,7 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.arrow_tables import is_frame, read_frame
+from securefair.data.between import OF_SOME_SITES
 from securefair.data.cells import stacked
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.errors import ConfigError, DataError
@@ -37,8 +40,11 @@ def participants_of_tables(
     label: str | TableSpec,
     config: RunConfig,
     positive: Positive = None,
-) -> tuple[list[ParticipantData], TableSpec, list[Finding]]:
-    """Everyone's samples, the rules that made them, and what to look at in the tables.
+    *,
+    further: bool,
+) -> tuple[list[ParticipantData], TableSpec, Mapping[str, Sequence[OwnColumn]], list[Finding]]:
+    """Everyone's samples, the rules that made them, those of columns that not everyone has, by
+    hospital, and what to look at in the tables.
 
     Args:
         hospitals: a table by name, or a pair (training, test) of tables.
@@ -46,6 +52,7 @@ def participants_of_tables(
             which tells something of it. Or all rules, known beforehand, which tell nothing.
         config: checked.
         positive: a code of the class that becomes the last one.
+        further: whether hospitals use columns that others have not.
 
     Raises:
         ConfigError: something is no table, or no class has that code.
@@ -53,6 +60,7 @@ def participants_of_tables(
     """
     parts = {name: _parts(name, given) for name, given in hospitals.items()}
     whole = {name: _whole(tables) for name, tables in parts.items()}
+    own: Mapping[str, Sequence[OwnColumn]] = {}
     if isinstance(label, TableSpec):
         spec = label
         found = _findings(whole, spec, given=True)
@@ -62,9 +70,11 @@ def participants_of_tables(
             with about(name):
                 proposals[name] = propose(table, label=label, at_least=1)
         inferred = infer_table(proposals)
-        spec = inferred.spec
+        spec, own = inferred.spec, inferred.further if further else {}
         found = _findings(whole, spec, given=False)
-        known = {one.column for one in found}
+        used = {rule.name for rules in own.values() for rule in rules}
+        found = [one for one in found if one.kind != OF_SOME_SITES or one.column not in used]
+        known = {one.column for one in found} | used
         found += [_unused(name, why) for name, why in inferred.unused.items() if name not in known]
     groups = spec.target.groups
     if not spec.target.outcome or positive is not None:
@@ -73,13 +83,15 @@ def participants_of_tables(
     everyone = []
     for name, tables in parts.items():
         with about(name):
-            samples = [encode(table, spec) for table in tables]
+            wide = spec.with_columns(own.get(name, ()))
+            width = len(wide.features) - len(spec.features)
+            samples = [replace(encode(table, wide), further=width) for table in tables]
         everyone.append(
             ParticipantData(name, samples[0], samples[1])
             if len(samples) == 2
             else hold_out(name, samples[0], config.data.test_fraction, config.run.seeds[0])
         )
-    return alike(everyone), spec, found
+    return alike(everyone), spec, own, found
 
 
 def whole_tables(hospitals: Mapping[str, object]) -> dict[str, Table]:

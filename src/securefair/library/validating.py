@@ -56,7 +56,11 @@ def validate(
     check_hospitals(hospitals, None)
     given = given_data(hospitals, config, label=label, positive=positive, teachers=teachers)
     run = ResolvedRun(
-        config=config, kinds={kind.name: kind}, rules=given.rules, data={seed: given.data}
+        config=config,
+        kinds={kind.name: kind},
+        rules=given.rules,
+        further=given.further,
+        data={seed: given.data},
     ).load()
     tables = whole_tables(hospitals) if by and label is not None else None
     with threads_set(threads):

@@ -46,6 +46,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
             where there is no table.
         inferred: the columns were found in the tables now.
         unused: columns that inference left out, with the reason.
+        further: by participant, columns that others need not have, for its own model.
         algorithms: what each would send; none where nobody collaborates.
         plan: plan of the participant with the most samples.
         estimate: cost of one participant, if prices were given.
@@ -75,6 +76,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     chosen: list[str]
     warnings: list[str]
     tells_classes: bool = True
+    further: dict[str, list[str]] = {}
 
 
 def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked:
@@ -131,6 +133,9 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         columns=table.origin if table is not None and table.columns else None,
         inferred=run.inferred,
         unused=dict(run.unused),
+        further={
+            name: [rule.name for rule in rules] for name, rules in run.further.items() if rules
+        },
         algorithms=[one.traffic for one in forecasts],
         plan=None if plan is None else report_plan(plan),
         estimate=cost,

@@ -105,7 +105,12 @@ class Limits:
 
     def of_frame(self, kind: type[Message]) -> int:
         """Most bytes of a whole frame of one message type."""
-        lists = {Ask: self.names, Decline: self.names, Recover: self.names, Parts: self.parts}
+        lists = {
+            Ask: self.names,
+            Decline: self.names,
+            Recover: self.names + self.parts,  # a salt is shorter than a part
+            Parts: self.parts,
+        }
         return FRAMING_BYTES + lists.get(kind, 0) + sum(self.of_fields(kind).values())
 
     @property

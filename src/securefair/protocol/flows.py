@@ -32,7 +32,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from securefair.protocol.messages import (
-    MESSAGE_TYPES,
     Answer,
     Ask,
     Decline,
@@ -46,7 +45,6 @@ from securefair.protocol.messages import (
     Parts,
     Recover,
     Reveal,
-    name_of,
 )
 
 
@@ -157,8 +155,8 @@ FLOWS: tuple[Flow, ...] = (
     *_independent(Key, TEACHER, "round", "attempt", "key"),
     *_independent(Offer, TEACHER, "round"),
     Flow(Offer, "shares", TEACHER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
-    # Who is lost is who gave no key.
-    *_independent(Recover, STUDENT, "round", "attempt", "lost"),
+    # Who is lost is who gave no key; salts are ends of their answers.
+    *_independent(Recover, STUDENT, "round", "attempt", "lost", "salts"),
     *_independent(Parts, TEACHER, "round", "attempt", "parts"),
 )
 """Every field of every message, in the order of `MESSAGE_TYPES`."""
@@ -178,36 +176,3 @@ MISSING: Mapping[type[Message], str] = {
     Parts: "is a decline",
 }
 """What it tells of opened values that a message is not sent where one could be."""
-
-
-def flows_table() -> str:
-    """The table in Markdown, one row a message: what the threat model shows."""
-    lines = [
-        "| message | sent by | may depend on | in the field | bits a message | that none is sent |",
-        "|---|---|---|---|---|---|",
-    ]
-    for message in MESSAGE_TYPES:
-        flows = [flow for flow in FLOWS if flow.message is message]
-        missing = MISSING[message]
-        telling = [flow for flow in flows if flow.dependence is not Dependence.INDEPENDENT]
-        for flow in telling:
-            opened = flow.opened or "nothing opened"
-            kind = "" if flow.dependence is Dependence.CONTROL else f" ({flow.dependence.value})"
-            lines.append(
-                f"| `{name_of(message)}` | {flow.role} | {opened}{kind} | `{flow.field}` "
-                f"| {_bits(flow)} | {missing} |"
-            )
-        if not telling:
-            role = flows[0].role
-            lines.append(
-                f"| `{name_of(message)}` | {role} | nothing opened | all | 0 | {missing} |"
-            )
-    return "\n".join(lines)
-
-
-def _bits(flow: Flow) -> str:
-    if flow.per_level:
-        return "log2(`gossip.levels` + 1) an alignment, charged when it is opened"
-    if flow.bits is None:
-        return "not counted in bits: see below"
-    return f"{flow.bits:.3g}"

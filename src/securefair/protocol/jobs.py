@@ -122,13 +122,17 @@ class ReleaseKey(Value, frozen=True, tag="release_key"):
 
 
 class ReleaseParts(Value, frozen=True, tag="release_parts"):
-    """Give away parts of the keys of senders that are lost, after the own key."""
+    """Give away parts of the keys of senders that are lost, after the own key.
+
+    `salts` are the ends of their answers, as the student says, in the same order.
+    """
 
     peer: str
     round: int
     attempt: int
     senders: tuple[str, ...]
     lost: tuple[str, ...]
+    salts: tuple[bytes, ...]
 
 
 class Combine(Value, frozen=True, tag="combine"):

@@ -70,10 +70,10 @@ def on_recover(turn: Turn, name: str, message: Recover) -> None:
     _check_lost(turn, name, serving, message)
     if serving.parts is not None:
         turn.send(name, serving.parts)
-    elif not serving.lost:
-        turn.set_serving(name, replace(serving, lost=message.lost))
-        asked = serving.asked
-        turn.run(ReleaseParts(name, asked.round, asked.attempt, asked.senders, message.lost))
+    elif serving.recalled is None:
+        turn.set_serving(name, replace(serving, recalled=message))
+        asked, lost, salts = serving.asked, message.lost, message.salts
+        turn.run(ReleaseParts(name, asked.round, asked.attempt, asked.senders, lost, salts))
 
 
 def on_parts_released(turn: Turn, job: ReleaseParts, parts: tuple[bytes, ...]) -> None:
@@ -100,13 +100,14 @@ def _check_lost(turn: Turn, name: str, serving: Serving, message: Recover) -> No
     spare = 0 if sums is None else sums.spare(name, senders)
     own = "" if sums is None else sums.name
     listed = list(lost) == sorted(set(lost)) and set(lost) <= set(senders) - {own}
-    again = not serving.lost or serving.lost == lost
-    if not (0 < len(lost) <= spare and listed and again):
+    salted = len(message.salts) == len(lost)
+    first = serving.recalled or message
+    if not (0 < len(lost) <= spare and listed and salted and message == first):
         raise RemoteProtocolError(
             "asked for parts of other keys than a sum may lose",
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
             found=", ".join(lost) or "none",
-            expected=", ".join(serving.lost)
-            or f"at most {spare} of {', '.join(senders)} in ascending order, not {own}",
+            expected=f"at most {spare} of {', '.join(senders)} in ascending order, not {own}; each "
+            "with the end of its answer, and always the same",
         )

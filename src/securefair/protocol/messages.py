@@ -34,7 +34,7 @@ import msgspec
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 14
+PROTOCOL_VERSION = 15
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 GROUPS_SINCE = 13
@@ -42,6 +42,9 @@ GROUPS_SINCE = 13
 
 RECOVERED_SINCE = 14
 """Before it a sum was lost with any key that did not come; since then others stand in for it."""
+
+EVIDENCE_SINCE = 15
+"""Since then hospitals that add up fits say as well what leaves of trees are worth to each."""
 
 OLDEST_PROTOCOL = 12
 """The oldest that is spoken: a project goes on in the version that it was founded with."""
@@ -58,10 +61,15 @@ PART_BYTES = 32
 PART_ROOM = PART_BYTES + 2
 """Room for one in a message, its length prefix included."""
 
+SALT_BYTES = 16
+"""The last bytes of an answer whose key can be recovered. Whoever asks for parts of the key says
+them."""
+
 MAX_NAME_BYTES = 256
 """Room for one participant's name in a message, its length prefix included."""
 
 _Part = Annotated[bytes, msgspec.Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
+_Salt = Annotated[bytes, msgspec.Meta(min_length=SALT_BYTES, max_length=SALT_BYTES)]
 _Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=1 << 12)]
 _Counter = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -181,11 +189,15 @@ class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class Recover(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Keys of `lost` do not come: the student asks whoever gave its own for parts of theirs."""
+    """Keys of `lost` do not come: the student asks whoever gave its own for parts of theirs.
+
+    `salts` are the ends of their answers, in the same order.
+    """
 
     round: _Counter
     attempt: _Counter
     lost: _Names
+    salts: Annotated[tuple[_Salt, ...], msgspec.Meta(max_length=1 << 12)]
 
 
 class Parts(Value, frozen=True, array_like=True, forbid_unknown_fields=True):

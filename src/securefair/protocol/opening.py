@@ -11,7 +11,7 @@ from dataclasses import replace
 from securefair.errors import RemoteProtocolError
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import Combine
-from securefair.protocol.messages import Answer, Key, Parts, Recover, Reveal
+from securefair.protocol.messages import SALT_BYTES, Answer, Key, Parts, Recover, Reveal
 from securefair.protocol.states import ROUND, AskingState, Event
 from securefair.protocol.turn import Asking, Sum, Turn
 
@@ -108,13 +108,20 @@ def recover(turn: Turn, current: Sum) -> None:
         give_up(turn, lost)
         return
     turn.set_sum(replace(current, recalled=lost))
+    salts = tuple(_salt(current.teachers[name]) for name in lost)
     for name in current.teachers:
         if name in lost:
             turn.move_part(name, Event.RECALLED)
         else:
             turn.move_part(name, Event.RECOVER_SENT)
-            turn.send(name, Recover(turn.round, current.attempt, lost))
+            turn.send(name, Recover(turn.round, current.attempt, lost, salts))
     _await_long(turn)
+
+
+def _salt(asking: Asking) -> bytes:
+    """The end of an answer. Zeros stand for what one lacks that is too short to be opened."""
+    payload = asking.reply.payload if isinstance(asking.reply, Answer) else b""
+    return payload[-SALT_BYTES:].rjust(SALT_BYTES, b"\0")
 
 
 def _await_long(turn: Turn) -> None:

@@ -26,6 +26,7 @@ from securefair.protocol.messages import (
     Keys,
     Message,
     Parts,
+    Recover,
 )
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
@@ -85,14 +86,14 @@ class Asking:
 class Serving:
     """This participant as teacher: one student's question of one round, in its last attempt.
 
-    `lost` are those of whose keys it was asked for its `parts`.
+    `recalled` asked for its `parts` of the keys of others.
     """
 
     asked: Ask
     state: ServingState = SERVING.initial
     reply: Answer | Decline | None = None
     key: Key | None = None
-    lost: tuple[str, ...] = ()
+    recalled: Recover | None = None
     parts: Parts | None = None
 
 

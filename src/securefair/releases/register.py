@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
-from securefair.config.registers import RELEASES
+from securefair.config.registers import RELEASES, looked_up
 from securefair.errors import PlanError
 from securefair.releases.interface import Release
 
@@ -20,11 +19,9 @@ def release_of(name: str) -> Release:
     Raises:
         PlanError: there is none.
     """
-    if name not in REGISTERED:
-        raise PlanError(
-            "unknown choice", where="release", found=name, expected=", ".join(REGISTERED)
-        )
-    found: Release = import_module(REGISTERED[name]).RELEASE
+    found: Release = looked_up(
+        REGISTERED, name, "RELEASE", problem="unknown choice", where="release", error=PlanError
+    )
     return found
 
 

@@ -116,7 +116,10 @@ class SiteFacts:
         known = {}
         if self.card.model.outcome and not self.card.model.classes:
             headline = outcome_named(self.card.model.outcome).headline
-            known = {"accuracy": words_of()(f"scores.{headline}"), "cross_entropy": "loss"}
+            known = {
+                "accuracy": words_of().templates.get(f"scores.{headline}", headline),
+                "cross_entropy": "loss",
+            }
         return {name: known.get(name, name.replace("_", "-")) for name in self.rounds[-1].measured}
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "count",
     "data_size",
     "duration",
+    "further_line",
     "listing",
     "message_name",
     "percent",
@@ -69,6 +70,12 @@ def sensitivity_of(classes: Sequence[str], *, table: bool) -> str:
         return ""
     other, positive = classes
     return f"Sensitivity is of class {positive}{f'; table.positive can name {other}' * table}."
+
+
+def further_line(whose: str, columns: Sequence[str]) -> str:
+    """Which columns one participant uses that others need not have, as a sentence."""
+    which = f"column{'s' * (len(columns) > 1)} {', '.join(columns)}"
+    return f"The model of {whose} alone also uses {which}: nothing of them leaves."
 
 
 def percent(fraction: float, digits: int = 1) -> str:

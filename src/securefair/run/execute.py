@@ -175,14 +175,15 @@ class _Part:
 
     def estimated(self, run: RunInRounds) -> dict[str, list[ColumnEstimate]]:
         """What is told of coefficients: by whom models are kept, where columns have names."""
-        asked, rules = self.run.config.run, self.run.rules
+        asked, rules_of = self.run.config.run, self.run.rules_of
         people = self.run.data[self.seed]
         told = self.name == asked.main and self.seed == asked.seeds[0]
-        if not told or not has_estimates(rules, people[0]):
+        if not told or not has_estimates(rules_of(people[0].name), people[0]):
             return {}
         found = run.estimates()
         return {
-            one.name: kept_estimates(rules, one, partial(found.get, one.name)) for one in people
+            one.name: kept_estimates(rules_of(one.name), one, partial(found.get, one.name))
+            for one in people
         }
 
     def refitted(self, run: RunInRounds) -> Mapping[str, FittedToAll]:

@@ -45,7 +45,7 @@ def kept_models(
             refitted=repetition.refitted.get(main, {}).get(own.name),
             privacy=_privacy(repetition, own.name),
             versions=versions,
-            rules=run.rules,
+            rules=run.rules_of(own.name),
             classes=result.classes,
             verdict=result.algorithms[main].verdict,
             estimates=repetition.estimates.get(main, {}).get(own.name, []),

@@ -61,13 +61,13 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
     """
     states = [one for own in everyone for one in (*own.earlier, own)]
     parts = [(own.name, part) for own in states for part in (own.train, own.test)]
-    width = everyone[0].train.features.shape[1]
+    width = everyone[0].train.common.features.shape[1]
     for name, part in parts:
-        if part.features.shape[1] != width:
+        if part.common.features.shape[1] != width:
             raise DataError(
                 f"the number of features differs from {everyone[0].name}'s",
                 where=name,
-                found=part.features.shape[1],
+                found=part.common.features.shape[1],
                 expected=width,
                 hint="Everyone needs the same features in the same order",
             )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from securefair.config import ParticipantSection, RunConfig
+from securefair.config.columns import OwnColumn
 from securefair.data import (
     ParticipantData,
     Samples,
@@ -44,16 +46,19 @@ def from_files(
     """
     load = _FileLoader(config, tables, outlines=outlines)
 
-    def loaded(one: ParticipantSection) -> ParticipantData:
+    def loaded(one: ParticipantSection, further: Sequence[OwnColumn]) -> ParticipantData:
         if not outlines:
-            return _loaded(config, load, one, seed)
-        own = _loaded(config, lambda path: _outline(load(path)), one, seed)
+            return _loaded(config, partial(load, further=further), one, seed)
+        own = _loaded(config, lambda path: _outline(load(path, further=further)), one, seed)
         return replace(own, train=_outline(own.train), test=_outline(own.test))
 
     everyone = []
     for one in config.participants:
-        later = [loaded(renewed) for renewed in config.renewals if renewed.name == one.name]
-        *earlier, own = (loaded(one), *later)
+        further = one.columns or ()
+        later = [
+            loaded(renewed, further) for renewed in config.renewals if renewed.name == one.name
+        ]
+        *earlier, own = (loaded(one, further), *later)
         everyone.append(replace(own, earlier=tuple(earlier)))
     return alike(everyone)
 
@@ -72,7 +77,8 @@ def one_from_files(
     Raises:
         DataError: a file cannot be used; names file, line and column.
     """
-    return _loaded(config, _FileLoader(config, ReadTables(), classes), one, seed)
+    load = partial(_FileLoader(config, ReadTables(), classes), further=one.columns or ())
+    return _loaded(config, load, one, seed)
 
 
 def _outline(samples: Samples) -> Samples:
@@ -121,7 +127,7 @@ class _FileLoader:
                 + 1
             )
 
-    def __call__(self, path: Path | str) -> Samples:
+    def __call__(self, path: Path | str, *, further: Sequence[OwnColumn] = ()) -> Samples:
         if isinstance(path, Path) and path.suffix == ".npz":
             if self._patients is not None:
                 raise DataError(
@@ -142,7 +148,9 @@ class _FileLoader:
         if self._spec is None:
             raise ConfigError("no rules for this table", where=str(path), expected="[table]")
         rows = self._tables.rows(path)
-        samples = encode(rows, self._spec, self._extract(self._spec, rows.folder))
+        spec = self._spec.with_columns(further)
+        samples = encode(rows, spec, self._extract(spec, rows.folder))
+        samples = replace(samples, further=len(spec.features) - len(self._spec.features))
         return samples if self._patients is None else _of_patients(samples, rows, self._patients)
 
     def _extract(self, spec: TableSpec, folder: Path) -> Extract | None:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule
-from securefair.data.between import findings_between, site_columns
+from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
 from securefair.data.cells import Table, column_of
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
@@ -74,11 +74,16 @@ def _inspected(
                     found += image_findings(one.name, table, name)
             table = table.without(name)  # paths are neither levels nor measurements
         tables[one.name] = table
+    further = {one.name: one.columns or () for one in files}
     handled = {
         column.name: set(() if column.kind == "image" else column.missing)
         for column in section.columns
         if column.kind != "ignored"
     }
+    if handled:
+        handled |= {rule.name: set(rule.missing) for own in further.values() for rule in own}
+    for name, table in tables.items():
+        found += range_findings(name, table, further[name], section.missing)
     own, between = look_at(
         tables,
         label=label,
@@ -89,7 +94,13 @@ def _inspected(
         classes=section.classes,
         known=() if section.outcome is None else (label, *section.beside.values()),
     )
-    between = [one for one in between if not (section.classes and _settled(one, label))]
+    own_names = {rule.name for rules in further.values() for rule in rules}
+    between = [
+        one
+        for one in between
+        if not (section.classes and _settled(one, label))
+        and not (one.kind == OF_SOME_SITES and one.column in own_names)
+    ]
     return by_weight([*found, *own, *between])
 
 

@@ -82,7 +82,7 @@ class Resolved:
     Attributes:
         config: with every column of a table.
         inferred: whether the columns were inferred from the participants' tables.
-        unused: columns that inference left out, with the reason.
+        unused: columns that inference left out for everyone, with the reason.
     """
 
     config: RunConfig
@@ -90,13 +90,20 @@ class Resolved:
     unused: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = None) -> Resolved:
+def resolve(
+    config: RunConfig,
+    tables: ReadTables,
+    image: ImageColumn | None = None,
+    *,
+    further: bool = True,
+) -> Resolved:
     """Spell out the rules of tables that the configuration leaves to inference.
 
     Args:
         config: checked.
         tables: that are read.
         image: a column that names images, which nothing is inferred of.
+        further: whether columns that not everyone has are inferred for those who have them.
 
     Raises:
         DataError: a file cannot be read, or no common rules can be found.
@@ -143,8 +150,21 @@ def resolve(config: RunConfig, tables: ReadTables, image: ImageColumn | None = N
         settings["positive"] = table.positive
     if image is not None:
         settings["columns"] = [*settings["columns"], image.model_dump(mode="json")]
-    config = override(config, {"table": settings}, source="the tables")
-    return Resolved(config, True, inferred.unused)
+    changes: dict[str, object] = {"table": settings}
+    if further and inferred.further:
+        changes["participants"] = [
+            one.model_dump(mode="json", exclude_none=True)
+            | (
+                {"columns": [rule.model_dump(mode="json") for rule in inferred.further[one.name]]}
+                if one.columns is None and one.name in inferred.further
+                else {}
+            )
+            for one in config.participants
+        ]
+    config = override(config, changes, source="the tables")
+    used = {rule.name for one in config.participants for rule in one.columns or ()}
+    unused = {name: why for name, why in inferred.unused.items() if name not in used}
+    return Resolved(config, True, unused)
 
 
 def _with_range(

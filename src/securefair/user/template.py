@@ -25,6 +25,7 @@ from securefair.config import (
 )
 from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS, read_rows
+from securefair.data.between import OF_SOME_SITES
 from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
 from securefair.data.meanings import yes_of
@@ -76,13 +77,15 @@ class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
         unused: columns of somebody's own tables that are no features, with the reason.
         findings: what to look at in these tables, columns that are no features left out.
         missable: code of the class that sensitivity is of; empty but for two classes.
+        further: by participant, columns that not everyone has, for its own model.
     """
 
-    folder: str
-    files: list[str]
-    unused: dict[str, str]
+    folder: str = ""
+    files: list[str] = []
+    unused: dict[str, str] = {}
     findings: list[Finding] = []
     missable: str = ""
+    further: dict[str, list[str]] = {}
 
 
 def new_project(
@@ -141,7 +144,7 @@ def new_project(
             **(known or {}),
         }
         rules = {key: value for key, value in rules.items() if value}
-        files, unused, findings, missable = _own_files(
+        files, made = _own_files(
             name, folder, tables, rules, image=image, unread=unread, drop=drop, missing=missing
         )
     elif given := [
@@ -161,11 +164,9 @@ def new_project(
             f"--{given[0]} needs tables", where=f"--{given[0]}", hint="Name them with --data"
         )
     else:
-        files, unused, findings, missable = _example_files(name, unread), {}, [], ""
+        files, made = _example_files(name, unread), ProposedProject()
     _write(folder, files)
-    return ProposedProject(
-        folder=str(folder), files=sorted(files), unused=unused, findings=findings, missable=missable
-    )
+    return msgspec.structs.replace(made, folder=str(folder), files=sorted(files))
 
 
 KEPT = 64
@@ -246,7 +247,7 @@ def _own_files(
     unread: Collection[str],
     drop: Sequence[str],
     missing: Sequence[str],
-) -> tuple[dict[str, str], dict[str, str], list[Finding], str]:
+) -> tuple[dict[str, str], ProposedProject]:
     """A configuration for tables that stay where they are."""
     label = rules.get("label")
     if label is not None and label in drop:
@@ -286,7 +287,11 @@ def _own_files(
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
     if column is not None and column.weights and not column.weights.is_absolute():
         settings["table"]["columns"][-1]["weights"] = os.path.normpath(back / column.weights)
-    relative = [plain(relative_to(one, back)) for one in given]
+    own = {one.name: one.columns for one in resolved.config.participants if one.columns}
+    relative = [
+        plain(relative_to(one.model_copy(update={"columns": own.get(one.name)}), back))
+        for one in given
+    ]
     config = _config(name, relative, settings["table"])
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
@@ -294,9 +299,10 @@ def _own_files(
     images = () if column is None else (column.name,)
     found = inspect_tables(smallest, read, images)
     assert config.table is not None
+    further = {name: [rule.name for rule in rules] for name, rules in own.items()}
     written = {
         one.name
-        for one in config.table.columns
+        for one in (*config.table.columns, *(rule for rules in own.values() for rule in rules))
         if not isinstance(one, ImageColumn | IgnoredColumn) and one.missing
     }
     used = [
@@ -307,9 +313,12 @@ def _own_files(
         else one
         for one in found
         if one.column not in resolved.unused or one.kind in _WHY_UNUSED
+        if one.kind != OF_SOME_SITES
     ]
     used = [*codes_of_nobody(missing, smallest, read), *used]
-    return {"config.toml": text}, dict(resolved.unused), used, _missable(config)
+    return {"config.toml": text}, ProposedProject(
+        unused=dict(resolved.unused), findings=used, missable=_missable(config), further=further
+    )
 
 
 def _missable(config: RunConfig) -> str:

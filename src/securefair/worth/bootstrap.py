@@ -64,15 +64,18 @@ class ScoreSummary:
     Attributes:
         mean: over hospitals, of the means over seeds.
         se: standard error of `mean` over patients; 0 where all of them are right.
-        by_hospital, se_by_hospital: by name.
+        skew: third standardised moment of `mean` over patients; 0 where it does not vary.
+        by_hospital, se_by_hospital, skew_by_hospital: by name.
         interval, interval_by_hospital: 95 % intervals (`worth.interval`) of scores that are
             shares of patients; None and empty for others.
     """
 
     mean: float | None
     se: float | None
+    skew: float
     by_hospital: Mapping[str, float | None]
     se_by_hospital: Mapping[str, float | None]
+    skew_by_hospital: Mapping[str, float]
     interval: Interval | None = None
     interval_by_hospital: Mapping[str, Interval] = field(default_factory=dict)
 
@@ -146,11 +149,14 @@ class Scored:
 
 
 def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
+    together = means(np.stack(list(drawn.values())))
     return ScoreSummary(
         mean=_or_none(_nan_mean(np.array(list(points.values())))),
-        se=_or_none(_spread(means(np.stack(list(drawn.values()))))),
+        se=_or_none(_spread(together)),
+        skew=skewness(together),
         by_hospital={name: _or_none(value) for name, value in points.items()},
         se_by_hospital={name: _or_none(_spread(values)) for name, values in drawn.items()},
+        skew_by_hospital={name: skewness(values) for name, values in drawn.items()},
     )
 
 
@@ -183,6 +189,14 @@ def _nan_mean(values: Array) -> float:
 def _spread(values: Array) -> float:
     defined = values[~np.isnan(values)]
     return float(defined.std(ddof=1)) if len(defined) > 1 else float("nan")
+
+
+def skewness(values: Array) -> float:
+    """Third standardised moment of what is defined of them; 0 where they do not vary."""
+    centred = values[~np.isnan(values)]
+    centred = centred - centred.mean() if len(centred) else centred
+    spread = float(centred.std()) if len(centred) else 0.0
+    return float((centred**3).mean()) / spread**3 if spread > 0 else 0.0
 
 
 def _or_none(value: float) -> float | None:

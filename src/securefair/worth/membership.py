@@ -22,7 +22,7 @@ def check_participants(participants: Sequence[ParticipantData]) -> None:
     if times > 1:
         raise ConfigError("two participants have one name", where="participants", found=name)
     kinds = {
-        (part.features.shape[1:], part.classes)
+        (part.common.features.shape[1:], part.classes)
         for participant in participants
         for part in (participant.train, participant.test, participant.validation)
         if part is not None

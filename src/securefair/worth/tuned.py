@@ -174,10 +174,10 @@ def _ensemble(population: TunedPopulation, seed: int) -> Models:
 
 
 def _pooled(population: TunedPopulation, seed: int) -> Models:
-    everyone = together([own.train for own in population.participants])
+    everyone = together([own.train.common for own in population.participants])
     rng = np.random.default_rng(derive_seed(seed, "folds", ""))
     model = own_fit(everyone, population.degree, rng=rng).averaged
-    return {own.name: model for own in population.participants}
+    return {own.name: model.widened(own.train.further) for own in population.participants}
 
 
 TUNED_ALONE = Tuned("standalone", _alone)

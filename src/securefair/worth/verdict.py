@@ -10,8 +10,15 @@ collaboration's (positive is better), with its standard error s_h over patients:
 which is the random-effects model of meta-analysis (DerSimonian and Laird 1986) with the uncertainty
 of tau kept, as three hospitals cannot tell it (Gelman 2006: half-Cauchy). A hospital is said to be
 better off where P(theta_h > 0) is at least 95 % and its own patients do not say the opposite
-(d_h > 0), worse off where it is at most 5 % and d_h < 0. One hospital by itself is judged by d_h
-and s_h alone.
+(d_h > 0), worse off where it is at most 5 % / m and d_h < 0. One hospital by itself is judged by
+d_h and s_h alone. Three things keep both errors below 5 %:
+
+- The control is the best of m by the same patients. Whoever is better than the best is better than
+  each, so that costs "better" some power and no truth. But one of m is easily better by chance:
+  "worse" needs 5 % / m (Bonferroni), as any of them would have been compared with.
+- Differences of few patients are skewed: a control is now and then far off. Probabilities are of
+  d_h made symmetric by Hall's cubic transformation (1992), from the third moment of its bootstrap.
+- What differs by less than half a percent of what the control scores is called no difference.
 """
 
 from __future__ import annotations
@@ -20,17 +27,70 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 Told = Literal["better", "worse", "unclear"]
 
 SURE = 0.95
 """Probability from which a difference is called one."""
 
+LEAST = 0.005
+"""Share of the control's score from which a difference is called one."""
+
 _NORMAL = NormalDist()
 _QUANTILES = (np.arange(101) + 0.5) / 101  # of the half-Cauchy; all weigh alike
+
+
+class LossDifference(NamedTuple):
+    """How much better than a control.
+
+    Attributes:
+        gain: over test patients; positive is better.
+        error: its standard error over patients.
+        skew: of its distribution over other patients, 0 where that is symmetric.
+    """
+
+    gain: float
+    error: float
+    skew: float = 0.0
+
+    @property
+    def symmetric(self) -> float:
+        """The gain by whose distance from 0, in errors, normal quantiles can judge (Hall 1992)."""
+        t, a = self.gain / self.error, self.skew
+        return self.error * (t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)
+
+
+@dataclass(frozen=True)
+class Against:
+    """What a difference is from.
+
+    Attributes:
+        controls: of so many this one is the best by the same patients.
+        level: its score, mean over hospitals; 0 where that is not known.
+    """
+
+    controls: int = 1
+    level: float = 0.0
+
+    def told(self, probability: float, own: float, gain: float) -> Told:
+        """What a difference is called.
+
+        Args:
+            probability: that it is positive.
+            own: what a hospital's own patients say.
+            gain: as large as it is taken to be.
+        """
+        if abs(gain) < LEAST * abs(self.level):
+            return "unclear"
+        if probability >= SURE and own > 0:
+            return "better"
+        worse = probability <= (1 - SURE) / max(1, self.controls) and own < 0
+        return "worse" if worse else "unclear"
 
 
 @dataclass(frozen=True)
@@ -40,7 +100,7 @@ class Shrunk:
     Attributes:
         gain: posterior mean; positive is better.
         se: posterior standard deviation.
-        told: by `SURE`.
+        told: by `Against`.
     """
 
     gain: float
@@ -48,25 +108,46 @@ class Shrunk:
     told: Told
 
 
-def told_of(gain: float | None, error: float | None) -> Told:
+@dataclass(frozen=True)
+class _Posterior:
+    """Of every hospital's difference: mean, standard deviation, probability that it is positive."""
+
+    gain: Array
+    se: Array
+    positive: Array
+
+
+def told_of(difference: LossDifference | None, against: Against) -> Told:
     """What one difference is called by itself, such as a mean over hospitals."""
-    if not gain or not error:  # one patient has no error, and tells nothing
-        return "unclear"
-    return _told(_NORMAL.cdf(gain / error), gain)
+    if difference is None or not difference.gain or not difference.error:
+        return "unclear"  # one patient has no error, and tells nothing
+    positive = _NORMAL.cdf(difference.symmetric / difference.error)
+    return against.told(positive, difference.gain, difference.gain)
 
 
-def shrunk(gains: Mapping[str, tuple[float, float]]) -> dict[str, Shrunk]:
+def shrunk(gains: Mapping[str, LossDifference], against: Against) -> dict[str, Shrunk]:
     """Every hospital's difference, drawn towards the mean over hospitals.
 
     Args:
-        gains: by hospital, its difference and the standard error of that over its test patients.
-            Equal predictions have neither and tell nothing of others.
+        gains: by hospital. Equal predictions have no error and tell nothing of others.
+        against: what they are from.
     """
-    found = {name: Shrunk(gain, 0.0, told_of(gain, 0.0)) for name, (gain, _) in gains.items()}
-    names = [name for name, (_, error) in gains.items() if error > 0]
+    found = {name: Shrunk(one.gain, 0.0, "unclear") for name, one in gains.items()}
+    names = [name for name, one in gains.items() if one.error > 0]
     if not names:
         return found
-    d, s = np.array([gains[name] for name in names]).T
+    d = np.array([gains[name].gain for name in names])
+    s = np.array([gains[name].error for name in names])
+    as_seen = _posterior(d, s)
+    judged = _posterior(np.array([gains[name].symmetric for name in names]), s)
+    for at, name in enumerate(names):
+        gain = float(as_seen.gain[at])
+        told = against.told(float(judged.positive[at]), gains[name].gain, gain)
+        found[name] = Shrunk(gain, float(as_seen.se[at]), told)
+    return found
+
+
+def _posterior(d: Array, s: Array) -> _Posterior:
     variances = s**2
     taus = math.sqrt(float(variances.mean())) * np.tan(_QUANTILES * math.pi / 2)
     weights = 1 / (variances + taus[:, None] ** 2)  # (taus, hospitals)
@@ -82,14 +163,5 @@ def shrunk(gains: Mapping[str, tuple[float, float]]) -> dict[str, Shrunk]:
     spreads = np.sqrt((1 - share) * variances + share**2 / total[:, None])
     gain = probable @ means
     se = np.sqrt(probable @ (spreads**2 + means**2) - gain**2)
-    for at, name in enumerate(names):
-        above = [_NORMAL.cdf(z) for z in (means[:, at] / spreads[:, at]).tolist()]
-        told = _told(float(probable @ above), float(d[at]))
-        found[name] = Shrunk(float(gain[at]), float(se[at]), told)
-    return found
-
-
-def _told(probability: float, own: float) -> Told:
-    if probability >= SURE and own > 0:
-        return "better"
-    return "worse" if probability <= 1 - SURE and own < 0 else "unclear"
+    above = [[_NORMAL.cdf(z) for z in row] for row in (means / spreads).tolist()]
+    return _Posterior(gain, se, probable @ np.array(above))

@@ -26,6 +26,14 @@ def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
     assert "north" not in page
     said = json.loads(invoke("describe", "three/config.toml", "--json").stdout)
     assert said["patients"] == 90
+    assert said["told"] == json.loads((folder / "three" / "described.json").read_text())
+    table(folder, "west", 5)
+    stopped = invoke("describe", "three/config.toml")
+    assert stopped.exit_code != 0
+    assert "of other patients" in stopped.output
+    assert invoke("describe", "three/config.toml", "--again").exit_code == 0
+    noted = json.loads((folder / "three" / "described.json").read_text())
+    assert [noted[name]["descriptions"] for name in ("north", "west")] == [1, 2]
     refused = invoke("describe", "two/config.toml")
     assert refused.exit_code != 0
     assert "too few to be described together" in refused.output

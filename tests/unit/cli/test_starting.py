@@ -136,7 +136,7 @@ class TestCheck:
         said = " ".join(result.stdout.split())
         for words in ("Cleveland", "32 features", "Transfer", "12", "nothing was run"):
             assert words in said
-        assert "388 B a peer under masks, and encrypt nothing: fits are linear" in said
+        assert "392 B a peer under masks, and encrypt nothing: fits are linear" in said
         assert not (tmp_path / "runs").exists()
 
     def test_json_holds_the_same(self, invoke):

@@ -31,13 +31,22 @@ def test_shares_are_read_again_until_they_are_forgotten():
     gathering = Gathering(
         session=bytes(32), round=3, attempt=0, receiver="bea", senders=("ann", "cem")
     )
-    share = Share(gathering, b"request", b"closed", b"key")
+    share = Share(gathering, b"request", b"closed", b"key", publics={"cem": b"public"})
     one = Remembering(Stored())
     one._remember_share(share)
     shares = stored_shares(one.changed(), 2)
     assert (shares.of("bea", 3), shares.floor) == (share, 2)
     one._forget_shares(shares.made)
     assert one.changed() == {"share bea 3": None}
+
+
+def test_a_share_of_an_earlier_version_has_no_public_keys():
+    gathering = Gathering(session=bytes(32), round=3, receiver="bea", senders=("ann", "cem"))
+    share = Share(gathering, b"request", b"closed", b"key")
+    fields = msgspec.to_builtins(share, builtin_types=(bytes,))
+    del fields["publics"]
+    pieces = {"share bea 3": msgspec.msgpack.encode(fields)}
+    assert stored_shares(pieces, 0).of("bea", 3) == share
 
 
 def test_only_who_was_given_a_store_remembers_and_only_pieces_are_taken_up():

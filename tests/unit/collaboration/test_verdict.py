@@ -2,6 +2,7 @@
 
 from securefair.collaboration.verdict import verdict_of
 from securefair.records import MetricResult
+from securefair.worth.verdict import Against
 
 
 def gained(values, mean=0.03, se=0.01):
@@ -15,7 +16,11 @@ def gained(values, mean=0.03, se=0.01):
 
 def said(values, score="log_loss", **mean):
     found = verdict_of(
-        gained(values, **mean), score, algorithm="transfer", control="averaged_alone"
+        gained(values, **mean),
+        score,
+        algorithm="transfer",
+        control="averaged_alone",
+        against=Against(),
     )
     return found.sentence
 

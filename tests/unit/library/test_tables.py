@@ -253,3 +253,15 @@ class TestTeacher:
     def test_anything_else_is_refused_with_what_is_accepted(self, model):
         with pytest.raises(ModelError, match="a torch module"):
             sf.Teacher(model)
+
+
+def test_a_column_that_not_everyone_has_is_its_hospitals_own(frame):
+    north = rows(60, 1) | {"crp": np.random.default_rng(0).normal(5, 1, 60).round(2).tolist()}
+    hospitals = {"north": frame(north), "south": frame(rows(50, 2)), "east": frame(rows(40, 3))}
+    result = sf.collaborate(hospitals, label="outcome", **QUICK)
+    widths = {name: model.n_features_in_ for name, model in result.models.items()}
+    assert widths == {"north": 3, "south": 2, "east": 2}
+    assert [one.name for one in result.models["north"].record.table.columns][-1] == "crp"
+    assert not any(one.column == "crp" for one in result.findings)
+    other = sf.collaborate(hospitals, label="outcome", backend="clear", algorithm="vpdl", rounds=1)
+    assert any(one.column == "crp" for one in other.findings)

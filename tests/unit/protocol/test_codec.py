@@ -94,7 +94,13 @@ anything = st.one_of(
     st.builds(Offer, counters, st.booleans()),
     st.builds(Reveal, counters, counters),
     st.builds(Key, counters, counters, st.binary(min_size=32, max_size=32)),
-    st.builds(Recover, counters, counters, st.lists(st.text(max_size=5), max_size=6).map(tuple)),
+    st.builds(
+        Recover,
+        counters,
+        counters,
+        st.lists(st.text(max_size=5), max_size=6).map(tuple),
+        st.lists(st.binary(min_size=16, max_size=16), max_size=6).map(tuple),
+    ),
     st.builds(
         Parts,
         counters,

@@ -13,7 +13,6 @@ from securefair.protocol.flows import (
     REPLY_BITS,
     Dependence,
     alignment_bits,
-    flows_table,
 )
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
@@ -21,6 +20,7 @@ from securefair.protocol.messages import (
     Decline,
     DeclineReason,
     Offer,
+    name_of,
 )
 
 PAGE = Path(__file__).parents[3] / "docs" / "threat-model.md"
@@ -79,3 +79,36 @@ def test_control_bits_are_those_of_the_table():
 def test_the_page_shows_the_table():
     """Generated: after a change print(flows_table()) goes between the headings of the page."""
     assert flows_table() in PAGE.read_text(encoding="utf-8")
+
+
+def flows_table():
+    """The table in Markdown, one row a message: what the threat model shows."""
+    lines = [
+        "| message | sent by | may depend on | in the field | bits a message | that none is sent |",
+        "|---|---|---|---|---|---|",
+    ]
+    for message in MESSAGE_TYPES:
+        flows = [flow for flow in FLOWS if flow.message is message]
+        missing = MISSING[message]
+        telling = [flow for flow in flows if flow.dependence is not Dependence.INDEPENDENT]
+        for flow in telling:
+            opened = flow.opened or "nothing opened"
+            kind = "" if flow.dependence is Dependence.CONTROL else f" ({flow.dependence.value})"
+            lines.append(
+                f"| `{name_of(message)}` | {flow.role} | {opened}{kind} | `{flow.field}` "
+                f"| {_bits(flow)} | {missing} |"
+            )
+        if not telling:
+            role = flows[0].role
+            lines.append(
+                f"| `{name_of(message)}` | {role} | nothing opened | all | 0 | {missing} |"
+            )
+    return "\n".join(lines)
+
+
+def _bits(flow):
+    if flow.per_level:
+        return "log2(`gossip.levels` + 1) an alignment, charged when it is opened"
+    if flow.bits is None:
+        return "not counted in bits: see below"
+    return f"{flow.bits:.3g}"

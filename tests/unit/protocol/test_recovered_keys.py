@@ -52,6 +52,11 @@ PEERS = ("bea", "cem", "dan", "eve")
 EVERYBODY = ("ann", *PEERS)
 PART = {name: name.encode() * 10 + b"ab" for name in PEERS}  # of 32 bytes
 OTHER = bytes(32)
+SALT = {name: f"salt of {name:>8}".encode() for name in PEERS}
+
+
+def recover(*lost, attempt=0):
+    return Recover(0, attempt, lost, tuple(SALT.get(name, bytes(16)) for name in lost))
 
 
 class Stage:
@@ -90,7 +95,7 @@ class Stage:
 
     def all_closed(self):
         for name in PEERS:
-            effects = self.hear(name, Answer(0, 0, f"part {name}".encode(), True))
+            effects = self.hear(name, Answer(0, 0, closed(name), True))
         assert set(sent(effects, Reveal)) == set(PEERS)
         return self
 
@@ -103,6 +108,10 @@ class Stage:
         for name in names:
             effects = self.hear(name, Parts(0, 0, (PART[name],) * of))
         return effects
+
+
+def closed(name):
+    return f"part {name}".encode() + SALT[name]
 
 
 def key(name):
@@ -120,7 +129,7 @@ class TestStudent:
         stage = self.lost(1, "cem")
         effects = stage.expire()
         helping = ("bea", "dan", "eve")
-        assert sent(effects, Recover) == dict.fromkeys(helping, Recover(0, 0, ("cem",)))
+        assert sent(effects, Recover) == dict.fromkeys(helping, recover("cem"))
         assert [one for one in effects if isinstance(one, SetDeadline)] == [SetDeadline(0, 15.0)]
         assert stage.machine.awaited == helping
         stage.parts("bea", "dan")
@@ -129,7 +138,7 @@ class TestStudent:
             0,
             0,
             PEERS,
-            {name: f"part {name}".encode() for name in PEERS},
+            {name: closed(name) for name in PEERS},
             {name: key(name).key for name in helping},
             {"cem": {name: PART[name] for name in helping}},
         )
@@ -143,10 +152,19 @@ class TestStudent:
         (combine,) = jobs(stage.parts("eve"))  # two of four: dan may die as well
         assert set(combine.parts["cem"]) == {"bea", "eve"}
 
+    def test_one_that_is_too_short_to_have_a_salt_is_asked_about_all_the_same(self):
+        """Its own sender is blamed where the sum is opened."""
+        stage = Stage(1)
+        for name in PEERS:
+            stage.hear(name, Answer(0, 0, b"abc" if name == "cem" else closed(name), True))
+        stage.keys("bea", "dan", "eve")
+        asked = sent(stage.expire(), Recover)
+        assert set(asked.values()) == {Recover(0, 0, ("cem",), (bytes(13) + b"abc",))}
+
     def test_two_are_recovered_where_two_may_be_missing(self):
         stage = self.lost(2, "bea", "cem")
         asked = sent(stage.expire(), Recover)
-        assert asked == dict.fromkeys(("dan", "eve"), Recover(0, 0, ("bea", "cem")))
+        assert asked == dict.fromkeys(("dan", "eve"), recover("bea", "cem"))
         (combine,) = jobs(stage.parts("dan", "eve", of=2))
         assert set(combine.parts) == {"bea", "cem"}
         assert set(combine.keys) == {"dan", "eve"}
@@ -248,12 +266,13 @@ class TestTeacher:
 
     def test_parts_are_given_once_and_repeated_as_they_are(self):
         stage = self.stage()
-        (job,) = jobs(stage.hear("bea", Recover(0, 0, ("cem",))))
-        assert job == ReleaseParts("bea", 0, 0, ("ann", "cem", "dan", "eve"), ("cem",))
-        assert stage.hear("bea", Recover(0, 0, ("cem",))) == []
+        (job,) = jobs(stage.hear("bea", recover("cem")))
+        senders, salts = ("ann", "cem", "dan", "eve"), (SALT["cem"],)
+        assert job == ReleaseParts("bea", 0, 0, senders, ("cem",), salts)
+        assert stage.hear("bea", recover("cem")) == []
         parts = Parts(0, 0, (OTHER,))
         assert sent(stage.done(job, PartsReleased((OTHER,))), Parts) == {"bea": parts}
-        again = stage.hear("bea", Recover(0, 0, ("cem",)))
+        again = stage.hear("bea", recover("cem"))
         assert not jobs(again)
         assert sent(again, Parts) == {"bea": parts}
 
@@ -264,33 +283,45 @@ class TestTeacher:
     def test_parts_of_other_keys_are_refused(self, lost):
         stage = self.stage()
         before = stage.machine.memory
-        blame = blamed(stage.hear("bea", Recover(0, 0, lost)))
+        blame = blamed(stage.hear("bea", recover(*lost)))
         assert "other keys than a sum may lose" in blame.reason
         assert stage.machine.memory is before
 
     def test_other_keys_than_the_first_time_are_refused(self):
         stage = self.stage(2)
-        stage.hear("bea", Recover(0, 0, ("cem",)))
-        blame = blamed(stage.hear("bea", Recover(0, 0, ("cem", "dan"))))
+        stage.hear("bea", recover("cem"))
+        blame = blamed(stage.hear("bea", recover("cem", "dan")))
         assert "other keys than a sum may lose" in blame.reason
+
+    def test_neither_are_parts_for_another_salt_than_the_first(self):
+        """They would be of another key of the same hospital."""
+        stage = self.stage()
+        for salts in ((), (SALT["cem"], SALT["dan"])):
+            blame = blamed(stage.hear("bea", Recover(0, 0, ("cem",), salts)))
+            assert "other keys than a sum may lose" in blame.reason
+        (job,) = jobs(stage.hear("bea", recover("cem")))
+        other = Recover(0, 0, ("cem",), (SALT["dan"],))
+        assert "other keys than a sum may lose" in blamed(stage.hear("bea", other)).reason
+        stage.done(job, PartsReleased((OTHER,)))
+        assert "other keys than a sum may lose" in blamed(stage.hear("bea", other)).reason
 
     def test_no_part_before_the_own_key(self):
         stage = self.stage(gave_key=False)
-        for message in (Recover(0, 0, ("cem",)), Recover(0, 1, ("cem",))):
+        for message in (recover("cem"), recover("cem", attempt=1)):
             assert "before the own one" in blamed(stage.hear("bea", message)).reason
 
     def test_none_of_a_sum_that_lacks_somebody_already(self):
         stage = self.stage(senders=("ann", "cem", "dan"))
-        blame = blamed(stage.hear("bea", Recover(0, 0, ("cem",))))
+        blame = blamed(stage.hear("bea", recover("cem")))
         assert "at most 0 of" in blame.reason
 
     def test_none_in_an_older_project(self):
         stage = self.stage(recovers=False)
-        assert "at most 0 of" in blamed(stage.hear("bea", Recover(0, 0, ("cem",)))).reason
+        assert "at most 0 of" in blamed(stage.hear("bea", recover("cem"))).reason
 
     def test_a_failure_is_a_decline(self):
         stage = self.stage()
-        (job,) = jobs(stage.hear("bea", Recover(0, 0, ("cem",))))
+        (job,) = jobs(stage.hear("bea", recover("cem")))
         effects = stage.machine.handle(Failed(job, "no key", None))
         assert sent(effects, Decline)["bea"].reason is DeclineReason.FAILED
 
@@ -300,5 +331,5 @@ class TestTeacher:
         for number in (1, 2):
             (job,) = jobs(stage.hear_begin(number))
             stage.machine.handle(Failed(job, "no question", None))
-        effects = stage.hear("bea", Recover(0, 0, ("cem",)))
+        effects = stage.hear("bea", recover("cem"))
         assert sent(effects, Decline)["bea"].reason is DeclineReason.STALE

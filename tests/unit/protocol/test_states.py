@@ -18,7 +18,6 @@ from securefair.protocol.states import (
     Event,
     ServingState,
     TransitionTable,
-    mermaid,
 )
 
 TABLES: list[TransitionTable] = [
@@ -99,3 +98,18 @@ def test_mermaid_draws_start_transitions_and_ends():
         "    off --> broken: job failed",
         "    broken --> [*]",
     ]
+
+
+def mermaid(table):
+    """The table as a Mermaid state diagram, one line a transition.
+
+    docs/development/protocol-states.md holds these texts, and a test compares them with the tables.
+    """
+    names = {state: state.name.lower() for state in type(table.initial)}
+    lines = ["stateDiagram-v2", f"    [*] --> {names[table.initial]}"]
+    lines += [
+        f"    {names[state]} --> {names[following]}: {event.value}"
+        for state, event, following in table.transitions()
+    ]
+    lines += [f"    {names[state]} --> [*]" for state in names if state not in table.rows]
+    return "\n".join(lines)

@@ -215,9 +215,15 @@ class TestInference:
         config = config_in(folder, HEAD.format("files") + TABLE + PEOPLE)
         assert resolve(config, ReadTables()).config is config
 
-    def test_columns_of_some_are_not_used(self, folder):
+    def test_columns_of_some_are_used_by_those_who_have_them_or_by_nobody(self, folder):
         (folder / "south.csv").write_text("age,gender,ill\n30,f,0\n40,m,1\n30,f,0\n40,m,1\n")
-        found = resolve(config_in(folder, self.TEXT), ReadTables())
+        config = config_in(folder, self.TEXT)
+        found = resolve(config, ReadTables())
+        assert found.unused == {}
+        own = [[rule.name for rule in one.columns] for one in found.config.participants]
+        assert own == [["sex"], ["gender"]]
+        assert [rule.name for rule in found.config.table.columns] == ["age"]
+        found = resolve(config, ReadTables(), further=False)
         assert found.unused == {
             "sex": "only in the table of north",
             "gender": "only in the table of south",

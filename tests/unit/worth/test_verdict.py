@@ -4,11 +4,19 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from securefair.worth.verdict import shrunk, told_of
+from securefair.worth.verdict import Against, LossDifference, told_of
+from securefair.worth.verdict import shrunk as shrunk_against
 
 WORLDS = 400
 SPREAD = 0.15  # of one patient's difference of log-loss, as measured on clinical tables
+
+
+def shrunk(gains, against=None):
+    differences = {name: LossDifference(*one) for name, one in gains.items()}
+    return shrunk_against(differences, against or Against())
 
 
 def judged(mean, apart, *, hospitals=5, patients=30, seed=0):
@@ -83,13 +91,67 @@ def test_equal_predictions_are_unclear_and_tell_nothing_of_others():
     assert found["a"] == shrunk(seen)["a"]
 
 
+def told(gain, error, skew=0.0, **against):
+    return told_of(LossDifference(gain, error, skew), Against(**against))
+
+
 def test_a_mean_is_told_by_its_own_error():
-    assert told_of(0.02, 0.01) == "better"
-    assert told_of(-0.02, 0.01) == "worse"
-    assert told_of(0.01, 0.01) == "unclear"
-    assert told_of(None, None) == told_of(0.0, 0.0) == "unclear"
+    assert told(0.02, 0.01) == "better"
+    assert told(-0.02, 0.01) == "worse"
+    assert told(0.01, 0.01) == "unclear"
+    assert told_of(None, Against()) == told(0.0, 0.0) == "unclear"
 
 
 def test_one_patient_tells_nothing():
-    assert told_of(0.02, 0.0) == "unclear"
+    assert told(0.02, 0.0) == "unclear"
     assert shrunk({"a": (0.3, 0.0)})["a"].told == "unclear"
+
+
+def test_the_best_of_several_controls_is_not_worse_news_by_itself():
+    """By chance one of them is easily better; whoever is better than the best is so than each."""
+    assert told(-0.02, 0.01, controls=1) == "worse"
+    assert told(-0.02, 0.01, controls=6) == "unclear"
+    assert told(-0.03, 0.01, controls=6) == "worse"
+    assert told(0.02, 0.01, controls=6) == "better"
+    seen = {str(at): (-0.02, 0.01) for at in range(4)}
+    one, six = (shrunk(seen, Against(controls=count)) for count in (1, 6))
+    assert {found.told for found in one.values()} == {"worse"}
+    assert all(six[name].gain == found.gain for name, found in one.items())
+    assert {each.told for each in shrunk({"a": (-0.02, 0.01)}, Against(6)).values()} == {"unclear"}
+
+
+def test_less_than_half_a_percent_of_the_score_is_no_difference():
+    assert told(0.0019, 0.0001, level=0.4) == "unclear"
+    assert told(0.0021, 0.0001, level=0.4) == "better"
+    assert told(-0.0021, 0.0001, level=-0.4) == "worse"
+    few = {"a": (0.0019, 0.0001), "b": (-0.0019, 0.0001)}
+    assert {one.told for one in shrunk(few, Against(level=0.4)).values()} == {"unclear"}
+
+
+def test_skewed_differences_are_judged_as_often_as_symmetric_ones():
+    """Of an exponential distribution whose mean is 0 the lower tail is found too often."""
+    rng = np.random.default_rng(0)
+    drawn = rng.exponential(size=(20_000, 30)) - 1
+    errors = drawn.std(axis=1, ddof=1) / math.sqrt(30)
+    means = drawn.mean(axis=1)
+    centred = drawn - means[:, None]
+    skews = (centred**3).mean(axis=1) / drawn.std(axis=1) ** 3 / math.sqrt(30)
+    shares = {}
+    for name, each in (("as seen", np.zeros_like(skews)), ("symmetric", skews)):
+        z = [
+            LossDifference(*one).symmetric / one[1] for one in zip(means, errors, each, strict=True)
+        ]
+        shares[name] = np.mean(np.array(z) < -1.645)
+    assert shares["as seen"] > 0.1
+    assert shares["symmetric"] < 0.075
+
+
+@given(
+    skew=st.floats(-2, 2),
+    gains=st.tuples(st.floats(-5, 5), st.floats(-5, 5)),
+)
+def test_more_gain_is_never_judged_less(skew, gains):
+    low, high = sorted(gains)
+    assert (
+        LossDifference(low, 1.0, skew).symmetric <= LossDifference(high, 1.0, skew).symmetric + 1e-9
+    )

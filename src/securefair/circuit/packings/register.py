@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from securefair.circuit.packings.interface import Packing
+from securefair.config.registers import looked_up
 from securefair.errors import PlanError
 
 REGISTERED: dict[str, str] = {
@@ -24,14 +24,14 @@ def part_of(name: str, part: str) -> Any:
     Raises:
         PlanError: there is no such packing.
     """
-    if name not in REGISTERED:
-        raise PlanError(
-            "there is no such packing",
-            where="packing",
-            found=name,
-            expected=", ".join(REGISTERED),
-        )
-    return getattr(import_module(REGISTERED[name]), part)
+    return looked_up(
+        REGISTERED,
+        name,
+        part,
+        problem="there is no such packing",
+        where="packing",
+        error=PlanError,
+    )
 
 
 @cache

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from securefair.ckks.keys import Backend
 from securefair.config import defaults
-from securefair.config.registers import BACKENDS
+from securefair.config.registers import BACKENDS, looked_up
 from securefair.errors import BackendUnavailableError
 
 CLEAR = "clear"
@@ -32,13 +30,10 @@ def get_backend(name: str, device: str = defaults.PROCESSOR) -> Backend:
         BackendUnavailableError: there is no such backend or card, or what it needs is missing.
         ConfigError: no such device, or the backend knows this processor only.
     """
-    if name not in BACKENDS:
-        raise BackendUnavailableError(
-            "unknown backend", found=name, expected=", ".join(sorted(BACKENDS))
-        )
-    module, _, cls = BACKENDS[name].partition(":")
     try:
-        kind: type[Backend] = getattr(import_module(module), cls)
+        kind: type[Backend] = looked_up(
+            BACKENDS, name, problem="unknown backend", error=BackendUnavailableError
+        )
         backend = kind() if device == defaults.PROCESSOR else kind.on_device(device)
     except ImportError as error:
         raise BackendUnavailableError(

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
-from securefair.ckks.backends import interleaved, kernels, pairs, seal_keys, wire
-from securefair.ckks.backends.answers import WireBackend
+from securefair.ckks.backends import interleaved, kernels, pairs, wire
 from securefair.ckks.backends.arrivals import Arrivals, ArrivedKey, Map, Room, arrive
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
@@ -38,9 +37,10 @@ from securefair.ckks.backends.rns_keys import (
     ResidueEncryptor,
     polynomial_residues,
 )
-from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
+from securefair.ckks.backends.seal_context import SealContext, SealObject
+from securefair.ckks.backends.seal_keyed import SealKeyedBackend
 from securefair.ckks.evaluator import Evaluator
-from securefair.ckks.keys import PublicKeys, StudentKeys
+from securefair.ckks.keys import PublicKeys
 from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
@@ -48,7 +48,6 @@ from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.config import defaults
 from securefair.errors import EncryptionError
-from securefair.storage.secret import Secret
 
 RnsTensor = CipherTensor[Payload]
 
@@ -310,7 +309,7 @@ def _total(x: Residues, basis: Basis) -> Residues:
     return result
 
 
-class RnsBackend(WireBackend):
+class RnsBackend(SealKeyedBackend):
     """Residue kernels.
 
     Args:
@@ -335,32 +334,11 @@ class RnsBackend(WireBackend):
         """See `Backend`."""
         return cls(device)
 
-    def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
-    ) -> StudentKeys:
-        """SEAL's keys; encoding and transforms by the kernels."""
-        context = seal_context(params)
-        secret, public = seal_keys.generate(
-            context, relinearization=relinearization, galois=galois, element=element
-        )
-        return _ring(context, secret, public)
-
-    def restore_keys(
-        self, params: CkksParameters, public: PublicKeys, secret: Secret
-    ) -> StudentKeys:
-        """SEAL's keys, as they were."""
-        context = seal_context(params)
-        return _ring(context, seal_keys.import_secret_key(context, secret.reveal()), public)
+    def _ends(
+        self, context: SealContext, secret: SealObject
+    ) -> tuple[ResidueEncryptor, ResidueDecryptor]:
+        return ResidueEncryptor(context, secret), ResidueDecryptor(context, secret)
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> RnsEvaluator:
         """An evaluator under one student's public keys."""
         return RnsEvaluator(params, public, self._device)
-
-
-def _ring(context: SealContext, secret: SealObject, public: PublicKeys) -> StudentKeys:
-    return StudentKeys(
-        public,
-        ResidueEncryptor(context, secret),
-        ResidueDecryptor(context, secret),
-        lambda: Secret(seal_keys.export_secret_key(context, secret)),
-    )

@@ -15,13 +15,12 @@ from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.residues import in_memory
 from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import (
-    centred,
+    SealDecryptor,
     check_width,
     decrypt_residues,
 )
 from securefair.ckks.backends.zero_pool import ZeroPool
-from securefair.ckks.encoding import Integers, coefficient_residues, to_slots
-from securefair.ckks.evaluator import Released
+from securefair.ckks.encoding import Integers, coefficient_residues
 from securefair.ckks.tensor import CipherMeta
 
 ENCODED_AT_ONCE = 16
@@ -46,26 +45,8 @@ class ResidueEncryptor:
         return wire.join_upload(kernels.pack(first, _basis(meta).primes), seeds)
 
 
-class ResidueDecryptor:
-    """Opens answers; what it returns must not be sent anywhere unrounded (IND-CPA-D)."""
-
-    exact = False
-
-    def __init__(self, context: SealContext, secret: SealObject) -> None:
-        self._context = context
-        self._secret = secret
-
-    def open(self, released: Released) -> NDArray[np.float64]:
-        """Released coefficients (d, q), or all slots (d, N/2)."""
-        meta, chosen = released.meta, released.coefficients
-        if chosen is None:
-            whole = wire.read_whole(released.data, meta)
-            return to_slots(_values(self._decrypt(whole, meta), meta))
-        masks, values = wire.read_answer(released.data, meta, len(chosen))
-        # By linearity: decrypt with c0 = 0, then add the released coefficients of c0.
-        blank = np.zeros_like(masks[:, :1])
-        shares = self._decrypt(np.concatenate([blank, masks], axis=1), meta)[:, :, chosen]
-        return _values(shares + values.swapaxes(1, 2), meta)
+class ResidueDecryptor(SealDecryptor):
+    """See `SealDecryptor`; transforms by the kernels."""
 
     def _decrypt(self, residues: NDArray[np.uint32], meta: CipherMeta) -> NDArray[np.uint64]:
         """Ciphertexts (d, polys, limbs, N) -> message residues (d, limbs, N), coefficients."""
@@ -98,11 +79,6 @@ def polynomial_residues(polynomials: Integers, basis: Basis) -> NDArray[np.int32
     residues: NDArray[np.int32] = turned.astype(np.int32)
     kernels.ntt_forward_(residues, basis)
     return residues
-
-
-def _values(residues: NDArray[np.uint64], meta: CipherMeta) -> NDArray[np.float64]:
-    """Message residues (d, limbs, n) -> values (d, n)."""
-    return centred(residues, meta) * float(2.0**-meta.log2_scale)
 
 
 def _basis(meta: CipherMeta) -> Basis:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import seal_interleaved, seal_keys, wire
-from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.public_zeros import PublicZeros
 from securefair.ckks.backends.seal_context import (
@@ -22,15 +21,15 @@ from securefair.ckks.backends.seal_context import (
     SealObject,
     seal_context,
 )
+from securefair.ckks.backends.seal_keyed import SealKeyedBackend
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.interleaving import element
-from securefair.ckks.keys import PublicKeys, StudentKeys
+from securefair.ckks.keys import PublicKeys
 from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
-from securefair.storage.secret import Secret
 
 Residues = NDArray[np.uint64]
 SealTensor = CipherTensor[Residues]
@@ -306,37 +305,16 @@ class SealEvaluator(Evaluator[Residues]):
         return np.array(self.params.primes[: meta.limbs], dtype=np.int64)[:, None]
 
 
-class SealBackend(WireBackend):
+class SealBackend(SealKeyedBackend):
     """SEAL through TenSEAL, one ciphertext at a time."""
 
     name = "seal"
 
-    def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
-    ) -> StudentKeys:
-        """SEAL's keys."""
-        context = seal_context(params)
-        secret, public = seal_keys.generate(
-            context, relinearization=relinearization, galois=galois, element=element
-        )
-        return _ring(context, secret, public)
-
-    def restore_keys(
-        self, params: CkksParameters, public: PublicKeys, secret: Secret
-    ) -> StudentKeys:
-        """SEAL's keys, as they were."""
-        context = seal_context(params)
-        return _ring(context, seal_keys.import_secret_key(context, secret.reveal()), public)
+    def _ends(
+        self, context: SealContext, secret: SealObject
+    ) -> tuple[seal_keys.SealEncryptor, seal_keys.SealDecryptor]:
+        return seal_keys.SealEncryptor(context, secret), seal_keys.SealDecryptor(context, secret)
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> SealEvaluator:
         """An evaluator under one student's public keys."""
         return SealEvaluator(params, public)
-
-
-def _ring(context: SealContext, secret: SealObject, public: PublicKeys) -> StudentKeys:
-    return StudentKeys(
-        public,
-        seal_keys.SealEncryptor(context, secret),
-        seal_keys.SealDecryptor(context, secret),
-        lambda: Secret(seal_keys.export_secret_key(context, secret)),
-    )

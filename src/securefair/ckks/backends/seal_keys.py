@@ -206,15 +206,16 @@ class SealDecryptor:
         meta, chosen = released.meta, released.coefficients
         if chosen is None:
             whole = wire.read_whole(released.data, meta)
-            return to_slots(self._values(self._decrypt(whole), meta))
+            return to_slots(self._values(self._decrypt(whole, meta), meta))
         masks, values = wire.read_answer(released.data, meta, len(chosen))
         # By linearity: decrypt with c0 = 0, then add the released coefficients of c0.
         blank = np.zeros_like(masks[:, :1])
-        shares = self._decrypt(np.concatenate([blank, masks], axis=1))[:, :, chosen]
+        shares = self._decrypt(np.concatenate([blank, masks], axis=1), meta)[:, :, chosen]
         return self._values(shares + values.swapaxes(1, 2), meta)
 
-    def _decrypt(self, residues: NDArray[np.uint32]) -> Residues:
-        """Message residues (d, limbs, N) in coefficient form."""
+    def _decrypt(self, residues: NDArray[np.uint32], meta: CipherMeta) -> Residues:
+        """Ciphertexts (d, polys, limbs, N) -> message residues (d, limbs, N), coefficients."""
+        del meta
         plain = decrypt_residues(self._context, self._secret, residues.astype(np.uint64))
         return self._context.from_ntt(plain)
 

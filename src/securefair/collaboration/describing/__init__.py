@@ -1,9 +1,11 @@
 """Table 1 together: who the patients of all hospitals are, by sums under masks.
 
 `cells` counts a hospital's own patients, `rules` says which cells may be told, `sums` adds them up
-under masks, `table_one` goes from everybody's samples to the table.
+under masks, `ledger` remembers what was told before, `table_one` goes from everybody's samples to
+the table.
 """
 
+from securefair.collaboration.describing.ledger import Told
 from securefair.collaboration.describing.table_one import (
     Described,
     DescribedRow,
@@ -11,4 +13,4 @@ from securefair.collaboration.describing.table_one import (
     describe_samples,
 )
 
-__all__ = ["Described", "DescribedRow", "describe_config", "describe_samples"]
+__all__ = ["Described", "DescribedRow", "Told", "describe_config", "describe_samples"]

@@ -16,6 +16,13 @@ from securefair.collaboration.describing.cells import (
     own_variables,
     variables_of,
 )
+from securefair.collaboration.describing.ledger import (
+    NOTHING_TOLD,
+    Before,
+    Told,
+    about_to_tell,
+    with_numbers,
+)
 from securefair.collaboration.describing.rules import (
     FEWEST_HOSPITALS,
     FEWEST_PATIENTS,
@@ -70,6 +77,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
             may not be told.
         numbers: that each hospital opened, of sums over the others.
         bits: that one of them may tell.
+        told: by hospital, what it notes for later descriptions; it stays there.
     """
 
     patients: int
@@ -78,17 +86,27 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     filled: list[str]
     numbers: int
     bits: int
+    told: dict[str, Told]
 
 
-def describe_samples(spec: TableSpec, people: Mapping[str, Samples]) -> Described:
+def describe_samples(
+    spec: TableSpec,
+    people: Mapping[str, Samples],
+    *,
+    before: Before = NOTHING_TOLD,
+    again: bool = False,
+) -> Described:
     """Table 1 of these hospitals' patients.
 
     Args:
         spec: the agreed rules.
         people: all samples of each hospital, by the rules.
+        before: what they told in earlier descriptions.
+        again: they agree to tell what differs from these.
 
     Raises:
         DataError: fewer than three hospitals, or one with fewer than five patients.
+        LedgerError: an earlier description differs, and they do not agree to tell that.
     """
     few = [name for name, one in people.items() if len(one) < FEWEST_PATIENTS]
     if len(people) < FEWEST_HOSPITALS or few:
@@ -108,6 +126,7 @@ def describe_samples(spec: TableSpec, people: Mapping[str, Samples]) -> Describe
     }
     rules = msgspec.json.encode(plain_section(spec))
     session = hashlib.sha256(b"securefair description\0" + rules).digest()
+    noted = about_to_tell(before, session, people, again=again)
     hospitals = summers(sorted(names))
     asked = {
         name: np.concatenate(
@@ -135,21 +154,30 @@ def describe_samples(spec: TableSpec, people: Mapping[str, Samples]) -> Describe
         each = {name: one[place] for name, one in own.items()}
         figures = _measured if variable.measured else _counted
         rows += figures(variable, rule, part, patients, each)
+    numbers = len(asked[names[0]]) + len(total)
     return Described(
         patients=patients,
         by_hospital={name: len(one) for name, one in people.items()},
         rows=rows,
         filled=[one.name for one, rule in zip(variables, allowed, strict=True) if rule.filled],
-        numbers=len(asked[names[0]]) + len(total),
+        numbers=numbers,
         bits=yes.bits,
+        told=with_numbers(noted, before, numbers),
     )
 
 
-def describe_config(config: RunConfig) -> Described:
+def describe_config(
+    config: RunConfig, *, before: Before = NOTHING_TOLD, again: bool = False
+) -> Described:
     """Table 1 of the tables that a configuration names.
+
+    Args:
+        config: checked.
+        before, again: as of `describe_samples`.
 
     Raises:
         ConfigError: it names no tables.
+        LedgerError: as `describe_samples`.
         DataError: a table cannot be read, or see `describe_samples`.
     """
     run = ResolvedRun.of(config, {})
@@ -161,7 +189,8 @@ def describe_config(config: RunConfig) -> Described:
             expected="tables of participants",
         )
     data = load_participants(run.config, run.config.run.seeds[0], run.tables)
-    return describe_samples(run.rules, {one.name: together([one.train, one.test]) for one in data})
+    people = {one.name: together([one.train, one.test]).common for one in data}
+    return describe_samples(run.rules, people, before=before, again=again)
 
 
 def _decided(

@@ -115,7 +115,7 @@ class DistillingHost(Participant):
         return function_of(self.train_state.model)
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`: every step again, from the first model, without one teacher's answers.
+        """See `Host`: every step again, from the first model, without one teacher's answers.
 
         Raises:
             DataError: that teacher is in no step, or the first model is missing.

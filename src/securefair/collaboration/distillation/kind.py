@@ -5,7 +5,7 @@ What computes is imported where it computes: see `transfer.kind`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.private import PrivateTeacher
     from securefair.config.privacy import PrivacySection
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
 
@@ -207,21 +206,18 @@ class DistillationKind(Kind["DistillationAgreement"]):
         del data
         return DistillationObserver(self.name, config.encryption.backend, agreement)
 
-    def refit(
+    def recalled(
         self,
         config: RunConfig,
         agreement: DistillationAgreement,
         own: ParticipantData,
         *,
         seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
+    ) -> DistillingHost:
         """See `Kind`."""
-        host = self._participant(
+        return self._participant(
             own, agreement, model_of(agreement), seed=seed, backend=config.encryption.backend
         )
-        return host.refitted(pieces, without)
 
     def forecast(
         self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]

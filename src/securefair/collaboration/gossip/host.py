@@ -26,6 +26,7 @@ from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import Samples
+from securefair.errors import ConfigError
 from securefair.model.stacked import Stacked
 from securefair.model.stored import Function, NamedNetwork
 from securefair.model.training import Evaluation
@@ -97,6 +98,20 @@ class GossipHost(GossipParticipant):
             evaluated(stacked, vectors, part) for part in (self.data.test, self.data.train)
         )
         return {"accuracy": tested.accuracy, "cross_entropy": trained.cross_entropy}
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """See `Host`.
+
+        Raises:
+            ConfigError: always; nobody can be taken out of sums.
+        """
+        del pieces
+        raise ConfigError(
+            "only sums of models were received: nobody can be taken out of them",
+            where=self.name,
+            found=without,
+            expected="a new project without that peer",
+        )
 
     def received(self, round: int) -> Mapping[str, int]:
         """See `Host`: alignments. A sum is of several models, and no number of one of them."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
@@ -27,12 +27,16 @@ if TYPE_CHECKING:
     from securefair.collaboration.gossip.host import GossipHost
     from securefair.collaboration.gossip.observer import GossipObserver
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
 
 
 @dataclass(frozen=True, kw_only=True)
 class GossipKind(Kind["GossipAgreement"]):
-    """Participants get weighted sums of their neighbours' models; see `Kind`."""
+    """Participants get weighted sums of their neighbours' models; see `Kind`.
+
+    Prices are of one sum and one comparison; which neighbours meet is left to chance.
+    """
+
+    prices: ClassVar[str] = "averages"
 
     @property
     def reads(self) -> frozenset[str]:
@@ -145,11 +149,6 @@ class GossipKind(Kind["GossipAgreement"]):
             host.train_alone()
         return host
 
-    @property
-    def prices(self) -> str:
-        """See `Kind`: of one sum and one comparison; which neighbours meet is left to chance."""
-        return "averages"
-
     def observer(
         self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
     ) -> GossipObserver:
@@ -159,24 +158,20 @@ class GossipKind(Kind["GossipAgreement"]):
         del data
         return GossipObserver(self.name, config.encryption.backend, agreement)
 
-    def refit(
+    def recalled(
         self,
         config: RunConfig,
         agreement: GossipAgreement,
         own: ParticipantData,
         *,
         seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
-        """See `Kind`: nobody can be taken out of sums."""
-        del config, agreement, own, seed, pieces
-        raise ConfigError(
-            "only sums of models were received: nobody can be taken out of them",
-            where="project.algorithm",
-            found=f"{self.name} without {without}",
-            expected="a new project without that peer",
-        )
+    ) -> GossipHost:
+        """See `Kind`."""
+        from securefair.collaboration.gossip.host import GossipHost
+        from securefair.collaboration.training import optimizer_of
+
+        optimizer = optimizer_of(config.training)
+        return GossipHost(own, agreement, optimizer, seed=seed, backend=config.encryption.backend)
 
     def forecast(
         self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]

@@ -80,7 +80,7 @@ class TransferAgreement(TransferTerms):
         Raises:
             DataError: they are.
         """
-        found = (*own.train.features.shape[1:], own.train.classes)
+        found = (*own.train.common.features.shape[1:], own.train.classes)
         if found != (self.features, self.classes):
             raise DataError(
                 "its patients have other features or classes than agreed",

@@ -56,9 +56,10 @@ def answering_of(
         ModelError: the model that it brought gives no probabilities of these classes.
     """
     if data.teacher is None:
+        told = own.told
         if private is not None:
             return Answering(_asked(agreement, polynomial_of(private, agreement.degree)))
-        return Answering(_asked(agreement, own.best_of_all if agreement.leaves else own.model))
+        return Answering(_asked(agreement, told.best_of_all if agreement.leaves else told.model))
     agreement.check_teacher(data, private=private is not None)
     found = stand_in_of(agreement, data, seed)
     return Answering(_asked(agreement, found.function), data.teacher.name, found.disagreement)
@@ -94,8 +95,9 @@ def stand_in_of(agreement: TransferAgreement, data: ParticipantData, seed: int) 
         raise ConfigError("it brought no model", where=data.name)
     drawn = derive_seed(seed, "teacher", data.name)
     try:
-        model = data.teacher.ready(data.train, drawn % 2**32)
-        return stand_in(model, data.train, _design(agreement), np.random.default_rng(drawn))
+        train = data.train.common
+        model = data.teacher.ready(train, drawn % 2**32)
+        return stand_in(model, train, _design(agreement), np.random.default_rng(drawn))
     except ModelError as error:
         raise error.about(f"participants, {data.name}, teacher {data.teacher.name}") from error
 

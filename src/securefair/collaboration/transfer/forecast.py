@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from securefair.averaging.pairwise import PUBLIC_BYTES
+from securefair.averaging.recovery import sent_beside
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.telling import told_of_stand_in
@@ -51,7 +52,7 @@ def _traffic(
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> CheckedAlgorithm:
-    """Requests carry keys and features; a part is an answer and the key that opens it."""
+    """Requests carry keys and features; a part is an answer, what follows it, and its key."""
     people = len(agreed.participants)
     introductions = people * (people - 1) * PUBLIC_BYTES if agreed.sums else 0
     least = most = 0, introductions
@@ -60,7 +61,8 @@ def _traffic(
         for at, asking in enumerate((*own.earlier, own)):
             up, down = agreed.question.bytes_of(_asked(agreed, asking))
             request = teachers * up
-            key = KEY_BYTES if agreed.sums else 0
+            spare = min(agreed.most_spare, agreed.missing_of(own.name) or 0)
+            key = KEY_BYTES + sent_beside(spare) if agreed.sums else 0
             answered = teachers, request + teachers * (down + key)
             # Who asks anew may be refused: by reputation, or since the first answer was enough.
             most = _plus(most, answered if row.permitted else (0, request))

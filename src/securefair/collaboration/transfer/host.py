@@ -111,7 +111,7 @@ class TransferHost(TransferParticipant):
         return linear_estimates(self.own.samples, found.families, rng)
 
     def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
-        """See `Kind`: own fits of all own patients, with what peers said as a function of features.
+        """See `Host`: own fits of all own patients, with what peers said as a function of features.
 
         Args:
             pieces: see `estimates`.
@@ -178,7 +178,7 @@ class TransferHost(TransferParticipant):
         return self.transferred.model
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`: the transfer again, without one teacher's numbers.
+        """See `Host`: the transfer again, without one teacher's numbers.
 
         Raises:
             ConfigError: only the teachers' mean was opened, and nobody can be taken out of it.

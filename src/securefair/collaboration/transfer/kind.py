@@ -6,11 +6,11 @@ neither torch nor an encryption.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.host import FittedToAll, Role, Stored
+from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
@@ -27,13 +27,17 @@ if TYPE_CHECKING:
     from securefair.collaboration.transfer.host import TransferHost
     from securefair.collaboration.transfer.observer import TransferObserver
     from securefair.model.heads import Head
-    from securefair.model.stored import Function
-    from securefair.model.transfer import LinearEstimates
 
 
 @dataclass(frozen=True)
 class TransferKind(Kind["TransferAgreement"]):
     """One answer from every teacher, taken as an offset of the own fit."""
+
+    exchanges: ClassVar[int | None] = telling.ROUNDS
+    renews: ClassVar[bool] = True
+    takes_own: ClassVar[bool] = True
+    model_key: ClassVar[str] = "transfer.fit"
+    prices: ClassVar[str] = "one exchange"
 
     @property
     def reads(self) -> frozenset[str]:
@@ -98,31 +102,6 @@ class TransferKind(Kind["TransferAgreement"]):
 
         return cautions_of(agreement)
 
-    @property
-    def model_key(self) -> str:
-        """See `Kind`."""
-        return "transfer.fit"
-
-    @property
-    def prices(self) -> str:
-        """See `Kind`."""
-        return "one exchange"
-
-    @property
-    def exchanges(self) -> int | None:
-        """See `Kind`."""
-        return telling.ROUNDS
-
-    @property
-    def renews(self) -> bool:
-        """See `Kind`."""
-        return True
-
-    @property
-    def takes_teachers(self) -> bool:
-        """See `Kind`."""
-        return True
-
     def check_role(self, role: Role) -> None:
         """See `Kind`: a student answers nobody, a teacher asks nobody."""
         del role
@@ -151,7 +130,7 @@ class TransferKind(Kind["TransferAgreement"]):
         terms, teacher = config.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
-            fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
+            fitted = private_teachers([own.common], ["linear"], terms, seed=seed, budget=budget)
             teacher = fitted[own.name]
         return self.participant(
             own,
@@ -183,47 +162,16 @@ class TransferKind(Kind["TransferAgreement"]):
         renewals = [later[one.name].pop(0) for one in config.renewals]
         return TransferObserver(self.name, config.encryption.backend, agreement, renewals)
 
-    def refit(
+    def recalled(
         self,
         config: RunConfig,
         agreement: TransferAgreement,
         own: ParticipantData,
         *,
         seed: int,
-        pieces: Mapping[str, bytes],
-        without: str,
-    ) -> Function:
+    ) -> TransferHost:
         """See `Kind`."""
-        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.refitted(pieces, without)
-
-    def estimates(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> LinearEstimates | None:
-        """See `Kind`."""
-        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.estimates(pieces)
-
-    def fitted_to_all(
-        self,
-        config: RunConfig,
-        agreement: TransferAgreement,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-    ) -> FittedToAll | None:
-        """See `Kind`."""
-        from securefair.collaboration.transfer.host import TransferHost
-
-        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.fitted_to_all(pieces)
+        return self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from securefair.collaboration.facts import RunFacts
-from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -19,7 +18,7 @@ from securefair.collaboration.transfer.telling import ROUNDS
 from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps
 from securefair.model.quantize import QuantizationReport, rounding_report
-from securefair.model.transfer import ALL, LinearEstimates, PeerWeight
+from securefair.model.transfer import ALL, PeerWeight
 from securefair.records import LedgerRow, PrivacyResult, RoundRecord, TrustResult
 
 Hosts = Mapping[str, TransferHost]
@@ -123,16 +122,6 @@ class TransferObserver(Observer[TransferHost]):
             temperatures={name: own.transferred.temperature for name, own in hosts.items()},
             privacy=self.privacy(hosts),
         )
-
-    def estimates(self, hosts: Hosts) -> dict[str, LinearEstimates]:
-        """See `Observer`."""
-        found = {name: own.estimates() for name, own in hosts.items()}
-        return {name: one for name, one in found.items() if one is not None}
-
-    def fitted_to_all(self, hosts: Hosts) -> dict[str, FittedToAll]:
-        """See `Observer`."""
-        found = {name: own.fitted_to_all() for name, own in hosts.items()}
-        return {name: one for name, one in found.items() if one is not None}
 
     def privacy(self, hosts: Hosts) -> dict[str, PrivacyResult] | None:
         """What is promised to every hospital's patients."""

@@ -327,7 +327,10 @@ class TransferParticipant(Remembering):
         if divided is None:
             raise LocalProtocolError("no key of this sum is divided", found=", ".join(job.senders))
         gathering = self._gathering(job)
-        return tuple(part_for(self._shares, divided, gathering, name) for name in job.lost)
+        return tuple(
+            part_for(self._shares, divided, gathering, name, salt)
+            for name, salt in zip(job.lost, job.salts, strict=True)
+        )
 
     def _divided(self, job: AnswerAsk | ReleaseParts) -> Divided | None:
         """How others open its part of a sum in its place; None where they cannot."""

@@ -90,11 +90,13 @@ def _steps(
         words("transfer.averaged"),
         *later,
     ]
+    because = chosen.told(words)
     if not encrypts(result.encryption):
-        return [*texts, words("transfer.unencrypted")]
+        unasked = words("transfer.not_added_open", because=because)
+        return [*texts, unasked, words("transfer.unencrypted")]
     return [
         *texts,
-        words("transfer.not_added", because=chosen.told(words)),
+        words("transfer.not_added", because=because),
         words("transfer.no_record"),
     ]
 

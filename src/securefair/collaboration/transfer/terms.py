@@ -80,7 +80,10 @@ class TransferTerms(AgreedSections):
         return self.features + (LEAVES if self.leaves else 0)
 
     def asked(self, patients: Samples) -> Samples:
-        """Patients as a question holds them: what is public of them is computed in the clear."""
+        """Patients as a question holds them: with the features that everybody has. What is public
+        of them is computed in the clear.
+        """
+        patients = patients.common
         if not self.leaves:
             return patients
         mapped = public_trees(self.features).mapped(patients.features)

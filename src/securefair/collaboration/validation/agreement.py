@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -72,13 +72,4 @@ class ValidationAgreement(TransferAgreement):
 
     def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
         """See `TransferAgreement`: whoever agrees on all logits lets them out, but for totals."""
-        told = self.question.told
-        return DisclosurePolicy(
-            release=told.release,
-            classes=self.outputs,
-            rows=told.rows,
-            teacher_parameters=told.known,
-            fraction_per_version=None,
-            student_total=disclosure.student_total,
-            teacher_total=disclosure.teacher_total,
-        )
+        return replace(super().disclosure_policy(disclosure), fraction_per_version=None)

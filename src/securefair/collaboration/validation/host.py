@@ -52,7 +52,7 @@ class ValidationHost(TransferHost):
         return None
 
     def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Kind.refit`.
+        """See `Host`.
 
         Raises:
             ConfigError: always; no peer is in its model.

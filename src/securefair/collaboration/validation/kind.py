@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer.kind import TransferKind
@@ -18,10 +18,8 @@ from securefair.words import Words
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.agreement import TransferAgreement
     from securefair.collaboration.transfer.observer import TransferObserver
-    from securefair.collaboration.validated import HospitalValidation
     from securefair.collaboration.validation.agreement import ValidationAgreement
     from securefair.collaboration.validation.host import ValidationHost
-    from securefair.worth.page import Groups
 
 
 _LEARNS = {
@@ -34,6 +32,9 @@ _LEARNS = {
 @dataclass(frozen=True)
 class ValidateKind(TransferKind):
     """Everybody asks every peer's model about its own labelled patients, once."""
+
+    renews: ClassVar[bool] = False
+    validates: ClassVar[bool] = True
 
     @property
     def reads(self) -> frozenset[str]:
@@ -53,16 +54,6 @@ class ValidateKind(TransferKind):
         return ValidationAgreement
 
     @property
-    def validates(self) -> bool:
-        """See `Kind`."""
-        return True
-
-    @property
-    def renews(self) -> bool:
-        """See `Kind`."""
-        return False
-
-    @property
     def participant(self) -> type[ValidationHost]:
         """See `TransferKind`."""
         from securefair.collaboration.validation.host import ValidationHost
@@ -77,20 +68,6 @@ class ValidateKind(TransferKind):
 
         del data
         return ValidationObserver(self.name, config.encryption.backend, agreement)
-
-    def validation(
-        self,
-        config: RunConfig,
-        agreement: Any,
-        own: ParticipantData,
-        *,
-        seed: int,
-        pieces: Mapping[str, bytes],
-        groups: Groups | None = None,
-    ) -> HospitalValidation | None:
-        """See `Kind`."""
-        host = self.participant(own, agreement, seed=seed, backend=config.encryption.backend)
-        return host.validation(groups=groups, pieces=pieces)
 
 
 VALIDATE = ValidateKind(

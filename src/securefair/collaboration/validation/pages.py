@@ -86,7 +86,7 @@ def validation_of(
 def smooth(agreement: ValidationAgreement, patients: Samples, logits: Array) -> bool:
     """Whether logits (n, L) follow from the features, as a transfer judges it."""
     folds = stratified_folds(patients.labels, np.random.default_rng(0))
-    x = patients.features
+    x = patients.common.features
     r2 = explained(x, logits, agreement.degree, folds, leaves=agreement.leaves)
     return is_function(x, r2)
 
@@ -100,6 +100,7 @@ def held_out(own: OwnFit, test: Samples, *, leaves: bool) -> Array | None:
         test: patients besides.
         leaves: whether answers are functions of the leaves of public trees as well.
     """
+    own = own.told
     validated, model = own.validated, own.best_of_all if leaves else own.model
     if leaves:
         best = min(own.families, key=lambda one: float(one.validated.scores.min()))
@@ -107,4 +108,4 @@ def held_out(own: OwnFit, test: Samples, *, leaves: bool) -> Array | None:
     unseen = validated.held_out[int(validated.scores.argmin())]
     if len(unseen) != len(own.samples):
         return None
-    return np.concatenate([unseen, model.logits(test.features)])
+    return np.concatenate([unseen, model.logits(test.common.features)])

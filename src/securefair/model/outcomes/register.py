@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
-from securefair.config.registers import OUTCOMES
+from securefair.config.registers import OUTCOMES, looked_up
 from securefair.data.dataset import Samples
-from securefair.errors import ConfigError
 from securefair.model.outcomes.interface import StudyOutcome
 
 REGISTERED = OUTCOMES
@@ -25,14 +23,9 @@ def outcome_named(name: str) -> StudyOutcome:
     Raises:
         ConfigError: there is none.
     """
-    if name not in REGISTERED:
-        raise ConfigError(
-            "there is no such outcome",
-            where="outcome",
-            found=name,
-            expected=", ".join(REGISTERED),
-        )
-    found: StudyOutcome = import_module(REGISTERED[name]).OUTCOME
+    found: StudyOutcome = looked_up(
+        REGISTERED, name, "OUTCOME", problem="there is no such outcome", where="outcome"
+    )
     return found
 
 

@@ -33,14 +33,14 @@ class OwnFit:
     """A hospital's fits on its own patients: the single best one, and all of them averaged.
 
     Attributes:
-        model: the fit with the best penalty, on all own patients. It answers as a teacher, and it
-            is the control "tuned alone".
+        model: the fit with the best penalty, on all own patients: the control "tuned alone".
         averaged: the average over penalties of all families: the control "averaged alone".
         penalty: the best lambda by held-out loss; the smaller of equals.
         design, validated: of the family that `model` is of, the first one.
         folds: of all families.
         families: what a transfer goes on with: fits of the agreed degree and, where that is 1 and
             patients are not too many, of leaves of public trees, alone and beside the features.
+        narrow: where samples have features that others have not, the same fits without these.
     """
 
     model: Polynomial
@@ -51,6 +51,12 @@ class OwnFit:
     validated: Validated
     families: tuple[Family, ...]
     samples: Samples
+    narrow: OwnFit | None = None
+
+    @property
+    def told(self) -> OwnFit:
+        """The fits that answer as a teacher: of the features that everybody has."""
+        return self.narrow or self
 
     @property
     def best_of_all(self) -> Fitted:
@@ -90,7 +96,10 @@ def own_fit(
             found=samples.features.shape,
             expected="(n, d) with at least one patient",
         )
-    dealt = stratified_folds(samples.labels, rng, folds)
+    return _own_fit(samples, degree, stratified_folds(samples.labels, rng, folds))
+
+
+def _own_fit(samples: Samples, degree: Degree, dealt: NDArray[np.int64]) -> OwnFit:
     design = own_design(samples, degree)
     family = _fitted(design, samples, PENALTIES, dealt)
     model = design.function(family.validated.coefficients[family.validated.scores.argmin()])
@@ -112,6 +121,7 @@ def own_fit(
         validated=family.validated,
         families=tuple(families),
         samples=samples,
+        narrow=_own_fit(samples.common, degree, dealt) if samples.further else None,
     )
 
 

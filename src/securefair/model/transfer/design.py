@@ -33,9 +33,6 @@ from securefair.model.transfer.public_trees import PublicTrees, public_trees
 Array = NDArray[np.float64]
 
 INTERCEPT_PENALTY = 0.05
-TREE_HANDICAP = 1.0
-"""Leaves fit much by chance: without it few patients lose up to 0.01 nats each where there is
-nothing to learn; with more, tables with steps gain less."""
 LINEAR, QUADRATIC, TREES, BOTH = "linear", "quadratic", "trees", "both"
 """Families of fits."""
 
@@ -68,11 +65,6 @@ class Design:
         if self.trees is not None:
             return BOTH if self.beside else TREES
         return LINEAR if self.product_scale is None else QUADRATIC
-
-    @property
-    def handicap(self) -> float:
-        """Nats by which its fits must foretell held-out patients better to count as much."""
-        return 0.0 if self.trees is None else TREE_HANDICAP
 
     @property
     def slopes(self) -> int:
@@ -135,11 +127,11 @@ def tree_design(samples: Samples, *, beside: bool) -> Design:
     """The design of fits of the leaves of everybody's public trees, n >= 1.
 
     Args:
-        samples: the patients, flat features (n, d).
+        samples: the patients, flat features (n, d). Trees ask about those that everybody has.
         beside: with the features themselves beside the leaves.
     """
     x = samples.features
-    trees = public_trees(int(x.shape[1]))
+    trees = public_trees(int(x.shape[1]) - samples.further)
     columns = trees.mapped(x) if beside else trees.found(x)
     rotation = _rotation(columns)
     width = outcome_of(samples).outputs(samples.classes)

@@ -117,7 +117,7 @@ def _scores(family: Family, times: Array) -> Array:
     losses = family.validated.losses
     drawn = np.repeat(family.scores[None], len(times), axis=0)
     if losses.shape[1] == times.shape[1]:
-        drawn = times @ losses.T + family.design.handicap
+        drawn = times @ losses.T + family.handicap
     return np.concatenate([family.scores[None], drawn])
 
 

@@ -7,7 +7,7 @@ every weighted sum of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ class Leafed:
 
     Attributes:
         polynomial: of the features.
-        trees: public ones.
+        trees: public ones, of all features or of the first ones.
         leaves: (L, leaves), what each leaf adds.
 
     Raises:
@@ -53,6 +53,10 @@ class Leafed:
     def classes(self) -> int:
         """M: one logit stands for two classes."""
         return self.polynomial.classes
+
+    def widened(self, further: int) -> Leafed:
+        """See `Polynomial.widened`."""
+        return replace(self, polynomial=self.polynomial.widened(further))
 
     def logits(self, features: Array) -> Array:
         """Features (B, d) -> logits (B, L).

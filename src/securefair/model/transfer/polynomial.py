@@ -79,6 +79,15 @@ class Polynomial:
         features = int(self.linear.shape[1])
         return 1 + features + (features * (features + 1) // 2 if self.degree == 2 else 0)
 
+    def widened(self, further: int) -> Polynomial:
+        """The same of so many features more, the last ones, which it does not look at."""
+        if not further:
+            return self
+        square = self.square
+        if square is not None:
+            square = np.pad(square, ((0, 0), (0, further), (0, further)))
+        return Polynomial(self.constant, np.pad(self.linear, ((0, 0), (0, further))), square)
+
     def logits(self, features: Array) -> Array:
         """Features (B, d) -> logits (B, L).
 

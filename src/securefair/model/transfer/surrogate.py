@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 
+from securefair.data.dataset import Samples
 from securefair.model.transfer.answers import parameters_a_logit
 from securefair.model.transfer.leafed import Fitted, of_mapped
 from securefair.model.transfer.polynomial import Degree, Polynomial
@@ -30,6 +31,14 @@ LEAST_R2 = 0.1  # below, an answer is no function of the features: the teacher i
 FEWEST_JUDGED = 30
 """Patients from which on that can be told, and at least as many as features: with fewer a linear
 teacher, too, says of held-out patients what the others do not foretell."""
+
+
+def offset_of(samples: Samples, logits: Array, degree: Degree, *, leaves: bool) -> Fitted:
+    """The surrogate as a function of all of a hospital's features, though it looks at those that
+    everybody has, for teachers know no others.
+    """
+    found = surrogate(samples.common.features, logits, degree, leaves=leaves)
+    return found.widened(samples.further)
 
 
 def surrogate(features: Array, logits: Array, degree: Degree, *, leaves: bool = False) -> Fitted:

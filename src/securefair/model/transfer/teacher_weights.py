@@ -17,7 +17,7 @@ from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import averaging_weights, validate
 from securefair.model.transfer.families import Family
 from securefair.model.transfer.polynomial import Degree
-from securefair.model.transfer.surrogate import surrogate
+from securefair.model.transfer.surrogate import offset_of
 
 Array = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def teacher_weights(
                 penalties=penalties[:, :-teachers],
             ),
             [
-                (by_setting[:, at], surrogate(samples.features, z, degree, leaves=leaves))
+                (by_setting[:, at], offset_of(samples, z, degree, leaves=leaves))
                 for at, z in enumerate(answers.values())
             ],
         ),

@@ -11,7 +11,7 @@ that help against inverted labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,10 @@ from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import Design
-from securefair.model.transfer.families import Family, average
+from securefair.model.transfer.families import LEAVES_HANDICAP, Family, average
 from securefair.model.transfer.leafed import Fitted
 from securefair.model.transfer.polynomial import Degree
-from securefair.model.transfer.surrogate import explained, is_function, surrogate
+from securefair.model.transfer.surrogate import explained, is_function, offset_of
 from securefair.model.transfer.teacher_weights import teacher_weights
 
 Array = NDArray[np.float64]
@@ -98,8 +98,9 @@ def transfer(
     """
     if peers is None:
         return without_peers(own)
-    r2 = explained(own.samples.features, peers, degree, own.folds, leaves=leaves)
-    if not is_function(own.samples.features, r2):
+    x = own.samples.common.features
+    r2 = explained(x, peers, degree, own.folds, leaves=leaves)
+    if not is_function(x, r2):
         return deployed(own, [], again=without_peers, left_out=(ALL,))
     families, again = _mean_logit(own, peers, degree, leaves=leaves)
     return deployed(own, families, again=again, r2=r2)
@@ -116,11 +117,9 @@ def transfer_each(
         degree: of the teachers.
         leaves: see `transfer`.
     """
-    r2 = {
-        name: explained(own.samples.features, z, degree, own.folds, leaves=leaves)
-        for name, z in answers.items()
-    }
-    kept = {name: z for name, z in answers.items() if is_function(own.samples.features, r2[name])}
+    x = own.samples.common.features
+    r2 = {name: explained(x, z, degree, own.folds, leaves=leaves) for name, z in answers.items()}
+    kept = {name: z for name, z in answers.items() if is_function(x, r2[name])}
     left_out = tuple(name for name in answers if name not in kept)
     if not kept:
         return deployed(own, [], again=without_peers, left_out=left_out)
@@ -136,14 +135,14 @@ def _each(
     left_out: tuple[str, ...],
 ) -> Transferred:
     """See `transfer_each`; these answers are functions of the features."""
-    x = own.samples.features
+    samples = own.samples
     mean = np.mean(list(answers.values()), axis=0)
     families, _ = _mean_logit(own, mean, degree, leaves=leaves)
     weighing = teacher_weights(own, answers, degree, leaves=leaves)
 
     def again(other: OwnFit) -> Transferred:
         said = {
-            name: surrogate(x, z, degree, leaves=leaves).logits(other.samples.features)
+            name: offset_of(samples, z, degree, leaves=leaves).logits(other.samples.features)
             for name, z in answers.items()
         }
         return _each(other, said, degree, leaves=leaves, left_out=left_out)
@@ -152,7 +151,7 @@ def _each(
         own,
         [*families, weighing.family],
         again=again,
-        r2=explained(x, mean, degree, own.folds, leaves=leaves),
+        r2=explained(samples.common.features, mean, degree, own.folds, leaves=leaves),
         left_out=left_out,
         weights=weighing.weights,
     )
@@ -166,6 +165,7 @@ def deployed(
     r2: float | None = None,
     left_out: tuple[str, ...] = (),
     weights: Mapping[str, float] | None = None,
+    leaves_handicap: float = LEAVES_HANDICAP,
 ) -> Transferred:
     """The average of a hospital's fits alone and of families with peers.
 
@@ -174,8 +174,9 @@ def deployed(
         families: with peers, of the same patients and folds; none: the own fits' average.
         again: see `Transferred`.
         r2, left_out, weights: see `PeerWeight`.
+        leaves_handicap: of all families of leaves, see `Family`.
     """
-    every = (*own.families, *families)
+    every = [replace(one, leaves_handicap=leaves_handicap) for one in (*own.families, *families)]
     averaged = average(every)
     gain, error = _gain(own, averaged.held_out)
     trust = PeerWeight(
@@ -200,13 +201,13 @@ def _mean_logit(
     own: OwnFit, peers: Array, degree: Degree, *, leaves: bool
 ) -> tuple[list[Family], Callable[[OwnFit], Transferred]]:
     """The settings with the peers' mean logit, and what it says of other patients."""
-    offset = surrogate(own.samples.features, peers, degree, leaves=leaves)
+    offset = offset_of(own.samples, peers, degree, leaves=leaves)
 
     def again(other: OwnFit) -> Transferred:
-        x = other.samples.features
-        said = offset.logits(x)  # a function of the features, whatever patients these are
+        # a function of the features, whatever patients these are
+        said = offset.logits(other.samples.features)
         found, later = _mean_logit(other, said, degree, leaves=leaves)
-        r2 = explained(x, said, degree, other.folds, leaves=leaves)
+        r2 = explained(other.samples.common.features, said, degree, other.folds, leaves=leaves)
         return deployed(other, found, again=later, r2=r2)
 
     return [corrected(own, one.design, peers, offset) for one in own.families], again

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
-from securefair.errors import ConfigError
+from securefair.config.registers import looked_up
 from securefair.sites.couriers.interface import Courier
 
 REGISTERED: dict[str, str] = {
@@ -23,14 +22,9 @@ def courier_of(name: str) -> Courier:
     Raises:
         ConfigError: there is none.
     """
-    if name not in REGISTERED:
-        raise ConfigError(
-            "there is no such courier",
-            where="courier.kind",
-            found=name,
-            expected=", ".join(REGISTERED),
-        )
-    found: Courier = import_module(REGISTERED[name]).COURIER
+    found: Courier = looked_up(
+        REGISTERED, name, "COURIER", problem="there is no such courier", where="courier.kind"
+    )
     return found
 
 

@@ -185,14 +185,8 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
             )
         with opened.store.view() as tx:
             pieces = stored_pieces(tx)
-        function = kind_in(terms).refit(
-            terms.config,
-            opened.agreement,
-            own,
-            seed=opened.seed,
-            pieces=pieces,
-            without=without,
-        )
+        host = kind_in(terms).recalled(terms.config, opened.agreement, own, seed=opened.seed)
+        function = host.refitted(pieces, without)
         kept = kept_model(
             terms.config,
             own,

@@ -14,7 +14,7 @@ from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
 from securefair.data.findings import said_of
 from securefair.errors import StorageError
-from securefair.report.wording import sensitivity_of
+from securefair.report.wording import further_line, sensitivity_of
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.project.agreeing import (
     check_agreement,
@@ -56,7 +56,10 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     data = own_samples(settings, project.terms, seed=0)
     kind_in(project.terms).check_own(agreement, data)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
-    for one in own_findings(settings.name, settings.data, project.terms):
+    if settings.columns:
+        names = [str(one["name"]) for one in settings.columns]
+        yield further_line(settings.name, names)
+    for one in own_findings(settings.name, settings.data, project.terms, settings.columns):
         if one.severity != "note":
             yield f"WARNING: {said_of(one)}"
     said = sensitivity_of(classes_of(project.terms), table=False)
@@ -99,7 +102,7 @@ def _largest(name: str, own: ParticipantData, project: Project) -> ParticipantDa
     count = project.terms.project.max_samples
     known = own.train.values
     samples = Samples(
-        np.broadcast_to(np.zeros(()), (count, *own.train.features.shape[1:])),
+        np.broadcast_to(np.zeros(()), (count, *own.train.common.features.shape[1:])),
         np.arange(count) % own.train.classes,
         own.train.classes,
         outcome=own.train.outcome,

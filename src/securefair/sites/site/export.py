@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from securefair.collaboration.host import Role
 from securefair.collaboration.kept import kept_estimates, kept_model
@@ -45,7 +46,7 @@ from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
-from securefair.sites.site.samples import own_findings
+from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
@@ -80,6 +81,7 @@ def write_results(
     role: Role,
     agreement: object,
     groups: Groups | None = None,
+    columns: Sequence[Mapping[str, Any]] = (),
 ) -> Results:
     """Write everything; what an earlier call has written is replaced.
 
@@ -90,6 +92,7 @@ def write_results(
         store: of the site.
         seed: of models that are trained alone, to compare with.
         data: the site's table, which weights of extractors lie beside.
+        columns: of the site's settings, that others need not have.
         role: of the site.
         agreement: of the project's kind.
         groups: of own patients, by whom scores of peers' models are given too.
@@ -108,9 +111,10 @@ def write_results(
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
-    rules, kind = table_rules(terms.config), kind_in(terms)
-    stored = terms.config, agreement, own
-    estimated = partial(kind.estimates, *stored, seed=seed, pieces=pieces)
+    rules = table_rules(terms.config)
+    if rules is not None:
+        rules = rules.with_columns(own_rules(own.name, data, columns))
+    host = kind_in(terms).recalled(terms.config, agreement, own, seed=seed)
     kept = kept_model(
         terms.config,
         own,
@@ -119,12 +123,12 @@ def write_results(
         controls=_alone(project, own, seed),
         taught=_taught(records, status),
         calibration=_calibration(records[-1], own),
-        refitted=kind.fitted_to_all(*stored, seed=seed, pieces=pieces),
+        refitted=host.fitted_to_all(pieces),
         privacy=promised,
         rules=rules,
         versions=versions(),
-        findings=by_site(own_findings(own.name, data, terms)).get(own.name, []),
-        estimates=kept_estimates(rules, own, estimated),
+        findings=by_site(own_findings(own.name, data, terms, columns)).get(own.name, []),
+        estimates=kept_estimates(rules, own, partial(host.estimates, pieces)),
         folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)
@@ -132,9 +136,7 @@ def write_results(
     facts = facts_of(project, records, status, kept.card, promised=promised, role=role)
     found = None
     if role != "teacher":  # who asks nobody
-        found = kind_in(terms).validation(
-            terms.config, agreement, own, seed=seed, pieces=pieces, groups=groups
-        )
+        found = host.validation(pieces=pieces, groups=groups)
     return Results(
         model=model,
         page=write_text(out / FILE_NAME, site_page(facts)),

@@ -53,18 +53,3 @@ FILES: Mapping[str, str] = {
     "status.json": "rounds, and peers as the site sees them",
 }
 """What `securefair site export` writes, none of it rounded. Whoever gets a file gets that."""
-
-
-def beside_table() -> str:
-    """Both tables in Markdown: what the threat model shows."""
-    lines = ["| what leaves | field | may depend on |", "|---|---|---|"]
-    for name, known in BESIDE.items():
-        silent = [f"`{field}`" for field, opened in known.items() if opened is NOTHING]
-        lines.append(f"| {name} | {', '.join(silent)} | {NOTHING} |")
-        lines += [
-            f"| {name} | `{field}` | {opened} |"
-            for field, opened in known.items()
-            if opened is not NOTHING
-        ]
-    lines += [f"| a file of results | `{name}` | {opened} |" for name, opened in FILES.items()]
-    return "\n".join(lines)

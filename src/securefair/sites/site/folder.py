@@ -52,6 +52,7 @@ class SiteSettings(
         teacher: what answers peers instead of a fit, as `participants.teacher`; None: a fit does.
         role: both, or only teacher or student, where the kind of collaboration has them.
         courier: how parcels reach the peers.
+        columns: rules of columns that others need not have, as `participants.columns`.
         device: what computes on ciphertexts here, as `encryption.device`.
         tick_seconds: messages leave at multiples of so many seconds; 0: at once.
     """
@@ -62,6 +63,7 @@ class SiteSettings(
     teacher: str | None = None
     role: Role = "both"
     courier: CourierSettings
+    columns: tuple[dict[str, Any], ...] = ()
     device: str = defaults.PROCESSOR
     tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0
 

@@ -17,19 +17,21 @@ class Keeper:
 
     Args:
         tx: of the site's store.
+        host: of the participant, as the store has it.
     """
 
-    def __init__(self, tx: Transaction) -> None:
+    def __init__(self, tx: Transaction, host: Host) -> None:
+        self._host, self._ledger = host, host.machine.ledger
         self._blobs = set(tx.memory.names(BLOB))
         self._apart: Mapping[bytes, bytes] = {}
 
-    def keep(self, tx: Transaction, host: Host) -> bool:
+    def keep(self, tx: Transaction) -> bool:
         """Remember the participant as it is; of use only if the transaction is committed.
 
         Returns:
-            Whether it must remember anything else than before: what it disclosed is among it.
+            Whether it must remember anything else than before, above all what it disclosed.
         """
-        data, apart = encode_memory(host.machine.memory, self._apart)
+        data, apart = encode_memory(self._host.machine.memory, self._apart)
         self._apart = apart
         tx.memory.put(MACHINE, data)
         named = {BLOB + digest.hex(): value for digest, value in apart.items()}
@@ -38,10 +40,11 @@ class Keeper:
         for name in self._blobs - named.keys():
             tx.memory.delete(name)
         self._blobs = set(named)
-        changed = host.changed()
+        changed, ledger = self._host.changed(), self._host.machine.ledger
         for name, piece in changed.items():
             if piece is None:
                 tx.memory.delete(HOST + name)
             else:
                 tx.memory.put(HOST + name, piece)
-        return bool(changed)
+        told, self._ledger = ledger != self._ledger, ledger
+        return told or bool(changed)

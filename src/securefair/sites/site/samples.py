@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config import ParticipantSection
-from securefair.data import ParticipantData, read_rows
+from securefair.config.columns import OwnColumn
+from securefair.data import ParticipantData, propose, read_rows
 from securefair.data.cells import stacked
 from securefair.data.databases import is_query
 from securefair.data.findings import Finding
 from securefair.data.groups import own_groups
+from securefair.data.inference import rule_of
 from securefair.errors import ConfigError, DataError
 from securefair.model.teachers import teacher_of
 from securefair.sites.project.agreeing import kind_in, shape_of
@@ -25,6 +27,7 @@ from securefair.sites.site.folder import SiteSettings, check_data_file
 from securefair.storage import Store
 from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_own
+from securefair.user.tables import table_spec
 
 SAMPLES, PARTS_OF_SAMPLES = "samples digest of all parts", "samples digest"
 """Of the store: which samples the first start found; earlier versions left out some parts."""
@@ -96,9 +99,16 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         if path is not None:
             check_data_file(path)
     features, classes = shape_of(terms)
-    section = _section(settings.name, settings.data, test)
+    if settings.columns and not kind_in(terms).takes_own:
+        raise ConfigError(
+            "this kind of collaboration lets no hospital use columns that others have not",
+            where=f"{settings.name}, columns",
+            found=", ".join(str(one.get("name")) for one in settings.columns),
+            expected="no such columns, or a transfer",
+        )
+    section = _section(settings.name, settings.data, test, settings.columns)
     own = one_from_files(terms.config, section, classes=classes, seed=seed)
-    found = own.train.features.shape[1]
+    found = own.train.common.features.shape[1]
     if found != features:
         raise DataError(
             "the samples have another number of features than agreed",
@@ -115,7 +125,7 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         )
     if settings.teacher is None:
         return own
-    if not kind_in(terms).takes_teachers:
+    if not kind_in(terms).takes_own:
         raise ConfigError(
             "this kind of collaboration lets no model that is brought answer",
             where=f"{settings.name}, teacher",
@@ -143,19 +153,80 @@ def groups_by(
     return own_groups(own, by, rows)
 
 
-def own_findings(name: str, data: str, terms: Terms) -> list[Finding]:
+def own_rules(name: str, data: str, columns: Sequence[Mapping[str, Any]]) -> tuple[OwnColumn, ...]:
+    """Rules of a site's columns that others need not have, as its settings say them.
+
+    Raises:
+        ConfigError: they are no rules.
+    """
+    return _section(name, data, None, columns).columns or ()
+
+
+def own_findings(
+    name: str, data: str, terms: Terms, columns: Sequence[Mapping[str, Any]] = ()
+) -> list[Finding]:
     """What to look at in the table of one site; of arrays, or a table that is gone, nothing."""
     try:
-        return inspect_own(terms.config, _section(name, data, None))
+        return inspect_own(terms.config, _section(name, data, None, columns))
     except DataError:
         return []
 
 
-def _section(name: str, data: str, test: Path | None) -> ParticipantSection:
+def own_columns(terms: Terms, name: str, data: str, wanted: Sequence[str]) -> tuple[OwnColumn, ...]:
+    """Rules of a site's columns that others need not have, from its own table alone.
+
+    Args:
+        terms: what was agreed.
+        name: of the site.
+        data: its table.
+        wanted: names of columns.
+
+    Raises:
+        ConfigError: no table was agreed on, or a column is agreed on already.
+        DataError: the table has no such column, or it is no feature; says why.
+    """
+    if not wanted:
+        return ()
+    table = terms.config.table
+    if table is None or not table.columns:
+        raise ConfigError("arrays have no columns with names", where=f"{name}, columns")
+    spec = table_spec(table)
+    rows = read_rows(data if is_query(data) else Path(data))
+    told = {
+        one.name: one
+        for one in propose(
+            rows,
+            label=spec.target.name,
+            classes=spec.target.groups,
+            at_least=1,
+            missing=spec.missing,
+            target=spec.target if spec.target.outcome else None,
+        ).columns
+    }
+    agreed = {*spec.known, *(rule.name for rule in spec.columns)}
+    found = []
+    for column in wanted:
+        where = f"{name}, column {column}"
+        if column in agreed:
+            raise ConfigError("everybody has this column", where=where)
+        if column not in told:
+            raise DataError("the table has no such column", where=where, found=", ".join(told))
+        rule = rule_of([told[column]], [name], joined=spec.spellings == "joined")
+        if isinstance(rule, str):
+            raise DataError("the column is no feature", where=where, found=rule)
+        found.append(rule)
+    return tuple(found)
+
+
+def _section(
+    name: str, data: str, test: Path | None, columns: Sequence[Mapping[str, Any]] = ()
+) -> ParticipantSection:
     query = is_query(data)
+    rules: Any = tuple(columns) or None  # which the section checks
     return ParticipantSection(
         name=name,
         file=None if query else Path(data),
         data=data if query else None,
         test_file=test,
+        columns=rules,
     )

@@ -90,14 +90,13 @@ class Site:
         self._peers = post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
-            self._keeper = Keeper(tx)
+            self._keeper = Keeper(tx, host)
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
         self._sends = False  # in this transaction
         self._remembers = False  # more, since the last that was counted
-        self._ledger = self.machine.ledger
-        accounts = self._ledger.accounts
+        accounts = self.machine.ledger.accounts
         self._told = {peer: one.total for peer, one in accounts.items()}
 
     @property
@@ -355,9 +354,7 @@ class Site:
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it
-        ledger = self.machine.ledger
-        self._remembers |= self._keeper.keep(tx, self._host) or ledger is not self._ledger
-        self._ledger = ledger
+        self._remembers |= self._keeper.keep(tx)
         if self._sends and self._remembers:
             self._generation.count(tx)
             self._remembers = False

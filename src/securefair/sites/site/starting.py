@@ -254,6 +254,7 @@ def run_site(
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
         )
@@ -277,6 +278,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
             groups=groups_by(opened.own, by, opened.settings),

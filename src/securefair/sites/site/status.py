@@ -169,7 +169,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         accuracy=records[-1].measured.get("accuracy") if records else None,
         audit_rows=head.length,
         audit_head=head.digest.hex(),
-        score=words_of()(f"scores.{outcome.headline}"),
+        score=words_of().templates.get(f"scores.{outcome.headline}", outcome.headline),
     )
 
 

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from securefair.config import DisclosureSection
 from securefair.errors import ConfigError
+from securefair.model.teachers import teacher_of
 
 
 def test_one_logit_stands_for_two_classes(make_hospitals, agree):
@@ -87,3 +90,23 @@ def test_refuses(make_hospitals, agree, wrong, where):
 def test_more_patients_than_agreed(make_hospitals, agree):
     with pytest.raises(ConfigError, match="more samples than agreed"):
         agree(make_hospitals()).spec_for(1000)
+
+
+def test_who_brings_a_model_where_fits_are_added_up_reads_one_line_with_both_ways_out(
+    make_hospitals, agree
+):
+    """Sites sign before anybody knows who brings one; where all data are here "auto" knows."""
+    hospitals = make_hospitals("abcd")
+    bringing = replace(hospitals[0], teacher=teacher_of("forest", where="here"))
+    agreed = agree(hospitals, sums="auto")
+    assert not agreed.question.encrypts
+    with pytest.raises(ConfigError) as caught:
+        agreed.check_teacher(bringing, private=False)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert "fits are linear, and every hospital has 2 others or more" in told
+    assert 'transfer.fit = "trees", or transfer.sums = "none"' in told
+    for settings in ({"fit": "trees", "sums": "auto"}, {"sums": "none"}):
+        agree(hospitals, **settings).check_teacher(bringing, private=False)
+    knowing = replace(agreed, facts=replace(agreed.facts, brought=True))
+    assert knowing.question.encrypts

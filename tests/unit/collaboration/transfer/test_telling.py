@@ -37,6 +37,7 @@ def test_it_says_what_was_added_up_and_why(people, opened, fit):
     summed = not agreed.question.encrypts
     assert summed == (people >= 3 and opened != "each" and fit == "linear")
     assert ("Nothing was encrypted, and sums were chosen instead" in steps) == summed
+    assert agreed.chosen_sum.because in steps
     together = f"{agreed.enough_together} hospital"
     assert not summed or any(together in words for _, words in told.limits)
 

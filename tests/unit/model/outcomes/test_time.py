@@ -95,6 +95,59 @@ def test_the_brier_score_makes_up_for_who_is_censored():
     assert found == pytest.approx(0.25 * 3 * (4 / 3) / 4)
 
 
+def brier_by_loops(said, known):
+    """Graf et al. (1999), patient by patient: what is censored before a horizon is made up for by
+    the share that is not censored just before an event, or until the horizon."""
+    times, events = known.values.T
+    number = (said.shape[1] - 1) // 2
+
+    def kept(time, *, before):
+        share = 1.0
+        for one in sorted(set(times[events == 0].tolist())):
+            if one < time or (one == time and not before):
+                lost = sum(1 for t, e in zip(times, events, strict=True) if t == one and not e)
+                # Who has an event at a time has it before others are censored then.
+                left = sum(
+                    1 for t, e in zip(times, events, strict=True) if t > one or (t == one and not e)
+                )
+                share *= 1 - lost / left
+        return share
+
+    total = 0.0
+    for patient, (time, event) in enumerate(zip(times, events, strict=True)):
+        for at in range(number):
+            surviving, horizon = said[patient, 1 + at], said[patient, 1 + number + at]
+            if time <= horizon and event:
+                total += surviving**2 / kept(time, before=True)
+            elif time > horizon:
+                total += (1 - surviving) ** 2 / kept(horizon, before=False)
+    return total / number / len(times)
+
+
+def test_the_brier_score_is_that_of_the_published_formula(lung):
+    """Of patients of whom many have equal times, events and not."""
+    some = lung.take(np.arange(0, len(lung), 4))
+    predictors = some.features @ np.array([[0.2], [-0.5], [0.4]])
+    said = OUTCOME.said(predictors, OUTCOME.own_part(predictors, some))
+    found = OUTCOME.point_scores(said, some)["integrated_brier"]
+    assert found == pytest.approx(brier_by_loops(said, some), rel=1e-12)
+
+
+def test_the_brier_score_is_that_of_another_library(lung):
+    """scikit-survival's, of which figures are kept, for its licence is no library's here."""
+    times = lung.values[:, 0] + np.arange(len(lung)) / 1000
+    apart = of(times, lung.values[:, 1], lung.features)
+    predictors = lung.features @ np.array(LUNG["coefficients"])[:, None]
+    said = OUTCOME.said(predictors, OUTCOME.own_part(predictors, apart))
+    np.testing.assert_allclose(said[0, 10:], LUNG["brier"]["horizons"])
+    expected = np.mean(LUNG["brier"]["scores"])
+    assert OUTCOME.point_scores(said, apart)["integrated_brier"] == pytest.approx(expected)
+    for at, score in enumerate(LUNG["brier"]["scores"]):
+        one = np.column_stack([said[:, 0], *[said[:, 1 + at]] * 9, *[said[:, 10 + at]] * 9])
+        found = OUTCOME.point_scores(one, apart)["integrated_brier"]
+        assert found == pytest.approx(score, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [

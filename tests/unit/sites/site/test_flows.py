@@ -5,7 +5,7 @@ from pathlib import Path
 
 from securefair.sites.post.envelope import Header
 from securefair.sites.post.receipts import Receipt
-from securefair.sites.site.flows import BESIDE, beside_table
+from securefair.sites.site.flows import BESIDE, FILES, NOTHING
 from securefair.sites.site.notices import Notice
 
 PAGE = Path(__file__).parents[4] / "docs" / "threat-model.md"
@@ -20,3 +20,18 @@ def test_every_field_is_in_the_table():
 
 def test_the_page_shows_the_table():
     assert beside_table() in PAGE.read_text(encoding="utf-8")
+
+
+def beside_table():
+    """Both tables in Markdown: what the threat model shows."""
+    lines = ["| what leaves | field | may depend on |", "|---|---|---|"]
+    for name, known in BESIDE.items():
+        silent = [f"`{field}`" for field, opened in known.items() if opened is NOTHING]
+        lines.append(f"| {name} | {', '.join(silent)} | {NOTHING} |")
+        lines += [
+            f"| {name} | `{field}` | {opened} |"
+            for field, opened in known.items()
+            if opened is not NOTHING
+        ]
+    lines += [f"| a file of results | `{name}` | {opened} |" for name, opened in FILES.items()]
+    return "\n".join(lines)

@@ -8,6 +8,7 @@ from securefair.collaboration.transfer.questions.encrypted import EncryptedQuest
 from securefair.collaboration.transfer.questions.interface import TransferQuestion
 from securefair.collaboration.transfer.questions.summed import SummedQuestion
 from securefair.model.transfer.sums import sum_of
+from securefair.protocol.messages import EVIDENCE_SINCE
 
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.terms import TransferTerms
@@ -15,5 +16,6 @@ if TYPE_CHECKING:
 
 def choose_question(agreed: TransferTerms) -> TransferQuestion:
     """For a sum of what fits know, where one was chosen; else about patients."""
-    summed = sum_of(agreed.chosen_sum.name)
+    says_leaves = agreed.facts.protocol >= EVIDENCE_SINCE
+    summed = sum_of(agreed.chosen_sum.name, evidence=says_leaves)
     return EncryptedQuestion(agreed) if summed is None else SummedQuestion(agreed, summed)

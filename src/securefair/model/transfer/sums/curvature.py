@@ -1,6 +1,6 @@
 """`curvature`: the fit, the whole of its curvature, and its slope by that.
 
-593 numbers of a fit on 32 features. The curvature is a sum of weighted products of features over
+594 numbers of a fit on 32 features. The curvature is a sum of weighted products of features over
 patients: where these are fewer than features, it spans their rows, and columns of 0 and 1 can then
 be told patient by patient (docs/notebook/sums.md).
 """
@@ -39,4 +39,4 @@ class Curvature(FitSum):
         return curvature + np.triu(curvature, 1).T
 
 
-SUM = Curvature()
+SUM = Curvature

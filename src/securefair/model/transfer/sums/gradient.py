@@ -1,6 +1,6 @@
 """`gradient`: the fit, the diagonal of its curvature, and its slope by that.
 
-97 numbers of a fit on 32 features. No product of two features is in them, so they hold no table of
+98 numbers of a fit on 32 features. No product of two features is in them, so they hold no table of
 how often two findings meet in one patient; of a column of 0 and 1 they hold a weighted count.
 """
 
@@ -37,4 +37,4 @@ class Gradient(FitSum):
         return np.diag(numbers)
 
 
-SUM = Gradient()
+SUM = Gradient

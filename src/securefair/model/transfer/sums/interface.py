@@ -13,6 +13,13 @@ so that sum_k H_k beta - h is, to second order, the gradient at any beta of ever
 step of Newton's method (DANE: Shamir, Srebro and Zhang, ICML 2014) without asking at a beta that
 was opened before. With three classes and more H_k is the mean of the logits' own curvatures.
 
+and, since a few dozen patients hardly tell whether leaves of trees foretell better than a line,
+
+    e_k       by how many nats they do for the patients of k (`evidence_of_leaves`), held to +-8
+
+What is chance at one hospital is none at several: leaves, own ones as well, count at a student with
+a handicap of 4 nats less half of what the others say together, and of no less than 0.
+
 A student uses the mean fit, in shares, as centre of its slopes, and H^-1 h as another, with
 curvature tau H + lambda for precision: a Gaussian prior, tempered. How much of it, its own patients
 say (`families`).
@@ -32,7 +39,7 @@ from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import INTERCEPT_PENALTY, Design
-from securefair.model.transfer.families import Family
+from securefair.model.transfer.families import LEAVES_HANDICAP, Family, evidence_of_leaves
 from securefair.model.transfer.polynomial import Polynomial
 from securefair.model.transfer.transferred import Transferred, corrected, deployed
 
@@ -48,6 +55,13 @@ weight with families of trees."""
 LIKELY_SHARES, LIKELY_PRECISIONS = (0.75, 1.0), ((0.3, 0.3), (0.3, 3.0), (0.3, 30.0))
 """Of settings around H^-1 h."""
 
+MOST_EVIDENCE = 8.0
+"""Nats that a hospital may say of leaves, either way: no single one decides for others."""
+
+HANDICAP_AMONG, EVIDENCE_SHARE = 4.0, 0.5
+"""Nats that leaves must be better by where nobody else found anything, and the share of what the
+others say that is taken off."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summed:
@@ -57,15 +71,27 @@ class Summed:
         mean: the fit; of several the mean of their fits.
         curvature: (d, d), H, or their sum.
         slope: (L, d), h, or their sum.
+        evidence: e, or their sum; None where nobody says it.
     """
 
     mean: Polynomial
     curvature: Array
     slope: Array
+    evidence: float | None = None
+
+    @property
+    def leaves_handicap(self) -> float:
+        """Of a student that opened this, in nats."""
+        if self.evidence is None:
+            return LEAVES_HANDICAP
+        return max(0.0, HANDICAP_AMONG - EVIDENCE_SHARE * self.evidence)
 
 
 class FitSum(ABC):
     """One way to say what a fit knows.
+
+    Args:
+        evidence: whether e is among it: projects of before protocol 15 go on without.
 
     Attributes:
         means: what is added up, for people, after "the sum of".
@@ -77,6 +103,9 @@ class FitSum(ABC):
     means: ClassVar[str]
     rows: ClassVar[bool]
     fewest: ClassVar[int] = 3
+
+    def __init__(self, *, evidence: bool = True) -> None:
+        self.evidence = evidence
 
     @abstractmethod
     def curvatures(self, features: int) -> int:
@@ -99,28 +128,34 @@ class FitSum(ABC):
         return -(-2 * features // hospitals) if self.rows else 1
 
     def numbers(self, features: int, outputs: int) -> int:
-        """That a hospital adds: fits, curvatures and slopes."""
-        return outputs * (1 + 2 * features) + self.curvatures(features)
+        """That a hospital adds: fits, curvatures and slopes, and what it says of leaves."""
+        return outputs * (1 + 2 * features) + self.curvatures(features) + self.evidence
 
     def told(self, own: OwnFit) -> Array:
-        """What a hospital adds, (numbers,)."""
+        """What a hospital adds, (numbers,): of features that everybody has."""
+        own = own.told
         one = known(own)
         curvature = self.written(one.curvature)
         slope = own.penalty * one.mean.linear
         slope += one.mean.linear @ self.read(curvature, len(one.curvature))
+        said = evidence_of_leaves(own.families)
+        evidence = [np.clip(said, -MOST_EVIDENCE, MOST_EVIDENCE)] if self.evidence else []
         return np.concatenate(
-            [one.mean.constant, one.mean.linear.ravel(), slope.ravel(), curvature]
+            [one.mean.constant, one.mean.linear.ravel(), slope.ravel(), curvature, evidence]
         )
 
     def opened(self, mean: Array, hospitals: int, features: int) -> Summed:
         """What a student opened: the mean of what so many hospitals added."""
-        outputs = (len(mean) - self.curvatures(features)) // (1 + 2 * features)
-        split = np.cumsum([outputs, outputs * features, outputs * features])
-        constant, linear, slope, curvature = np.split(mean, split)
+        curvatures = self.curvatures(features)
+        outputs = (len(mean) - curvatures) // (1 + 2 * features)
+        split = np.cumsum([outputs, outputs * features, outputs * features, curvatures])
+        constant, linear, slope, curvature, said = np.split(mean, split)
+        most = hospitals * MOST_EVIDENCE  # whoever says more did not do as agreed
         return Summed(
             Polynomial(constant, linear.reshape(outputs, features)),
             hospitals * self.read(curvature, features),
             hospitals * slope.reshape(outputs, features),
+            float(np.clip(hospitals * said[0], -most, most)) if self.evidence else None,
         )
 
 
@@ -142,36 +177,40 @@ def transfer_sum(own: OwnFit, summed: Summed) -> Transferred:
     def again(other: OwnFit) -> Transferred:
         return transfer_sum(other, summed)
 
-    return deployed(own, families(own, summed), again=again)
+    found = families(own, summed)
+    return deployed(own, found, again=again, leaves_handicap=summed.leaves_handicap)
 
 
 def families(own: OwnFit, summed: Summed) -> list[Family]:
     """The settings around the peers' mean fit and around the most likely one; leaves of trees
-    correct the mean fit, as it is no fit of theirs.
+    correct the mean fit, as it is no fit of theirs. Of features that others have not, sums say
+    nothing: a centre of 0, and no curvature.
     """
-    values, vectors = np.linalg.eigh(summed.curvature)
+    further = own.samples.further
+    values, vectors = np.linalg.eigh(np.pad(summed.curvature, (0, further)))
     values = np.maximum(values, 0.0)  # rounding
     x, outputs = own.samples.features, own.design.outputs
+    mean = summed.mean.widened(further)
     design = Design(x @ vectors, vectors, x.shape[1], outputs, None)
-    turned = summed.slope @ vectors
+    turned = np.pad(summed.slope, ((0, 0), (0, further))) @ vectors
 
     def most_likely(penalty: float) -> Polynomial:
         return Polynomial(np.zeros(outputs), turned / (values + penalty) @ vectors.T)
 
     likely = {penalty: most_likely(penalty) for _, penalty in LIKELY_PRECISIONS}
     around_mean = [
-        (share, summed.mean, temper * values + penalty)
+        (share, mean, temper * values + penalty)
         for share, (temper, penalty) in product(SHARES, PRECISIONS)
     ]
     around_likely = [
         (share, likely[penalty], temper * values + penalty)
         for share, (temper, penalty) in product(LIKELY_SHARES, LIKELY_PRECISIONS)
     ]
-    said = summed.mean.logits(x)
+    said = mean.logits(x)
     return [
         *(_around(own, design, settings) for settings in (around_mean, around_likely)),
         *(
-            corrected(own, one.design, said, summed.mean)
+            corrected(own, one.design, said, mean)
             for one in own.families
             if one.design.trees is not None
         ),

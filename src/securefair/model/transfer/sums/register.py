@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from securefair.config.registers import SUMS
+from securefair.config.registers import SUMS, looked_up
 from securefair.errors import ConfigError
 from securefair.words import Words, words_of
 
@@ -21,11 +20,16 @@ AUTO = "gradient"
 """What is added up unless the settings say else."""
 
 
-def sum_of(name: str) -> FitSum | None:
-    """The sum of that name; None where fits are asked about patients, under encryption."""
+def sum_of(name: str, *, evidence: bool = True) -> FitSum | None:
+    """The sum of that name; None where fits are asked about patients, under encryption.
+
+    Args:
+        name: of the register, or `NONE`.
+        evidence: see `FitSum`.
+    """
     if name not in REGISTERED:
         return None
-    return _found(name)
+    return _found(name)(evidence=evidence)
 
 
 NONE = "none"
@@ -117,6 +121,6 @@ def choose_sum(
     return ChosenSum(AUTO, "because.linear", {"fewest": fewest})
 
 
-def _found(name: str) -> FitSum:
-    found: FitSum = import_module(REGISTERED[name]).SUM
+def _found(name: str) -> type[FitSum]:
+    found: type[FitSum] = looked_up(REGISTERED, name, "SUM", problem="there is no such sum")
     return found

@@ -1,5 +1,7 @@
 """Hospitals that add up what their fits know: whole runs in memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from securefair.config import DisclosureSection
 from securefair.errors import ConfigError
 from securefair.model.transfer.sums import sum_of, transfer_sum
 from securefair.model.transfer.sums.register import REGISTERED
+from securefair.protocol.messages import EVIDENCE_SINCE
 from securefair.sites.couriers.memory import Faults, Link
 from support.simulated import start_transfer
 
@@ -112,3 +115,22 @@ def test_a_hospital_with_too_few_patients_is_named_before_and_adds_nothing(make_
     list(run.rounds(1))
     assert all(own.transferred.trust.in_peers == 0 for own in run.hosts.values())
     assert agree(hospitals, sums="gradient").question.warnings(patients) == []
+
+
+@EVERY
+def test_projects_of_before_go_on_without_the_number_about_leaves(make_hospitals, agree, name):
+    hospitals = make_hospitals()
+    agreed = agree(hospitals, sums=name)
+    older = replace(agreed, facts=replace(agreed.facts, protocol=EVIDENCE_SINCE - 1))
+    numbers = [one.question.numbers_of(40) for one in (agreed, older)]
+    assert numbers[0] == numbers[1] + 1
+    run = start(hospitals, older)
+    list(run.rounds(1))
+    assert not run.problems
+    others = [run.hosts[other].own for other in "bcd"]
+    summed = sum_of(name, evidence=False)
+    mean = np.mean([summed.told(one) for one in others], axis=0)
+    expected = transfer_sum(run.hosts["a"].own, summed.opened(mean, 3, 4)).model
+    later = hospitals[0].test.features
+    found = run.hosts["a"].model().logits(later)
+    np.testing.assert_allclose(found, expected.logits(later), atol=1e-3)

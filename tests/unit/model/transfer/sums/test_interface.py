@@ -1,13 +1,17 @@
 """What every sum of fits is: laws, and that students learn by it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from securefair.data.dataset import Samples
 from securefair.model.probabilities import log_losses as losses
 from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer import own_fit, without_peers
+from securefair.model.transfer.families import LEAVES_HANDICAP, evidence_of_leaves
 from securefair.model.transfer.sums import sum_of, transfer_sum
-from securefair.model.transfer.sums.interface import known
+from securefair.model.transfer.sums.interface import MOST_EVIDENCE, known
 from securefair.model.transfer.sums.register import REGISTERED
 
 EVERY = pytest.mark.parametrize("name", REGISTERED)
@@ -101,3 +105,61 @@ def test_a_student_takes_little_of_peers_with_inverted_labels(draw, name):
     peers = [fitted(draw(seed, 130, inverted=True)) for seed in (11, 12, 13)]
     result = transfer_sum(own, opened(sum_of(name), peers))
     assert mean_loss(result.model, later) < mean_loss(own.averaged, later) + 0.03
+
+
+def steps(seed, count):
+    """Patients whose outcome follows steps that no line follows."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (count, 4))
+    often = np.where(np.abs(x[:, 0]) < 0.5, 0.95, 0.05)
+    return Samples(x, (rng.uniform(size=count) < often).astype(np.int64), 2)
+
+
+@EVERY
+def test_hospitals_say_together_what_leaves_are_worth_to_each(name):
+    fits = [fitted(steps(seed, 80)) for seed in range(3)]
+    each = [evidence_of_leaves(one.families) for one in fits]
+    assert min(each) > 1
+    found = opened(sum_of(name), fits)
+    assert found.evidence == pytest.approx(np.clip(each, -MOST_EVIDENCE, MOST_EVIDENCE).sum())
+    assert opened(sum_of(name, evidence=False), fits).evidence is None
+
+
+def test_evidence_is_a_quotient_of_mean_likelihoods_of_held_out_patients(draw):
+    own = fitted(draw(0, 40))
+    by_leaves = {True: [], False: []}
+    for family in own.families:
+        by_leaves[family.design.trees is not None] += np.exp(-family.validated.scores).tolist()
+    expected = np.log(np.mean(by_leaves[True]) / np.mean(by_leaves[False]))
+    assert evidence_of_leaves(own.families) == pytest.approx(expected)
+    assert evidence_of_leaves(own.families[:1]) == 0
+
+
+@EVERY
+def test_a_student_believes_leaves_more_where_others_found_them_better(name):
+    own, later = fitted(steps(9, 40)), steps(10, 2000)
+    peers = [fitted(steps(seed, 80)) for seed in range(4)]
+    told = opened(sum_of(name), peers)
+    alone = opened(sum_of(name, evidence=False), peers)
+    first, second = transfer_sum(own, told), transfer_sum(own, alone)
+    assert second.trust.families != first.trust.families
+    assert first.trust.families["linear"] < second.trust.families["linear"]
+    assert mean_loss(first.model, later) < mean_loss(second.model, later)
+
+
+def test_leaves_have_a_handicap_that_what_others_say_takes_off(draw):
+    found = opened(sum_of("gradient"), [fitted(draw(0, 30))])
+    handicaps = [
+        replace(found, evidence=said).leaves_handicap for said in (None, -4.0, 0.0, 4.0, 8.0, 99.0)
+    ]
+    assert handicaps == [LEAVES_HANDICAP, 6.0, 4.0, 2.0, 0.0, 0.0]
+
+
+def test_whoever_says_more_than_it_may_takes_the_handicap_off_and_no_more(draw):
+    """It cannot make a student prefer leaves that its own patients speak against."""
+    summed, fits = sum_of("gradient"), [fitted(draw(seed, 30)) for seed in range(3)]
+    mean = np.mean([summed.told(one) for one in fits], axis=0)
+    mean[-1] = 1e6
+    lied = summed.opened(mean, 3, fits[0].samples.features.shape[1])
+    assert lied.evidence == 3 * MOST_EVIDENCE
+    assert lied.leaves_handicap == 0

@@ -1,0 +1,26 @@
+"""What a store must count before anything leaves: above all what was disclosed."""
+
+from securefair.collaboration.host import Stored
+from securefair.collaboration.transfer.host import TransferHost
+from securefair.protocol.jobs import AnswerAsk, PrepareAsk
+from securefair.sites.site.keeping import Keeper
+from securefair.storage import Store
+from support.transfers import agree, make_hospitals
+
+__all__ = ["agree", "make_hospitals"]
+
+
+def test_an_answer_counts_although_no_piece_of_its_host_changes(make_hospitals, agree):
+    hospitals = make_hospitals()
+    agreed = agree(hospitals)
+    a, b = (
+        TransferHost(own, agreed, seed=0, backend="clear", stored=Stored()) for own in hospitals[:2]
+    )
+    question = a.run(PrepareAsk(0, 0, ("b",))).payloads["b"]
+    with Store.in_memory() as store, store.transaction() as tx:
+        keeper = Keeper(tx, b)
+        assert not keeper.keep(tx)
+        b.run(AnswerAsk("a", 0, 0, question))
+        assert not b.changed()
+        assert keeper.keep(tx)
+        assert not keeper.keep(tx)
