@@ -313,3 +313,27 @@ def test_hospitals_collaborate_from_python(tmp_path):
     np.testing.assert_array_equal(model.predict(tables["south"]), numbers["log_hazard_ratio"])
     with pytest.raises(DataError, match="no probabilities of classes"):
         model.predict_proba(tables["south"])
+
+
+def test_three_hospitals_add_up_what_they_know_of_a_number(tmp_path):
+    names = ("north", "south", "west")
+    for at, name in enumerate(names):
+        write(tmp_path / f"{name}.csv", rows_of(at))
+    spec = TableSpec(
+        columns=[
+            *(NumericColumn(name=name, low=-3, high=3) for name in ("a", "b")),
+            NumericColumn(name="age", low=20, high=100),
+        ],
+        target=Target(name="grade", outcome="number", range=(0, 25)),
+    )
+    tables = {name: tmp_path / f"{name}.csv" for name in names}
+    found = sf.collaborate(tables, label=spec)
+    result = found.outcome.result.algorithms["transfer"]
+    assert result.sums == "gradient"
+    encryption = found.outcome.result.encryption
+    assert encryption.max_abs_error <= encryption.error_bound
+    for model in found.models.values():
+        (scale,) = model.record.own["scale"]
+        assert scale == model.function.spread
+    alone = found.outcome.result.algorithms["standalone"].metrics["log_likelihood"].mean
+    assert result.metrics["log_likelihood"].mean > alone - 0.05
