@@ -66,7 +66,9 @@ def test_every_key_is_said_somewhere():
     groups = ("scores", "titles", "controls", "rules", "messages", "caveats", "nouns", "verdict")
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
     groups += (
+        "page.sources",
         "pictures",
+        "page.sources",
         "ward.time",
         "ward.number",
         "ward.count",
