@@ -324,14 +324,19 @@ class Student:
 
         Args:
             answer: the teacher's bytes.
-            temperature: T, by which `loss` and `class_sums` are divided.
+            temperature: T, by which `loss` and `class_sums` are divided, above 0.
 
         Raises:
+            DataError: T is not above 0; nothing was opened.
             EncryptionError: the answer's length or content does not fit the plan. Content that
                 does not fit was opened, and counts as such; a wrong length does not.
             LedgerError: the key has opened as many answers as it may; nothing was opened.
         """
         plan, reconstruction = self.plan, self._reconstruction
+        if not temperature > 0:
+            raise DataError(
+                "a temperature is above 0", where="temperature", found=temperature, expected="5.0"
+            )
         if plan.spec.leaves.rows and reconstruction is None:
             raise EncryptionError(
                 "an answer was opened before the features were encrypted",

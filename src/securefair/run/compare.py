@@ -126,8 +126,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     ]
     rows = []
     for run in comparison.runs:
-        outcome = outcome_named(run.outcome)
-        titles, right = outcome.scores, outcome.tells_classes  # a number is never right or wrong
+        titles = outcome_named(run.outcome).scores
         for one in run.algorithms:
             gains = one.name != STANDALONE
             cost = one.name == run.algorithm and run.bytes is not None
@@ -135,9 +134,9 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
                 [
                     run.folder if one is run.algorithms[0] else "",
                     algorithm_name(one.name),
-                    with_spread(percent(one.mva), one.mva_spread) if right else "",
-                    with_spread(points(one.mcg), one.mcg_spread) if gains and right else "",
-                    f"{one.cgs * 100:.1f}" if gains and right else "",
+                    with_spread(percent(one.mva), one.mva_spread),
+                    with_spread(points(one.mcg), one.mcg_spread) if gains else "",
+                    f"{one.cgs * 100:.1f}" if gains else "",
                     f"{titles[run.metric]} {cell(one.score, words_of())}" if one.score else "",
                     f"{cell(one.gain_over_best, words_of())} ({algorithm_name(one.best_control)})"
                     if one.best_control
@@ -186,8 +185,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
             headings=headings,
             rows=rows,
             names=comparison.runs[0].participants,
-            alike=len({tuple(run.participants) for run in comparison.runs}) == 1
-            and all(outcome_named(run.outcome).tells_classes for run in comparison.runs),
+            alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
             algorithm_name=algorithm_name,
             scored=headline_of(comparison),
             words=words_of(),

@@ -266,3 +266,10 @@ def test_training_validation_and_test_are_one_too_many():
     part = (np.zeros((8, 3)), np.arange(8) % 2)
     with pytest.raises(DataError, match=r"north.*data come in pairs.*a tuple of 3"):
         sf.collaborate({"north": (part, part, part), "south": part}, **QUICK)
+
+
+def test_nothing_is_opened_at_a_temperature_of_0():
+    student = sf.Student(sf.ExchangeSpec(features=3, classes=2, samples=8, hidden=0, q=2))
+    for temperature in (0.0, -1.0, float("nan")):
+        with pytest.raises(DataError, match="temperature is above 0"):
+            student.open(b"", temperature=temperature)
