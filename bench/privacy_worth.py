@@ -133,10 +133,11 @@ def students(
     seed: int,
 ) -> Iterator[Polynomial]:
     """Everybody's model after one transfer in which everyone answers from `answering`."""
-    names = [one.name for one in hospitals]
+    asked = asked_peers([one.name for one in hospitals], settings.peers, seed)
     for one in hospitals:
-        asked = asked_peers(names, one.name, settings.peers, seed)
-        answers = {name: received_logits(settings, answering[name], one.train) for name in asked}
+        answers = {
+            name: received_logits(settings, answering[name], one.train) for name in asked[one.name]
+        }
         opened = settings.opened_of(len(answers))
         yield combined(own[one.name], answers, opened, settings.degree).model
 

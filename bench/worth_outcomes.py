@@ -29,9 +29,11 @@ from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.data.split import stratified_rows
 from securefair.errors import DataError
 from securefair.model.outcomes import StudyOutcome, outcome_named
-from securefair.model.stored import Function, logits_of
-from securefair.model.transfer import own_fit
+from securefair.model.stored import Function, logits_of, own_part_of
+from securefair.model.transfer import OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
+from securefair.model.transfer.sums import sum_of, transfer_sum
+from securefair.model.transfer.sums.register import AUTO
 from securefair.worth import own_fits
 from securefair_lab.algorithms.releases import ProjectionRelease
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
@@ -142,8 +144,8 @@ def _thalach() -> pd.DataFrame:
 
 def _ranged(name: str, low: float, high: float) -> Callable[[pd.DataFrame], Array]:
     def known(table: pd.DataFrame) -> Array:
-        scaled = 2 * (table[name].to_numpy(np.float64) - low) / (high - low) - 1
-        return np.column_stack([scaled, np.zeros(len(table)), np.ones(len(table))])
+        scaled: Array = 2 * (table[name].to_numpy(np.float64) - low) / (high - low) - 1
+        return scaled[:, None]
 
     return known
 
@@ -241,11 +243,28 @@ class Row(msgspec.Struct, kw_only=True):
 
 def tested(outcome: StudyOutcome, model: Function, own: ParticipantData, weights: Array) -> Tested:
     """Weights (1 + draws, B) of its test patients, the first of them 1."""
-    part = outcome.own_part(logits_of(model, own.train.features), own.train)
+    part = own_part_of(model, own.train)
     said = outcome.said(logits_of(model, own.test.features), part)
     found = outcome.weighted_scores(said, own.test, weights)
     name, factor = LOSSES[outcome.name]
     return Tested(factor * found[name], float(found[outcome.headline][0]))
+
+
+def transferred(
+    outcome: StudyOutcome, people: Sequence[ParticipantData], own: Mapping[str, OwnFit], seed: int
+) -> Mapping[str, Function]:
+    """As `transfer.sums = "auto"` learns: of sums of fits where fits can be added up."""
+    if outcome.curvature is None:
+        return run_transfer(Transfer(release=ProjectionRelease(q=64)), people, seed, own=own).models
+    kind = sum_of(AUTO)
+    assert kind is not None
+    found = {}
+    for name, fit in own.items():
+        others = [one for peer, one in own.items() if peer != name]
+        told = np.mean([kind.told(one) for one in others], axis=0)
+        width = fit.samples.features.shape[1]
+        found[name] = transfer_sum(fit, kind.opened(told, len(others), width)).model
+    return found
 
 
 def measure(study: Study, seeds: int) -> Row:
@@ -257,7 +276,7 @@ def measure(study: Study, seeds: int) -> Row:
     for seed in range(seeds):
         people, numbers = study.people(seed)
         own = own_fits(people, 1, seed)
-        run = run_transfer(Transfer(release=ProjectionRelease(q=64)), people, seed, own=own)
+        learnt = transferred(outcome, people, own, seed)
         pool = together([one.train for one in people])
         pooled = own_fit(pool, rng=np.random.default_rng([seed, 2]))
         for one, part in zip(people, numbers, strict=True):
@@ -268,7 +287,7 @@ def measure(study: Study, seeds: int) -> Row:
                 "most common": most_common(one.train),
                 "pooled": pooled.model,
                 "pooled, averaged": pooled.averaged,
-                "transfer": run.models[one.name],
+                "transfer": learnt[one.name],
             }.items():
                 found = tested(outcome, model, one, weights)
                 results.setdefault(method, []).append(found)

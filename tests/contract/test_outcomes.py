@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from securefair.data.dataset import Samples, together
+from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_named, outcome_of
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.register import REGISTERED
@@ -59,6 +60,23 @@ def test_no_growth_has_no_effect(outcome):
     nothing, more = outcome.effect_of(np.array([0.0, 0.1]), 2.0)
     assert nothing in (0.0, 1.0)
     assert more > nothing
+
+
+def test_fits_are_added_up_only_where_losses_bend_so_much_at_most(outcome):
+    samples, p = draw(outcome), truth(outcome, draw(outcome).features)
+    if outcome.curvature is None:
+        with pytest.raises(ConfigError):
+            outcome.curvatures(p, samples)
+        return
+    found = outcome.curvatures(p, samples)
+    assert found.shape == (len(samples),)
+    assert (found > 0).all()
+    assert found.max() <= outcome.curvature
+    if width_of(outcome) == 1:
+        constant = Columns(np.ones((len(samples), 1)), np.zeros((len(samples), 1, 0)))
+        likelihood, ones = outcome.likelihood(samples), np.ones((1, len(samples)))
+        _, hessian = likelihood.derivatives(constant, p[None], ones)
+        assert found.sum() == pytest.approx(hessian[0, 0, 0])
 
 
 def test_derivatives_are_those_of_the_total(outcome):

@@ -98,14 +98,36 @@ def test_as_many_numbers_are_charged_as_leave_at_least(planned):
     )
 
 
-@pytest.mark.parametrize("backend", ["clear", "rns", pytest.param("seal", marks=pytest.mark.slow)])
+@cache
+def keys_of(backend, params, relinearization, galois, element):
+    """Plans of the same parameters share them."""
+    return get_backend(backend).generate_keys(
+        params, relinearization=relinearization, galois=galois, element=element
+    )
+
+
+@pytest.mark.parametrize("backend", ["clear", "rns"])
 def test_answers_are_those_of_the_model(planned, backend):
+    answers_are_those_of_the_model(planned, backend)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "planned", [case for case in CASES if case[0] != "wide"], ids="-".join, indirect=True
+)
+def test_seal_gives_such_answers_too(planned):
+    """Its products of many features are compared with other backends' by their own suites."""
+    answers_are_those_of_the_model(planned, "seal")
+
+
+def answers_are_those_of_the_model(planned, backend):
     spec, engine = planned.spec, get_backend(backend)
-    keys = engine.generate_keys(
+    keys = keys_of(
+        backend,
         planned.params,
-        relinearization=planned.relinearization_limbs,
-        galois=planned.galois_limbs,
-        element=planned.galois_element,
+        planned.relinearization_limbs,
+        planned.galois_limbs,
+        planned.galois_element,
     )
     evaluator = engine.evaluator(planned.params, keys.public)
     features = np.random.default_rng(0).uniform(-1, 1, (spec.samples, spec.features))

@@ -134,6 +134,7 @@ def repeated(made_by, amplitude, *, pairs, trials=12):
     return right / trials, refused / (2 * pairs * trials)
 
 
+@pytest.mark.slow
 def test_a_small_aimed_part_that_is_repeated_is_refused_beside_a_plain_function():
     """Twelve pairs of size 0.3; beside models of real hospitals such parts pass (stated)."""
     right, refused = repeated(Victim, 0.3, pairs=12)

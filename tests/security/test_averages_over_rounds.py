@@ -112,6 +112,7 @@ def past():
     return history()
 
 
+@pytest.mark.slow
 def test_one_sum_does_not_determine_a_model(past):
     for receiver in range(4):
         _, rank = solved(past, [receiver], 1)
@@ -184,6 +185,7 @@ def closest(past, receiver):
     return solved, alone
 
 
+@pytest.mark.slow
 def test_a_budget_of_sums_ends_before_equations_tell_more_than_a_sum(past):
     """Senders keep it: without one the same equations find every model to a few per cent."""
     bounded = history(max_sums=6)
@@ -196,6 +198,7 @@ def test_a_budget_of_sums_ends_before_equations_tell_more_than_a_sum(past):
     assert max(free) < 0.06
 
 
+@pytest.mark.slow
 def test_sums_cannot_be_saved_for_when_models_stand_still():
     """Offers count, whether or not the receiver asks."""
     late = history(20, last=6, max_sums=6)

@@ -26,7 +26,7 @@ from securefair.privacy.convex import INTERCEPT
 from support.auditing import epsilon_lower_bound, likelihood_ratios, true_positives_at
 
 TARGET = PrivacyTarget(epsilon=2.0, delta=1e-2, row_norm=1.0)
-FITS, TRAININGS, FAULTY = 2500, 500, 300
+FITS, TRAININGS, FAULTY = 1500, 300, 150
 
 
 class TooLittleNoise(SeededNoise):
@@ -132,6 +132,7 @@ def private(samples, seed):
     return lambda x: x @ fit.linear[0] + fit.constant[0]
 
 
+@pytest.mark.slow
 def test_membership_shows_in_ordinary_answers_and_hides_in_private_ones():
     found, wrong = true_positives_at(*attack(ordinary), 0.02)
     assert wrong.hits >= 10

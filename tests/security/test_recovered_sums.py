@@ -167,7 +167,7 @@ def a_sum_of_before_and_after(weaken):
 
 def patients_of(seed):
     rng = np.random.default_rng(seed)
-    return Samples(rng.uniform(-1, 1, (10, 2)), np.arange(10) % 2, 2)
+    return Samples(rng.uniform(-1, 1, (24, 2)), np.arange(24) % 2, 2)
 
 
 @pytest.mark.usefixtures("bare")

@@ -27,7 +27,7 @@ from securefair.model.training import (
 from securefair.user.participants import load_participants
 
 GRID = 2.0**-10
-PAIRS, CALM, VICTIMS = 12, 8, 24
+PAIRS, CALM, VICTIMS = 12, 8, 16
 WEIGHT = 7.5  # of a teacher among four
 
 

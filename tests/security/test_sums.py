@@ -193,6 +193,7 @@ def parted(summed, shares, penalties):
     return spread * (x + weigh * y), likely
 
 
+@pytest.mark.slow
 def test_a_sum_over_two_hospitals_of_different_size_tells_roughly_either_fit():
     """So of three hospitals a curious one knows more than a mean, as the threat model says."""
     sizes, errors = (200, 30), []

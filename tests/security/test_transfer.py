@@ -280,6 +280,7 @@ def refuse(*_):
     raise EncryptionError("an opened value is out of range")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["mean", "each"])
 @pytest.mark.parametrize("spoilt", [False, True])
 def test_whether_answers_open_is_not_told_by_asking_again(opened, spoilt):

@@ -209,6 +209,7 @@ def population(exchange):
     return tuple(np.array(part) for part in (logits, released, garbage, control))
 
 
+@pytest.mark.slow
 def test_the_best_linear_reconstruction_gains_by_nothing_but_the_released_numbers(population):
     """Two numbers a class leave most of five weights open, and the masks do not close them."""
     logits, released, garbage, control = population

@@ -15,11 +15,11 @@ from securefair.sites.post.post import Post
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.identity import Identity
 from securefair.sites.simulation.starting import simulated
+from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.notes import Notes, told_in
 from securefair.sites.site.records import stored_records
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
-from securefair.sites.site.starting import stored_host
 from securefair.storage import Store
 from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin

@@ -27,7 +27,7 @@ def test_the_backend_that_a_page_adds_passes_the_contract_suites(tmp_path):
     suites = sorted((ROOT / "tests/contract").glob("test_evaluator*.py"))
     assert len(suites) == 4
     words += ["tests/contract/test_backend.py", *map(str, suites), "-k", "mixed"]
-    fewer = {"PYTHONPATH": str(tmp_path), "SECUREFAIR_EXAMPLES": "10"}
+    fewer = {"PYTHONPATH": str(tmp_path), "SECUREFAIR_EXAMPLES": "5"}
     done = processes.run("pytest", words, cwd=ROOT, env=os.environ | fewer)
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
@@ -40,10 +40,12 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from support.few import few_patients, participants
 
 
 def test_the_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(participants.PACKAGED, "heart", few_patients)
     Path("mean.toml").write_text({config!r}, encoding="utf-8")
     for command in (["check"], ["run", "--rounds", "2", "--out", "out"]):
         done = CliRunner().invoke(app, [command[0], "mean.toml", *command[1:]])
@@ -77,7 +79,8 @@ def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds_and_runs(tmp_path):
     )
     (tmp_path / "registers_meanlogits.py").write_text(registers, encoding="utf-8")
     runs = tmp_path / "test_page_of_mean_logits.py"
-    runs.write_text(PAGE_RUNS.format(config=config), encoding="utf-8")
+    fewer = config + "[distillation]\nq = 16\n"
+    runs.write_text(PAGE_RUNS.format(config=fewer), encoding="utf-8")
     words = ["-p", "no:cacheprovider", "-p", "registers_meanlogits", "-c", "pyproject.toml"]
     words += ["--rootdir", ".", "tests/contract/test_kinds.py", str(runs)]
     words += ["-k", "mean-logits or test_the_page_runs"]

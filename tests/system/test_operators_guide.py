@@ -46,6 +46,10 @@ class Hospital:
         self.work.mkdir(parents=True)
         write_table(self.work / "own.csv", seed)
         shutil.copy(self.work / "own.csv", self.work / "new.csv")
+        later = self.work / "own-2027.csv"  # patients of the other have come
+        write_table(later, 1 - seed)
+        came = later.read_text(encoding="utf-8").partition("\n")[2]
+        later.write_text(f"{(self.work / 'own.csv').read_text('utf-8')}\n{came}", "utf-8")
         self.drive = place / "mnt"
         (self.drive / "heart").mkdir(parents=True, exist_ok=True)
 
@@ -140,6 +144,8 @@ def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
             change_passphrases(hospitals, words, monkeypatch)
         elif what == "site page":
             read_page(north, words)
+        elif what == "site renew":
+            assert "after round 1" in north.run(words, monkeypatch)
         elif what == "site leave":  # the other has ended: nobody would hear it in a minute either
             said = north.run([*words, "--seconds", "1"], monkeypatch)
             assert "south: not reached" in said
@@ -162,5 +168,5 @@ def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
                 one.run(words, monkeypatch, fails=differ)
                 time.sleep(0.01)  # so that the newest copy is the newest
                 exchange(hospitals)
-    assert {"site join", "refit", "site erase", "flare export"} <= set(done)
+    assert {"site join", "refit", "site renew", "site erase", "flare export"} <= set(done)
     assert len(done) > 20

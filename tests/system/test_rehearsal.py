@@ -31,7 +31,7 @@ def test_four_sites_decide_in_twelve_rounds_as_one_process_does():
 @pytest.mark.slow
 def test_a_rehearsal_with_kills_and_faults_loses_nothing():
     """Four real processes; SECUREFAIR_KILLS=200 is the long form (`make soak`)."""
-    kills, rounds = 12, 4
+    kills, rounds = 6, 2
     if "SECUREFAIR_KILLS" in os.environ:
         kills = int(os.environ["SECUREFAIR_KILLS"])
         rounds = 3 + kills // 5

@@ -325,6 +325,39 @@ def test_a_model_is_rebuilt_without_a_peer(finished):
     )
 
 
+def test_a_hospital_goes_on_with_other_patients(finished, tmp_path):
+    """After its exchange: what peers said is of a function, and holds for the new ones."""
+    site, secret = tmp_path / "n", ("--passphrase-file", finished / "passphrase")
+    shutil.copytree(finished / "north", site)
+    first = (finished / "north.csv").read_text(encoding="utf-8")
+    write_table(tmp_path / "many.csv", 7)
+    many = (tmp_path / "many.csv").read_text(encoding="utf-8")
+    few, back = tmp_path / "few.csv", tmp_path / "back.csv"
+    few.write_text("\n".join([first, *many.split("\n")[1:8]]), encoding="utf-8")
+    back.write_text("\n".join([*many.split("\n")[:56], *first.split("\n")[1:5]]), encoding="utf-8")
+    apart = (*secret, "--test-data", finished / "south.csv")
+    before = (site / "site.toml").read_bytes()
+    refuses("too few patients changed", *renewing(site, few, secret))
+    refuses("file of samples is missing", *renewing(site, tmp_path / "none.csv", secret))
+    assert (site / "site.toml").read_bytes() == before
+    model = site / "results" / "models" / "north"
+    earlier = (model / "model.safetensors").read_bytes()
+    assert "after round 1" in securefair(*renewing(site, tmp_path / "many.csv", apart))
+    securefair("site", "start", site, *secret)
+    assert (model / "model.safetensors").read_bytes() != earlier
+    card = json.loads((model / "card.json").read_text())
+    assert [one["peer"] for one in card["taught"]] == ["south"]
+    assert "whole" in securefair("audit", "verify", site)
+    told = json.loads(securefair("site", "status", site, "--json"))["peers"][0]["numbers"]
+    [peer] = json.loads(securefair("site", "status", finished / "north", "--json"))["peers"]
+    assert told == peer["numbers"] > 0
+    refuses("too few patients changed", *renewing(site, back, apart))
+
+
+def renewing(site, table, secret):
+    return ("site", "renew", site, "--data", table, *secret)
+
+
 def test_a_site_of_another_version_is_refused_before_it_is_touched(finished):
     site, secret = finished / "north", finished / "passphrase"
     assert securefair("site", "upgrade", site) == "The site is up to date.\n"

@@ -15,17 +15,16 @@ ROOT = Path(__file__).parents[2]
 SOME = [
     f"tests/unit/{name}.py"
     for name in (
-        "worth/test_sharing",
+        "worth/test_gain",
         "averaging/test_shares",
         "circuit/test_forms",
         "ckks/test_primes",
         "cli/test_budget",
-        "collaboration/test_sizes",
+        "collaboration/test_kinds",
         "config/test_loading",
         "sites/site/test_steps",
         "exchange/test_compile",
         "worth/test_reputation",
-        "worth/test_gain",
         "model/test_heads",
         "privacy/test_guarantees",
         "profiling/test_cost",

@@ -199,7 +199,8 @@ NO_LIBRARY_ERROR = {
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"AttributeError", "ValueError"},
-    "sites/site/starting.py": {"KeyboardInterrupt", "KeyError"},
+    "sites/site/hosting.py": {"KeyError"},
+    "sites/site/starting.py": {"KeyboardInterrupt"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
     "ckks/backends/openfhe_child/__main__.py": {"EOFError"},

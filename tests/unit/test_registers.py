@@ -69,6 +69,11 @@ def tree_of(place):
     return ast.parse((PACKAGE / place).read_text("utf-8"))
 
 
+@cache
+def defined_in(place):
+    return defined(tree_of(place))
+
+
 def imported(tree):
     """{name: string constants} of what a module takes from other modules of the package."""
     found = {}
@@ -79,12 +84,12 @@ def imported(tree):
                 known = alias.asname or alias.name
                 for place in (f"{path}.py", f"{path}/__init__.py"):
                     if (PACKAGE / place).is_file():
-                        there = defined(tree_of(place))
+                        there = defined_in(place)
                         if alias.name in there:
                             found[known] = there[alias.name]
                 module = PACKAGE / path / f"{alias.name}.py"
                 if module.is_file():
-                    there = defined(tree_of(module.relative_to(PACKAGE).as_posix()))
+                    there = defined_in(module.relative_to(PACKAGE).as_posix())
                     found |= {f"{known}.{name}": each for name, each in there.items()}
     return found
 
@@ -108,11 +113,16 @@ def compared(tree):
             yield from ((node.lineno, name) for key in keys for name in constants(key))
 
 
+@cache
+def compared_everywhere():
+    """{module: what `compared` finds}; every register looks for its names in it."""
+    places = (path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.rglob("*.py")))
+    return {place: list(compared(tree_of(place))) for place in places}
+
+
 def found(names, folder):
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE).as_posix()
+    for place, seen in compared_everywhere().items():
         if not place.startswith(folder):
-            seen = compared(tree_of(place))
             yield from (f"{place}:{line}: {name}" for line, name in seen if name in names)
 
 

@@ -78,12 +78,12 @@ def test_rounded_teachers_say_nearly_the_same(four):
 
 def test_whom_one_asks_is_drawn_by_the_seed():
     names = [f"h{n}" for n in range(100)]
-    asked = asked_peers(names, "h3", 8, seed=1)
+    asked = asked_peers(names, 8, seed=1)["h3"]
     assert 8 <= len(asked) < 10  # 11 groups of 100
     assert "h3" not in asked
-    assert asked == asked_peers(names, "h3", 8, seed=1)
-    assert asked != asked_peers(names, "h3", 8, seed=2)
-    assert asked_peers(names[:4], "h3", 8, seed=1) == ("h0", "h1", "h2")
+    assert asked == asked_peers(names, 8, seed=1)["h3"]
+    assert asked != asked_peers(names, 8, seed=2)["h3"]
+    assert asked_peers(names[:4], 8, seed=1)["h3"] == ("h0", "h1", "h2")
 
 
 def test_a_teacher_that_does_not_answer_or_talks_nonsense(make_hospital):

@@ -64,7 +64,7 @@ class Case:
         return f"{self.head}-{self.algorithm}-{release}-{self.samples}"
 
 
-LINEAR_PUBLIC = Case(head="linear", algorithm="cycle", release="projection", rounds=6)
+LINEAR_PUBLIC = Case(head="linear", algorithm="cycle", release="projection")
 CASES = (
     LINEAR_PUBLIC,
     Case(head="linear", algorithm="cycle", release="logits"),
@@ -108,7 +108,11 @@ CASES = (
 
 # SEAL takes several times as long: a forced round and one of chance, of a student's basis the first
 # alone, and no VPDL, which differs by its decisions only.
-ENCRYPTED = [pytest.param(case, "rns", id=f"{case}-rns") for case in CASES] + [
+LONG = (CASES[0], CASES[-1])
+ENCRYPTED = [
+    pytest.param(case, "rns", id=f"{case}-rns", marks=pytest.mark.slow if case in LONG else ())
+    for case in CASES
+] + [
     pytest.param(
         replace(case, rounds=1 if case.basis == "student" else min(case.rounds, 2)),
         "seal",

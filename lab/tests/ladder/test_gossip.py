@@ -208,6 +208,7 @@ def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(
     assert 0 < max(errors) <= agreed.sum_plan.error_bound
 
 
+@pytest.mark.slow
 def test_crypten_sums_to_the_same(data):
     try:
         get_averaging("crypten")

@@ -14,6 +14,7 @@ def pictures():
     return torch.from_numpy(np.ascontiguousarray(found.transpose(0, 3, 1, 2)))
 
 
+@pytest.mark.slow
 def test_values_are_centred_scaled_and_bounded(pictures):
     values = cosine_responses(pictures)
     assert values.shape == (20, CHANNELS, 16, 16)

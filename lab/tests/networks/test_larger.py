@@ -44,6 +44,7 @@ def small():
     )
 
 
+@pytest.mark.slow
 def test_it_learns_and_says_what_it_sees_in_both_views(trained):
     images, labels = stripes(100, seed=1)
     soft = soft_labels(trained, images, batch_size=33)

@@ -130,7 +130,12 @@ def test_check_reads_the_prices_of_the_command_that_it_names(tmp_path):
     """From the configuration to its estimate, by the commands alone."""
     config = override(
         demo_config(),
-        {"run.algorithms": ["standalone", "transfer"], "run.seeds": [0], "run.smaller": None},
+        {
+            "run.algorithms": ["standalone", "transfer"],
+            "run.seeds": [0],
+            "run.smaller": None,
+            "data.most_training": 20,
+        },
         source="test",
     )
     checked = checked_of(config)

@@ -51,7 +51,7 @@ _COMMITMENT, _KNOWN = "securefair commitment to a key", "securefair keys for mas
 
 
 @dataclass(frozen=True)
-class Beside:
+class Attached:
     """What follows a closed part.
 
     Attributes:
@@ -87,7 +87,7 @@ class Divided:
     publics: Mapping[str, bytes]
     spare: int
 
-    def closing(self, gathering: Gathering, request: bytes, salt: bytes) -> tuple[bytes, Beside]:
+    def closing(self, gathering: Gathering, request: bytes, salt: bytes) -> tuple[bytes, Attached]:
         """The key of the own part, and what is sent with it.
 
         Args:
@@ -112,7 +112,7 @@ class Divided:
         key = _key(_at(points, 0))
         sent = b"".join(one.to_bytes(PART_BYTES, "little") for one in further)
         commitment = _commitment(key, gathering, self.sender)
-        return key, Beside(sent, commitment, self._known(gathering), salt)
+        return key, Attached(sent, commitment, self._known(gathering), salt)
 
     def part(self, gathering: Gathering, request: bytes, owner: str, salt: bytes) -> bytes:
         """This sender's part of the key of another one, 32 bytes.
@@ -150,7 +150,7 @@ def sent_beside(spare: int) -> int:
     return PART_BYTES * (spare - 1) + 2 * _HASH_BYTES + SALT_BYTES if spare else 0
 
 
-def taken_apart(owner: str, closed: bytes, spare: int) -> tuple[bytes, Beside]:
+def taken_apart(owner: str, closed: bytes, spare: int) -> tuple[bytes, Attached]:
     """A closed part alone, and what followed it.
 
     Raises:
@@ -168,15 +168,15 @@ def taken_apart(owner: str, closed: bytes, spare: int) -> tuple[bytes, Beside]:
     for size in (PART_BYTES * (spare - 1), _HASH_BYTES, _HASH_BYTES, SALT_BYTES):
         cuts.append(rest[:size])
         rest = rest[size:]
-    return closed[:split], Beside(*cuts)
+    return closed[:split], Attached(*cuts)
 
 
-def opens(gathering: Gathering, owner: str, beside: Beside, key: bytes) -> bool:
+def opens(gathering: Gathering, owner: str, beside: Attached, key: bytes) -> bool:
     """Whether this is the key that a sender's part was closed with."""
     return hmac.compare_digest(_commitment(key, gathering, owner), beside.commitment)
 
 
-def check_known(gathering: Gathering, beside: Mapping[str, Beside]) -> None:
+def check_known(gathering: Gathering, beside: Mapping[str, Attached]) -> None:
     """Refuse parts whose masks cannot cancel, since their senders knew different keys for them.
 
     So it is where a sender took new keys while a sum was under way: parts that others made before
@@ -200,7 +200,7 @@ def enough_of(gathering: Gathering, spare: int) -> int:
 
 
 def recovered(
-    gathering: Gathering, owner: str, spare: int, beside: Beside, parts: Mapping[str, bytes]
+    gathering: Gathering, owner: str, spare: int, beside: Attached, parts: Mapping[str, bytes]
 ) -> bytes:
     """The key of a sender's part of a sum, from parts of it.
 

@@ -225,6 +225,36 @@ def recover(
 
 
 @app.command()
+def renew(
+    folder: SiteArgument,
+    data: DataOption,
+    test_data: TestDataOption = None,
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Go on with other patients, from the next round or once the last is over. Stop the site first.
+
+    All that was let out stays counted, and so is what follows. Refused where fewer than 20 patients
+    came, or went, since an earlier table: what is told before and after would tell of them.
+
+    Example: securefair site renew ~/north --data own-2027.csv
+    """
+    from securefair.sites.operator.renewing import renew as renewed
+    from securefair.sites.site.folder import SampleFiles
+
+    files = SampleFiles(
+        data=str(data.absolute()),
+        test_data=None if test_data is None else str(test_data.absolute()),
+    )
+    found = renewed(folder, site_passphrase(folder, passphrase_file), files)
+    text = (
+        f"{found.train} training and {found.test} test samples, after round {found.after}.\n"
+        f"Next: securefair site start {folder}"
+    )
+    tell(json, text, found)
+
+
+@app.command()
 def block(
     folder: SiteArgument,
     peer: Annotated[str, typer.Argument(help="Name of the peer.")],

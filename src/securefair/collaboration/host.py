@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from securefair.data.dataset import ParticipantData
 from securefair.protocol.jobs import Job, JobResult
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.saved_state import SavedState as MachineState
+from securefair.protocol.states import PreparationState
 from securefair.protocol.turn import Memory
 from securefair.storage import Secret, Store
 
@@ -50,6 +52,11 @@ class Host(Protocol):
         ...
 
     @property
+    def data(self) -> ParticipantData:
+        """Its samples, as they are now."""
+        ...
+
+    @property
     def machine(self) -> ParticipantMachine:
         """What decides for it."""
         ...
@@ -60,6 +67,23 @@ class Host(Protocol):
 
     def run(self, job: Job) -> JobResult:
         """Carry out one job of its machine."""
+        ...
+
+    def check_renewal(self, data: ParticipantData) -> None:
+        """Refuse to go on with other own patients than before.
+
+        Raises:
+            SecureFairError: this kind cannot, they do not fit what was agreed, or too few of them
+                changed (`privacy.membership`).
+        """
+        ...
+
+    def renew(self, data: ParticipantData) -> None:
+        """Go on with other own patients, between two rounds. Nothing that was let out is forgotten.
+
+        Raises:
+            SecureFairError: see `check_renewal`.
+        """
         ...
 
     def changed(self) -> Mapping[str, bytes | None]:
@@ -169,3 +193,11 @@ class Stored:
     key_epoch: int = 0
     budget: Store | None = None
     keep: Callable[[Secret], None] = lambda _: None
+
+    @property
+    def keys_in_use(self) -> Secret | None:
+        """`keys`; None where the machine makes others in their place, as for other patients."""
+        upload = None if self.memory is None else self.memory.upload
+        if upload is None or upload.renewal == 0 or upload.state is PreparationState.READY:
+            return self.keys
+        return None

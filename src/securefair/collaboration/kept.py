@@ -18,7 +18,7 @@ from securefair.data import ParticipantData, TableSpec, feature_names
 from securefair.data.dataset import Samples
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
-from securefair.model.stored import Function, logits_of
+from securefair.model.stored import Function, own_part_of
 from securefair.model.transfer import LinearEstimates
 from securefair.prediction import (
     Calibration,
@@ -164,7 +164,7 @@ def kept_model(
 
 def _own_part(function: Function, samples: Samples) -> dict[str, list[float]]:
     """What a model adds to predictors from the samples that it was fitted to, for its record."""
-    part = outcome_of(samples).own_part(logits_of(function, samples.features), samples)
+    part = own_part_of(function, samples)
     return {key: list(values) for key, values in part.items()}
 
 

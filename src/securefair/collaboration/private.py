@@ -54,6 +54,15 @@ TRAINING = SgdSettings()
 """Of models that are trained by DP-SGD."""
 
 
+def anew_private(where: str, expected: str = "a new collaboration") -> ConfigError:
+    """Why patients who are promised something are not renewed."""
+    return ConfigError(
+        "a private fit on other patients is another release, with a budget of its own",
+        where=where,
+        expected=expected,
+    )
+
+
 def target_of(terms: PrivacySection, patients: int) -> PrivacyTarget:
     """What one fit of a hospital with that many patients promises."""
     return PrivacyTarget(

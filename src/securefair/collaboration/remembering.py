@@ -1,4 +1,5 @@
-"""What every kind's participant remembers alike: what peers uploaded, and shares under masks."""
+"""What every kind's participant remembers alike: what peers uploaded, shares under masks, and who
+was in which of its own tables."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from securefair.averaging import Share, Shares
-from securefair.collaboration.host import FittedToAll, Stored
+from securefair.collaboration.host import KEPT, FittedToAll, Stored
+from securefair.data.dataset import ParticipantData
+from securefair.model.seeds import derive_seed
+from securefair.privacy.membership import Membership
 from securefair.protocol.jobs import ImportPeer
 from securefair.protocol.messages import Features, Keys
 
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 
 SHARE, UPLOAD = "share ", "upload "
 """Begin the names of masked shares, by peer and round, and of what a peer uploaded."""
+
+MEMBERS = KEPT + "members"
+"""Who was in which of the own tables; after a recovery peers know them all the same."""
 
 
 class Remembering:
@@ -33,12 +40,15 @@ class Remembering:
     """
 
     name: str
+    data: ParticipantData
+    _seed: int
 
     def __init__(self, stored: Stored | None) -> None:
         self._remembers = stored is not None
         self._keep = (stored or Stored()).keep
         self._changed: dict[str, bytes | None] = {}
         self.restored = False
+        self._membership = Membership()
 
     def changed(self) -> Mapping[str, bytes | None]:
         """See `Host`."""
@@ -57,6 +67,34 @@ class Remembering:
     def idle(self) -> bool:
         """See `Host`: nothing is known before it is asked, as in most kinds."""
         return False
+
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`."""
+        self._members_with(data)
+
+    def _members_with(self, data: ParticipantData) -> Membership:
+        """Who was in which table, with these patients as the next.
+
+        Raises:
+            DataError: too few changed.
+        """
+        key = derive_seed(self._seed, "membership", self.name).to_bytes(16, "big")
+        known = self._membership
+        if not known.tables:
+            known = known.plus(self.data.train, key)
+        members = known.plus(data.train, key)
+        members.check(self.name)
+        return members
+
+    def _note_members(self, data: ParticipantData) -> None:
+        """Keep who is in the next table, once it may be.
+
+        Raises:
+            DataError: see `_members_with`.
+        """
+        self._membership = self._members_with(data)
+        if self._remembers:
+            self._changed[MEMBERS] = msgspec.msgpack.encode(self._membership)
 
     def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
         """See `Host`: none, as in most kinds."""
@@ -77,6 +115,8 @@ class Remembering:
 
     def _take_up(self, pieces: Mapping[str, bytes]) -> None:
         """Go on from what an earlier process has left, if it left anything."""
+        if MEMBERS in pieces:
+            self._membership = msgspec.msgpack.decode(pieces[MEMBERS], type=Membership)
         self.restored = bool(pieces)
         if self.restored:
             self._restore(pieces)

@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
+from securefair.model.outcomes import outcome_of
+from securefair.model.outcomes.interface import OwnPart
 from securefair.model.transfer.leafed import Fitted, Leafed
 from securefair.model.transfer.polynomial import Polynomial
 from securefair.model.transfer.public_trees import PublicTrees
@@ -123,6 +126,17 @@ def logits_of(function: Function, features: Array) -> Array:
     return function.logits(features)
 
 
+def own_part_of(function: Function, samples: Samples) -> OwnPart:
+    """What a hospital adds to a model's predictors from its own training samples.
+
+    Raises:
+        ModelError: the features do not fit the model.
+    """
+    spread = function.spread if isinstance(function, Polynomial) else None
+    predictors = logits_of(function, samples.features)
+    return outcome_of(samples).own_part(predictors, samples, spread)
+
+
 def to_bytes(function: Function) -> bytes:
     """The function as a safetensors file; equal functions give equal bytes.
 
@@ -197,6 +211,8 @@ def _told(function: Function) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def _coefficients(function: Polynomial) -> dict[str, NDArray[Any]]:
     tensors = {"constant": function.constant, "linear": function.linear}
+    if function.spread is not None:
+        tensors["spread"] = np.array([function.spread])
     return tensors if function.square is None else tensors | {"square": function.square}
 
 
@@ -252,7 +268,8 @@ def _built(told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Function:
 
 
 def _polynomial(tensors: Mapping[str, Array]) -> Polynomial:
-    return Polynomial(tensors["constant"], tensors["linear"], tensors.get("square"))
+    spread = float(tensors["spread"][0]) if "spread" in tensors else None
+    return Polynomial(tensors["constant"], tensors["linear"], tensors.get("square"), spread)
 
 
 def _layer(at: int, told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Layer:

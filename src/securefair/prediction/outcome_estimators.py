@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError
-from securefair.model.outcomes import OwnPart, outcome_named
+from securefair.model.outcomes import OwnPart
 from securefair.model.outcomes import count as counts
 from securefair.model.outcomes import number as numbers
 from securefair.model.outcomes import time as times
 from securefair.model.outcomes.survival import survival
+from securefair.model.stored import own_part_of
 from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
 from securefair.prediction.estimator import (
     FeatureEstimates,
@@ -140,7 +141,7 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
         self._samples, self._families = samples, found.families
-        self.own_: OwnPart = outcome_named(outcome).own_part(found.model.logits(features), samples)
+        self.own_: OwnPart = own_part_of(found.model, samples)
 
 
 class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]

@@ -9,8 +9,9 @@ again at the beginning of its next round; who hears a Hello again sends everythi
 once a round. Repeated messages are harmless, so nobody needs to know what exactly was lost.
 
 A participant that lost its keys makes others, of a higher epoch, and so does everybody after
-`MachineSettings.key_rounds`. Its peers then forget the old ones and what came with them, import the
-new ones, and count what they answer anew. A question says under which keys it can be answered.
+`MachineSettings.key_rounds`, and whoever has encrypted features of patients who changed. Its peers
+then forget the old ones and what came with them, import the new ones, and count what they answer
+anew. A question says under which keys it can be answered.
 Whoever lacks them keeps it and says Hello again. So nobody sends keys again because of what it
 opened.
 """
@@ -47,15 +48,18 @@ _INCOMPLETE = (AdmissionState.STRANGER, AdmissionState.GREETED)
 _AGREEING = (AdmissionState.GREETED, AdmissionState.IMPORTING, AdmissionState.ADMITTED)
 
 
-def renew_keys(turn: Turn) -> None:
-    """Give up the own keys once another term of the public schedule has begun.
+def renew_keys(turn: Turn, *, patients: bool = False) -> None:
+    """Give up the own keys once another term of the public schedule has begun, or where features of
+    earlier patients lie under them.
 
-    Terms begin with round numbers, and not with what was opened, or told, in them.
+    Terms begin with round numbers, and not with what was opened, or told, in them; a hospital's
+    patients change when they do.
     """
     upload, rounds = turn.memory.upload, turn.settings.key_rounds
-    if upload.state is not PreparationState.READY or rounds is None:
+    if upload.state is not PreparationState.READY:
         return
-    if upload.since // rounds == turn.round // rounds:
+    over = rounds is not None and upload.since // rounds != turn.round // rounds
+    if not over and not (patients and turn.settings.needs_features):
         return
     state = PREPARATION.next(upload.state, Event.SPENT)
     turn.memory = replace(

@@ -19,12 +19,15 @@ class Begin(Value, frozen=True):
 
     `coins[k]` in [0, 1) is the sharing coin of this participant as teacher for student k. Rounds
     in which sharing is not left to chance may leave it empty. `teacher_version` names the model
-    that answers in this round: equal numbers mean the same weights, and it never falls.
+    that answers in this round: equal numbers mean the same weights, and it never falls. `renews`
+    says that the own patients changed since the round before: what was encrypted of the earlier
+    ones is replaced, under new keys.
     """
 
     round: int
     coins: Mapping[str, float]
     teacher_version: int
+    renews: bool = False
 
 
 class Received(Value, frozen=True):

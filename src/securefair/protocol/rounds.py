@@ -32,7 +32,7 @@ def begin(turn: Turn, event: Begin) -> None:
         coins=dict(event.coins),
         teacher_version=event.teacher_version,
     )
-    admission.renew_keys(turn)
+    admission.renew_keys(turn, patients=event.renews)
     keyless = turn.settings.needs_keys and turn.memory.upload.state is PreparationState.ABSENT
     first = keyless or before < 0
     seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)

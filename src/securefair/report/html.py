@@ -175,7 +175,9 @@ def render_report(
         asked_pair=privacy.asked_pair,
         spending=privacy.spending(facts.rounds_of(rounds, subject)),
         encryption=result.encryption,
-        rounding_cost=facts.rounding_cost(result.participants),
+        rounding_cost=facts.rounding_cost(result.participants)
+        if outcome_named(result.outcome).tells_classes
+        else None,  # it is of accuracies
         encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption, words),
         cost=sentences.cost(result, words),

@@ -22,6 +22,7 @@ from securefair.data import (
     samples_of,
 )
 from securefair.data.encoding import Extract
+from securefair.data.places import staying
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
 from securefair.user.tables import ReadTables, about, extractor_files, table_spec
@@ -58,7 +59,10 @@ def from_files(
         later = [
             loaded(renewed, further) for renewed in config.renewals if renewed.name == one.name
         ]
-        *earlier, own = (loaded(one, further), *later)
+        states = [loaded(one, further)]
+        for then in later:  # an outline has no rows to be known by, and nearly the same parts
+            states.append(then if outlines else staying(states[-1], then, str(seed).encode()))
+        *earlier, own = states
         everyone.append(replace(own, earlier=tuple(earlier)))
     return alike(everyone)
 

@@ -17,7 +17,7 @@ from securefair.data.dataset import ParticipantData, Samples, together
 from securefair.model.outcomes import outcome_of
 from securefair.model.outcomes.pictures import Shown
 from securefair.model.seeds import derive_seed
-from securefair.model.stored import Function, logits_of
+from securefair.model.stored import Function, logits_of, own_part_of
 from securefair.model.transfer import Degree, OwnFit, own_fit
 from securefair.model.transfer.baselines import most_common
 from securefair.model.usual import Estimated, averaged, usual_model
@@ -99,7 +99,7 @@ def said_of(model: Function, own: ParticipantData) -> NDArray[np.float64]:
 def shown_of(model: Function, own: ParticipantData) -> Shown:
     """The same with that part and these samples."""
     outcome = outcome_of(own.test)
-    part = outcome.own_part(logits_of(model, own.train.features), own.train)
+    part = own_part_of(model, own.train)
     return Shown(outcome.said(logits_of(model, own.test.features), part), part, own.test)
 
 

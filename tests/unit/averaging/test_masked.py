@@ -2,19 +2,21 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.averaging import SumSpec
 from securefair.averaging.masked import MaskedSums
 from securefair.errors import RemoteProtocolError
 from securefair.worth.own_row import limit_shares
+from support.examples import examples
 
 names = st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=7, unique=True).filter(
     lambda chosen: "r" not in chosen
 )
 
 
+@settings(max_examples=examples(20))
 @given(names, st.integers(1, 70), st.sampled_from([2.0**-10, 2.0**-45]), st.integers(0, 99))
 def test_masks_cancel_in_the_sum_of_all(
     gathering_of, masked_messages, senders, length, precision, seed

@@ -66,6 +66,7 @@ def test_no_encrypted_network_errs_more_than_planned(
     assert plan.error_bound * 2.0**-16 < error <= plan.error_bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("squares", [1, 2, 3])
 def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squares):
     """Before it is flooded with 2^30 times as much, which would hide any mistake in the rules."""

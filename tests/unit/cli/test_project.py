@@ -111,7 +111,7 @@ def test_settings_and_sizes_are_named(invoke, settings, tmp_path):
 
 
 def test_an_association_vouches_for_cards_so_that_few_are_telephoned(invoke, settings, tmp_path):
-    (tmp_path / "pw").write_text("secret")
+    (tmp_path / "pw").write_text("a secret one")
     (tmp_path / "pw").chmod(0o600)
     (tmp_path / "a").mkdir()
     secret = ("--passphrase-file", "pw")

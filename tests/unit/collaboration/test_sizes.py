@@ -38,6 +38,7 @@ def test_every_number_of_blocks_keeps_the_limits(features, release, blocks):
         assert found <= most_bytes if release == "logits" else found == most_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("features", "most"), [(784, 30), (64, 50), (32, 202)])
 def test_every_number_of_few_samples_keeps_the_limits(features, most):
     """As products of features, or with features beside each other: more bytes at times than more

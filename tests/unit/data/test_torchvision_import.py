@@ -15,6 +15,7 @@ needs_torchvision = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_torchvision
 def test_models_and_transforms_work_after_the_import():
     torchvision = import_torchvision()

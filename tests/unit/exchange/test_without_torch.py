@@ -35,13 +35,13 @@ KEYS = (
     + """
 from securefair.storage import KeystoreCost
 
-sf.Student(spec, seed=b"s").save("student", "p", cost=KeystoreCost(log2_n=1))
+sf.Student(spec, seed=b"s").save("student", "a passphrase", cost=KeystoreCost(log2_n=1))
 """
 )
 ENCRYPT = (
     BEGIN
     + """
-student = sf.Student.load("student", "p")
+student = sf.Student.load("student", "a passphrase")
 p = np.full((len(samples), 2), 0.5) if spec.sends_predictions else None
 open("request", "wb").write(student.request(samples, predictions=p))
 """
@@ -49,13 +49,13 @@ open("request", "wb").write(student.request(samples, predictions=p))
 ANSWER = """
 import securefair as sf
 
-answer = sf.Teacher.load("teacher", "p").answer(open("request", "rb").read())
+answer = sf.Teacher.load("teacher", "a passphrase").answer(open("request", "rb").read())
 open("answer", "wb").write(answer)
 """
 OPEN = (
     BEGIN
     + """
-student = sf.Student.load("student", "p")
+student = sf.Student.load("student", "a passphrase")
 student.prepare(samples)
 np.save("released.npy", student.open(open("answer", "rb").read()).released)
 """
@@ -104,7 +104,9 @@ def test_every_stage_runs_without_torch_and_tables(release, shape, keys, tmp_pat
     plan = plan_exchange(spec)
     assert bool(plan.relinearization_limbs) + bool(plan.galois_limbs) == keys
     head = build_head("quadratic", shape[1], 2, CLASSES, seed=0)
-    Teacher(head, spec, seed=b"s", max_numbers=math.inf).save(tmp_path / "teacher", "p", cost=CHEAP)
+    Teacher(head, spec, seed=b"s", max_numbers=math.inf).save(
+        tmp_path / "teacher", "a passphrase", cost=CHEAP
+    )
     assert loaded(release, tmp_path, KEYS, ENCRYPT, ANSWER, OPEN) == ["[]"] * 4
     sent = msgspec.msgpack.decode((tmp_path / "request").read_bytes(), type=Request)
     assert bool(sent.evaluation_keys) == bool(keys)

@@ -139,7 +139,9 @@ def told_of(result):
     return scores["sensitivity"], scores["specificity"], kept.model.classes_.tolist()
 
 
-@pytest.mark.parametrize("shape", ["tables", "rules", "names"])
+@pytest.mark.parametrize(
+    ("shape", "frame"), [("tables", "pandas"), ("rules", "polars"), ("names", None)]
+)
 def test_the_class_that_must_not_be_missed_is_named(make_arrays, frame, shape):
     label = None
     if shape == "names":
@@ -149,7 +151,8 @@ def test_the_class_that_must_not_be_missed_is_named(make_arrays, frame, shape):
             y ^= np.random.default_rng(seed).random(len(y)) < 0.2
             hospitals[name] = (x, np.array(["ill", "well"])[y])
     else:
-        hospitals = {name: frame(rows(60, seed)) for seed, name in enumerate(("north", "south"))}
+        make = pytest.importorskip(frame).DataFrame
+        hospitals = {name: make(rows(60, seed)) for seed, name in enumerate(("north", "south"))}
         label = "outcome"
         if shape == "rules":
             label = TableSpec(

@@ -127,6 +127,7 @@ def test_only_linear_fits_have_coefficients(patients):
         quadratic.estimates()
 
 
+@pytest.mark.slow
 def test_a_weight_is_how_often_a_patient_counts(patients):
     x, f, rng = patients
     y, heavy = f + rng.normal(0, 0.1, 300), np.where(x[:, 0] > 0, 9.0, 1.0)

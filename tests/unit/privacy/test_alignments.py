@@ -163,6 +163,7 @@ def audited(noise, runs=2000):
     return epsilon_lower_bound(*both, TARGET.delta)
 
 
+@pytest.mark.slow
 def test_a_patient_s_vote_stays_hidden_as_far_as_epsilon_says():
     assert 0.1 < audited(SeededNoise) <= TARGET.epsilon
     assert audited(TooLittleNoise, 400) > TARGET.epsilon

@@ -96,6 +96,7 @@ def test_without_noise_two_classes_have_the_loss_that_is_straight_on_the_wrong_s
     np.testing.assert_allclose(fit.constant, INTERCEPT * reference[-1:], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_more_budget_comes_nearer_to_the_fit_without_noise() -> None:
     samples = drawn_samples(n=3000)
     distances = []

@@ -87,10 +87,11 @@ def test_without_noise_a_step_is_the_mean_of_clipped_gradients_by_patient(kind: 
     np.testing.assert_allclose(flat(model), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_step_is_as_accounted_and_not_30_percent_off() -> None:
     samples = drawn_samples()
     moves = []
-    for seed in range(60):
+    for seed in range(30):
         model = build_head("quadratic", 3, 4, 2, 0)
         quiet = copy.deepcopy(model)
         noisy = training(model, samples, noise=SeededNoise(seed))
@@ -146,6 +147,7 @@ def test_a_step_without_patients_is_noise() -> None:
     assert not np.array_equal(flat(model), before)
 
 
+@pytest.mark.slow
 def test_the_budget_is_spent_step_by_step_and_then_training_stops() -> None:
     model = build_head("linear", 3, 0, 2, 0)
     settings = SgdSettings(steps=8, rate=0.5)
@@ -166,6 +168,7 @@ def test_the_budget_is_spent_step_by_step_and_then_training_stops() -> None:
     assert private.guarantee.mechanism == "DP-SGD"
 
 
+@pytest.mark.slow
 def test_it_learns() -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (800, 2))

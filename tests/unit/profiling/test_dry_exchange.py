@@ -63,6 +63,7 @@ def test_it_releases_what_student_and_teacher_would(spec, changes):
     assert np.allclose(done.released, opened, rtol=0, atol=plan.error_bound / 2)
 
 
+@pytest.mark.slow
 def test_bytes_are_those_of_the_plan(spec):
     material, done, _, _ = run(spec(release="loss"), backend="rns")
     plan = material.plan

@@ -23,6 +23,7 @@ from support.moves import forged, random_move
 from support.world import NAMES, ROUNDS, World
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_thousands_of_random_interleavings(part):
     inputs = rounds = 0

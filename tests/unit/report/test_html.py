@@ -277,6 +277,7 @@ def test_print_has_reputations_of_several_rounds(run):
     ]
 
 
+@pytest.mark.slow
 def test_the_file_stays_small(make_run):
     """Thirty participants and two hundred rounds are more than this is made for."""
     text = page_of(make_run(names=tuple(f"H{i}" for i in range(30)), rounds=200))

@@ -14,7 +14,7 @@ from securefair.run.folder import read_run
 from support.alike import SCORES, assert_runs_alike
 from support.experiments import run_experiment
 
-pytestmark = pytest.mark.slow  # whole runs
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]  # whole runs
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
@@ -189,7 +189,7 @@ def test_what_participants_keep_is_for_its_owner_only_and_goes_with_the_run(whol
     """Their stores hold models and secret keys."""
     interrupt(small(), tmp_path, CONTROLS + 2)
     stores = tmp_path / FOLDER / "seed-0.vpdl.sites"
-    assert len(list(stores.glob("*/store.sqlite"))) == 4
+    assert len(list(stores.glob("*/store.sqlite"))) == 3
     for path in stores.glob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
     for path in (tmp_path / FOLDER).glob("*.state"):

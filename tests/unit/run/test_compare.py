@@ -12,7 +12,7 @@ from securefair.run.compare import compare_runs, comparison_rows, write_comparis
 from securefair.run.execute import write_outcome
 from support.experiments import run_experiment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],

@@ -10,13 +10,14 @@ from securefair.run.execute import write_outcome
 from securefair.run.folder import read_result
 from support.experiments import run_experiment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,
     "encryption.backend": "clear",
     "model.kind": "linear",
+    "distillation.q": 16,
     "training.rounds": 2,
     "training.local_epochs": 2,
     "run.seeds": [0],
@@ -112,13 +113,13 @@ class TestRefusals:
         listener = Listener()
         with pytest.raises(
             PlanError,
-            match=r"^Switzerland, q: .*fewer than the student's 82 samples.*q = 41 or less",
+            match=r"^VA Long Beach, q: .*fewer than the student's 32 samples.*q = 16 or less",
         ):
             run_experiment(small(**{"distillation.q": 100}), listener)
         assert listener.told == []
 
     def test_the_smallest_participant_is_named_where_several_are_too_small(self):
-        with pytest.raises(PlanError, match=r"^Switzerland, q: "):
+        with pytest.raises(PlanError, match=r"^VA Long Beach, q: "):
             run_experiment(small(**{"distillation.q": 300}), Listener())
 
     def test_alone_nobody_needs_a_plan(self):
@@ -127,7 +128,7 @@ class TestRefusals:
 
     def test_a_precision_beyond_all_parameters_names_the_nearest(self):
         with pytest.raises(
-            PlanError, match=r"^Switzerland, precision: .*expected 'at least .*Allow a larger"
+            PlanError, match=r"^VA Long Beach, precision: .*expected 'at least .*Allow a larger"
         ):
             run_experiment(small(**{"encryption.precision": 2.0**-40}), Listener())
 

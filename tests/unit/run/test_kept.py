@@ -5,20 +5,21 @@ import pytest
 
 from securefair import load_model
 from securefair.config import demo_config, override
-from securefair.data import load_heart
 from securefair.model.stored import to_bytes
 from securefair.prediction.card import markdown
 from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
 from support.experiments import run_experiment
+from support.few import few_patients
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,
     "encryption.backend": "clear",
     "model.kind": "linear",
+    "distillation.q": 16,
     "training.rounds": 2,
     "training.local_epochs": 2,
     "run.seeds": [3, 4],
@@ -68,7 +69,7 @@ def test_a_stored_model_predicts_for_the_patients_it_was_tested_on(outcome, tmp_
     config = override(demo_config(), SMALL, source="test")
     write_outcome(outcome, config, tmp_path)
     model = load_model(tmp_path / "models" / "Hungary")
-    test = next(own for own in load_heart(3, 1 / 3) if own.name == "Hungary").test
+    test = next(own for own in few_patients(3, 1 / 3) if own.name == "Hungary").test
     names = model.classes_.tolist()
     chosen = np.array([names.index(one) for one in model.predict(test.features).tolist()])
     place = [own.name for own in outcome.result.participants].index("Hungary")
@@ -91,7 +92,7 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
         assert one.card.uncalibrated.scores["log_loss"] != one.card.model.scores["log_loss"]
         assert {row.fit for row in one.estimates} == {"alone", "together"}
         assert {row.effect for row in one.estimates} == {"odds_ratio"}
-    people = {own.name: own for own in load_heart(3, 1 / 3)}
+    people = {own.name: own for own in few_patients(3, 1 / 3)}
     for one in outcome.models:  # fitted to everybody, measured on those held out
         own = people[one.card.hospital]
         assert one.model.record.patients == len(own.train) + len(own.test) == one.card.fitted_to

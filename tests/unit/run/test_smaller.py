@@ -14,12 +14,13 @@ from securefair.run.folder import read_run
 from securefair.user.participants import load_participants
 from support.experiments import run_experiment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
 
 SETTINGS = {
     "run.algorithms": ["standalone", "vpdl", "transfer"],
     "run.seeds": [0],
     "run.smaller": 20,
+    "distillation.q": 16,
     "training.rounds": 1,
     "training.local_epochs": 2,
     "encryption.backend": "clear",
@@ -106,6 +107,8 @@ def test_nothing_is_run_once_more_unless_asked():
 
 def test_what_is_impossible_with_few_samples_is_refused_before_anything():
     listener = Listener()
-    with pytest.raises(PlanError, match=r"run\.smaller = 20: Cleveland, q: so many numbers"):
-        run_experiment(small(**{"run.algorithms": ["standalone", "vpdl"]}), listener)
+    with pytest.raises(PlanError, match=r"run\.smaller = 12: Cleveland, q: so many numbers"):
+        run_experiment(
+            small(**{"run.algorithms": ["standalone", "vpdl"], "run.smaller": 12}), listener
+        )
     assert listener.started == []

@@ -239,6 +239,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_at_any_statement_loses_a_whole_turn_or_nothing(tmp_path):
     done = run(CRASH, tmp_path / "s")

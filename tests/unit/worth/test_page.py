@@ -41,6 +41,7 @@ def test_a_model_that_is_right_has_slope_one_and_intercept_zero():
     assert abs(found[INTERCEPT].mean) < 3 * found[INTERCEPT].se
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_other_patients():
     drawn = [score_page(*patients(150, seed), draws=2).scores for seed in range(200)]
     page = score_page(*patients(150, 1), draws=400)

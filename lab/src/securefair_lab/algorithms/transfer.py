@@ -125,7 +125,7 @@ def run_transfer(
     if own is None:
         own = own_fits(participants, settings.degree, seed)
     names = [one.name for one in participants]
-    asked = {name: asked_peers(names, name, settings.peers, seed) for name in names}
+    asked = asked_peers(names, settings.peers, seed)
     opened = settings.opened_of(max(len(teachers) for teachers in asked.values()))
     summed, transferred = sum_of(settings.sums), {}
     if summed is not None:

@@ -79,10 +79,9 @@ def at(rows: Sequence[Row], lambda_0: float | None, metric: str) -> dict[tuple[s
     if lambda_0 is None:
         return {key: best.mean(metric) for key, best in chosen(rows).items()}
     return {
-        key: row.metrics[metric]
-        for key, own in lines(rows).items()
-        for row in own
-        if _lambda_of(row) == lambda_0
+        (str(row.fields["split"]), name_of(row)): row.metrics[metric]
+        for row in rows
+        if row.fields.get("lambda_0") is not None and _lambda_of(row) == lambda_0
     }
 
 

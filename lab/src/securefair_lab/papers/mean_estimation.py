@@ -123,6 +123,10 @@ def _along(rows: Sequence[Row], *, participant: int) -> list[float]:
     return [_at(rows, "CYCle", participant=participant, ratio=ratio) for ratio in RATIOS]
 
 
+def _level(along: Sequence[float]) -> bool:
+    return every(abs(own - along[0]) < 0.05 for own in along)
+
+
 def _contenders(size: Size, data: Path | None) -> Sequence[Contender]:
     del size, data
     return ()
@@ -200,10 +204,7 @@ MEAN_ESTIMATION = (
             ),
             Claim(
                 words="To participant 2 CYCle is equally useful at every ratio (within 0.05)",
-                holds=lambda rows: every(
-                    abs(own - _along(rows, participant=2)[0]) < 0.05
-                    for own in _along(rows, participant=2)
-                ),
+                holds=lambda rows: _level(_along(rows, participant=2)),
             ),
         ),
         differs="The paper does not state N_2; ours is 1.",

@@ -24,6 +24,7 @@ from securefair.collaboration.host import KEPT
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.remembering import stored_imports
 from securefair.collaboration.state import decode_state, encode_state
+from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened
@@ -88,6 +89,14 @@ class DistillingHost(Participant):
                 self._remember_import(job)
         return result
 
+    def renew(self, data: ParticipantData) -> None:
+        """See `Participant`; what was learnt of earlier patients cannot be learnt again."""
+        super().renew(data)
+        if self._remembers:
+            self._changed[FIRST] = None
+            rounds = range(self.machine.memory.round + 1)
+            self._changed |= {f"{STEP}{number:06d}": None for number in rounds}
+
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: reputations."""
         return self.machine.reputations
@@ -121,7 +130,11 @@ class DistillingHost(Participant):
             DataError: that teacher is in no step, or the first model is missing.
         """
         if FIRST not in pieces:
-            raise DataError("the store lacks the first model", where=self.name)
+            raise DataError(
+                "the store lacks the first model",
+                where=self.name,
+                hint="Where patients were renewed, what peers said of the earlier ones stays in",
+            )
         train_state: TrainState = decode_state(pieces[FIRST], self.train_state)
         empty: _Learnt = {}
         learnt = [

@@ -18,7 +18,7 @@ from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import Rounds, timed
-from securefair.collaboration.private import PrivateTeacher, stated_guarantee
+from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
 from securefair.collaboration.remembering import Remembering
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
@@ -175,19 +175,30 @@ class Participant(Remembering):
         self._seed = seed
         get_backend(backend, device)  # one that is not there is no reason to decline later
         self._backend, self._device = backend, device
-        self._student = Student(
-            collaboration.spec_for(len(data.train)),
-            backend=backend,
-            seed=collaboration.basis_seed,
-            max_openings=None,  # the machine counts openings and bits of a key, and renews it
-            keys=left.keys,
-        )
+        self._student = self._asking(len(data.train), left.keys_in_use)
         self._uploads: dict[str, ReceivedUpload] = {}
         self._take_up(left.pieces)
 
     def prepare(self) -> None:
         """Prepare to open answers to features that an earlier process has encrypted."""
         self._student.prepare(self.data.train)
+
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`.
+
+        Raises:
+            DataError, ConfigError, PlanError: see there; or a private model answers.
+        """
+        if self.teacher is not None or self.alignments is not None:
+            raise anew_private(self.name)
+        self.collaboration.spec_for(len(data.train))
+        super().check_renewal(data)
+
+    def renew(self, data: ParticipantData) -> None:
+        """See `Host`: the model goes on from where it is, and features are encrypted anew."""
+        self.check_renewal(data)
+        self._note_members(data)
+        self.data, self._student = data, self._asking(len(data.train), None)
 
     def export_keys(self) -> Secret:
         """Its keys as a student, for its keystore and nobody else."""
@@ -241,6 +252,15 @@ class Participant(Remembering):
                 raise LocalProtocolError(
                     "this participant distils, it does not average", found=type(job).__name__
                 )
+
+    def _asking(self, samples: int, keys: Secret | None) -> Student:
+        return Student(
+            self.collaboration.spec_for(samples),
+            backend=self._backend,
+            seed=self.collaboration.basis_seed,
+            max_openings=None,  # the machine counts openings and bits of a key, and renews it
+            keys=keys,
+        )
 
     def _prepare(self, job: PrepareKeysAndFeatures) -> Prepared:
         if job.renewal:

@@ -142,6 +142,21 @@ class GossipParticipant(Remembering):
         """The model as it is now, float64 (V,)."""
         return vector_of(self.train_states)
 
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`.
+
+        Raises:
+            DataError: see there.
+        """
+        check_data(self.agreement, data)
+        super().check_renewal(data)
+
+    def renew(self, data: ParticipantData) -> None:
+        """See `Host`: the model goes on from where it is; no peer holds anything of patients."""
+        self.check_renewal(data)
+        self._note_members(data)
+        self.data, self._samples = data, StackedSamples.of([data.train], self.agreement.stacked)
+
     def export_keys(self) -> Secret:
         """Its keys, for its keystore and nobody else.
 

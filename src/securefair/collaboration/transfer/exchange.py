@@ -30,6 +30,7 @@ from securefair.model.transfer.answers import (
     query_size,
     rows_by_patient,
 )
+from securefair.model.transfer.surrogate import surrogate
 from securefair.storage import Secret
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ class TransferStudent(AskingStudent):
         keys: tuple[PublicKeys, Secret] | None = None,
     ) -> None:
         super().__init__(agreement, patients, backend=backend, keys=keys)
-        rows = public_rows(
+        self._degree = agreement.degree
+        self._rows = rows = public_rows(
             self.plan.ring_degree,
             self._basis.coefficients,
             query_size(len(patients)),
@@ -151,6 +153,15 @@ class TransferStudent(AskingStudent):
     def logits(self, released: Array) -> Array:
         """Released numbers (q, L) -> logits (n, L) on the patients."""
         return self._reconstructor.logits(released)
+
+    def carried(self, released: Array, later: TransferStudent) -> Array:
+        """What an answer about later patients would hold: released numbers are of a function of the
+        features, (q, L) -> (q of the later question, L).
+        """
+        known = self._patients.features
+        function = surrogate(known, self.logits(released), self._degree)
+        numbers: Array = later._rows @ function.logits(asked_about(later._patients).features)
+        return numbers
 
 
 def read_request(data: bytes, student: str) -> TransferRequest:

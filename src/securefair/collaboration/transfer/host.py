@@ -24,11 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.host import KEPT, FittedToAll
+from securefair.collaboration.private import anew_private
 from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.notes import MEAN, TransferNotes
-from securefair.collaboration.transfer.participant import LEDGER, TransferParticipant
+from securefair.collaboration.transfer.participant import (
+    LEDGER,
+    REQUEST,
+    TransferParticipant,
+)
 from securefair.collaboration.transfer.renewal import fitted
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
@@ -56,7 +61,6 @@ from securefair.protocol.jobs import (
 from securefair.worth.tuned import headline, mean_loss
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
-REQUEST = "request"
 GIVEN, STANDING, ANSWERING = "given", "standing", "answering"
 
 SAME_FIT = 1e-6
@@ -92,12 +96,27 @@ class TransferHost(TransferParticipant):
             self._changed[REQUEST] = self._request
         return result
 
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`.
+
+        Raises:
+            DataError, ConfigError: see there; or a private model answers.
+        """
+        if self.teacher is not None:
+            raise anew_private(self.name)
+        self.agreement.check_data(data)
+        self.agreement.check_samples(len(data.train))
+        super().check_renewal(data)
+
     def renew(self, data: ParticipantData) -> None:
         """See `TransferParticipant`; nothing of the earlier fit is left to be sent again."""
         left = set(self._shares.made)
         super().renew(data)
         self._forget_shares(left - set(self._shares.made))
         self._changed[REQUEST] = self._changed[ANSWERING] = None
+        if self._remembers:
+            self._changed[MODEL] = _written(self.transferred)
+            self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
         self._stand(asks=True)
 
     def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
@@ -131,16 +150,6 @@ class TransferHost(TransferParticipant):
             opened = opened_in(pieces[OPENED]) if pieces and OPENED in pieces else kept
             found = self._transferred_again(*opened)
         return found
-
-    def _transferred_again(
-        self, released: Mapping[str, Array], senders: Sequence[str]
-    ) -> Transferred:
-        if MEAN in released:
-            return self._exchange.transferred(self.own, released[MEAN], senders)
-        opened = {name: released[name] for name in senders if name in released}
-        return (
-            self._exchange.transferred_each(self.own, opened) if opened else without_peers(self.own)
-        )
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: weights of teachers, where every answer was opened by itself."""

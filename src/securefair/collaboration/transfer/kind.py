@@ -155,10 +155,17 @@ class TransferKind(Kind["TransferAgreement"]):
     def observer(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
     ) -> TransferObserver:
-        """See `Kind`; a name stands among renewals as often as its data have an earlier state."""
+        """See `Kind`; a name stands among renewals as often as its data have an earlier state.
+
+        Raises:
+            DataError: too few patients changed.
+        """
         from securefair.collaboration.transfer.observer import TransferObserver
+        from securefair.privacy.membership import check_tables
 
         later = {own.name: [*own.earlier[1:], replace(own, earlier=())] for own in data}
+        for own in data:
+            check_tables(own.name, [one.train for one in (*own.earlier, own)], b"simulated")
         renewals = [later[one.name].pop(0) for one in config.renewals]
         return TransferObserver(self.name, config.encryption.backend, agreement, renewals)
 

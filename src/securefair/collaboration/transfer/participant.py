@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from numpy.typing import NDArray
 
 from securefair.averaging import (
     Divided,
@@ -32,7 +35,7 @@ from securefair.averaging.pairwise import (
     restore_private,
 )
 from securefair.collaboration.host import Role, Stored
-from securefair.collaboration.private import PrivateTeacher, stated_guarantee
+from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
 from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
@@ -42,11 +45,7 @@ from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
-from securefair.errors import (
-    ConfigError,
-    EncryptionError,
-    LocalProtocolError,
-)
+from securefair.errors import EncryptionError, LocalProtocolError
 from securefair.model.transfer import (
     OwnFit,
     Polynomial,
@@ -83,8 +82,10 @@ from securefair.protocol.messages import DeclineReason, Keys
 from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
-LEDGER = "ledger"
-"""A piece of securefair 0.2: see `_one_ledger`."""
+Array = NDArray[np.float64]
+
+REQUEST, LEDGER = "request", "ledger"
+"""Pieces: a hospital's question, and one of securefair 0.2 (`_one_ledger`)."""
 
 
 class TransferParticipant(Remembering):
@@ -148,6 +149,9 @@ class TransferParticipant(Remembering):
         self.notes, self.given = TransferNotes(), Given()
         self._backend, self._device = backend, device
         private, student = (None, None) if left.keys is None else _imported(left.keys)
+        # Those of a question are made anew where it was not asked yet: its patients may be others.
+        self._keys_kept = REQUEST in left.pieces or not left.pieces
+        student = student if self._keys_kept else None
         self._exchange = agreement.question.exchange(
             agreement.patients_of(data), backend=backend, device=device, keys=student
         )
@@ -173,25 +177,27 @@ class TransferParticipant(Remembering):
         """Other own patients: fit anew, which is a new version that answers, and ask again.
 
         Raises:
-            DataError, ConfigError: the patients do not fit what was agreed, or a private model
-                answers, which would have to be paid for again.
+            DataError, ConfigError: the patients do not fit what was agreed, too few changed, or a
+                private model answers, which would have to be paid for again.
         """
         self.agreement.check_data(data)
         if self.teacher is not None:
-            raise ConfigError(
-                "a private fit on other patients is another release, with a budget of its own",
-                where=self.name,
-                expected="a new collaboration",
-            )
+            raise anew_private(self.name)
+        self._note_members(data)
+        asked, trust = self._exchange, self.transferred.trust
         self._exchange = self.agreement.question.exchange(
             self.agreement.patients_of(data), backend=self._backend, device=self._device
         )
+        self._keys_kept = False
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
         self.answers = answering_of(self.agreement, data, self.own, None, self._seed)
         self.version += 1
-        self.transferred = carried_over(self.own, self.transferred)
+        self.notes = carried_over(self.notes, trust.left_out, asked, self._exchange)
+        again = self._transferred_again(self.notes.released, self.notes.senders)
+        kept = replace(again.trust, weights=trust.weights, left_out=trust.left_out)
+        self.transferred = replace(again, trust=kept)
 
     def run(self, job: Job) -> JobResult:
         """Carry out one job of this participant's machine.
@@ -251,6 +257,9 @@ class TransferParticipant(Remembering):
         started = time.perf_counter()
         if self._request is None:
             self._request = self._exchange.request()
+            if not self._keys_kept:
+                self._keep(self.export_keys())
+                self._keys_kept = True
         if not job.summed:
             self.notes.released = {}
         self.notes.asked_seconds += time.perf_counter() - started
@@ -339,13 +348,8 @@ class TransferParticipant(Remembering):
         return Divided(self.name, self._private, self._publics, spare) if spare else None
 
     def _combine(self, job: Combine) -> None:
-        gathering = Gathering(
-            session=self.agreement.digest,
-            round=job.round,
-            attempt=job.attempt,
-            receiver=self.name,
-            senders=job.senders,
-        )
+        asked = job.round, job.attempt, self.name, job.senders
+        gathering = Gathering.asked(self.agreement.digest, *asked)
         sums = self.machine.settings.sums
         spare = 0 if sums is None else sums.spare(self.name, job.senders)
         answers = opened_messages(gathering, job.closed, job.keys, spare=spare, parts=job.parts)
@@ -361,6 +365,16 @@ class TransferParticipant(Remembering):
         answers = {name: self.notes.released[name] for name in job.peers}
         self.transferred = self._exchange.transferred_each(self.own, answers)
         return Stepped()
+
+    def _transferred_again(
+        self, released: Mapping[str, Array], senders: Sequence[str]
+    ) -> Transferred:
+        if MEAN in released:
+            return self._exchange.transferred(self.own, released[MEAN], senders)
+        opened = {name: released[name] for name in senders if name in released}
+        return (
+            self._exchange.transferred_each(self.own, opened) if opened else without_peers(self.own)
+        )
 
     def _gathering(self, job: AnswerAsk | ReleaseKey | ReleaseParts) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)

@@ -1,7 +1,8 @@
 """What happens when a hospital's own patients change: CYCle's reputations on top of a transfer.
 
 A hospital asks once, and again only when its own patients changed. Until then, and where nobody
-answers, what peers said is carried over to the new patients by the surrogate, which costs no
+answers, what peers said is carried over to the new patients: it is a function of the features, so
+it says what they would have answered about these (`HospitalExchange.carried`). That costs no
 answer. At first everybody answers everybody, for nobody knows anything of anybody. Later a teacher
 answers with the probability of its own reputation of who asks, as in CYCle (Eq. 9): the averaged
 weight that its own patients gave that one's answer. Whether it answers tells one bit of it
@@ -10,11 +11,12 @@ weight that its own patients gave that one's answer. Whether it answers tells on
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
+from securefair.collaboration.transfer.notes import TransferNotes
+from securefair.collaboration.transfer.questions import HospitalExchange
 from securefair.data.dataset import ParticipantData
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Degree, OwnFit, Transferred, own_fit
@@ -38,9 +40,21 @@ def reputations(transferred: Transferred, peers: Iterable[str]) -> dict[str, flo
     }
 
 
-def carried_over(own: OwnFit, earlier: Transferred) -> Transferred:
-    """New own fits with what peers said before; what is thought of each peer stays as it was."""
-    again, trust = earlier.again(own), earlier.trust
-    return replace(
-        again, trust=replace(again.trust, weights=trust.weights, left_out=trust.left_out)
+def carried_over(
+    notes: TransferNotes,
+    left_out: Collection[str],
+    earlier: HospitalExchange,
+    later: HospitalExchange,
+) -> TransferNotes:
+    """What was opened about earlier patients, as if these had been the later ones.
+
+    Args:
+        notes: of the exchange that was.
+        left_out: teachers whose answers are no functions; nothing of them is carried over.
+        earlier, later: exchanges of this hospital.
+    """
+    kept = {name: told for name, told in notes.released.items() if name not in left_out}
+    return TransferNotes(
+        released={name: earlier.carried(told, later) for name, told in kept.items()},
+        senders=tuple(name for name in notes.senders if name not in left_out),
     )

@@ -30,12 +30,12 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     """See `Kind.tell`."""
     section, names = config.transfer, [one.name for one in result.participants]
     # How large groups are does not depend on the seed.
-    counts = {len(asked_peers(names, name, section.peers, seed=0)) for name in names}
+    counts = {len(asked) for asked in asked_peers(names, section.peers, seed=0).values()}
     chosen = choose_sum(
         section.sums,
         min(counts),
         linear=answers_are_linear(section.fit),
-        separable=outcome_named(result.outcome).tells_classes,
+        separable=outcome_named(result.outcome).curvature is not None,
         private=config.privacy is not None,
         brought=bool(stand_ins_of(result)),
         opened=section.opened,

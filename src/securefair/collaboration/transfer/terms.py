@@ -102,12 +102,15 @@ class TransferTerms(AgreedSections):
         """Its group, so that messages grow with hospitals and not with their pairs."""
         if self.facts.protocol < GROUPS_SINCE:
             return super().met_by(name)
-        group = self.teachers_of(name)
-        return tuple(one for one in self.participants if one in group)
+        return self.teachers_of(name)
 
     def teachers_of(self, student: str) -> tuple[str, ...]:
         """Whom a student asks, who ask it as well."""
-        return asked_peers(self.participants, student, self.transfer.peers, self.seed)
+        return self._asked[student]
+
+    @cached_property
+    def _asked(self) -> dict[str, tuple[str, ...]]:
+        return asked_peers(self.participants, self.transfer.peers, self.seed)
 
     @cached_property
     def most_teachers(self) -> int:
@@ -121,7 +124,7 @@ class TransferTerms(AgreedSections):
             self.transfer.sums,
             min(len(self.teachers_of(one)) for one in self.participants),
             linear=answers_are_linear(self.transfer.fit),
-            separable=self.outcome.tells_classes,
+            separable=self.outcome.curvature is not None,
             private=self.private,
             brought=self.facts.brought,
             opened=self.transfer.opened,

@@ -17,6 +17,7 @@ from securefair.collaboration.transfer.host import OPENED, TransferHost, opened_
 from securefair.collaboration.validated import HospitalValidation
 from securefair.collaboration.validation.agreement import ValidationAgreement
 from securefair.collaboration.validation.pages import smooth, validation_of
+from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.stored import Function
 from securefair.model.transfer import LinearEstimates, Transferred, without_peers
@@ -35,6 +36,18 @@ class ValidationHost(TransferHost):
         super().__init__(*args, **settings)
         if self._role == "teacher":
             self.asks = False
+
+    def check_renewal(self, data: ParticipantData) -> None:
+        """See `Host`.
+
+        Raises:
+            ConfigError: always: its pages are about the patients that it began with.
+        """
+        raise ConfigError(
+            "a validation is of the patients that it began with",
+            where=data.name,
+            expected="a new project",
+        )
 
     def left_out(self) -> Sequence[str]:
         """See `Host`: peers whose answers are no function of the features."""

@@ -113,6 +113,8 @@ class StudyOutcome(ABC):
         tells_classes: whether labels are classes: usual classifiers are controls then.
         takes_leaves: whether fits of leaves of public trees compete: not where residuals of
             training patients, whom these nearly interpolate, say how sure a prediction is.
+        curvature: the largest second derivative of a patient's loss by its predictor, where fits
+            can be added up and that is measured; None: they are not.
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
         on_ward: of `scores`, those that the first page of a report tells; none: `headline`.
@@ -136,6 +138,7 @@ class StudyOutcome(ABC):
     tells_classes: ClassVar[bool] = False
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
+    curvature: ClassVar[float | None] = None
     shown: ClassVar[tuple[str, ...]] = ()
     on_ward: ClassVar[tuple[str, ...]] = ()
     as_shares: ClassVar[frozenset[str]] = frozenset()
@@ -212,6 +215,12 @@ class StudyOutcome(ABC):
         del unseen, samples
         return 1.0
 
+    def spread(self, unseen: Array, samples: Samples) -> float | None:
+        """How far held-out samples are from what `unseen` gave of them, (n, L); None where what is
+        said has no certainty of its own."""
+        del unseen, samples
+        return None
+
     def curvatures(self, predictors: Array, samples: Samples) -> Array:
         """Second derivatives (n,) of losses by predictors (n, L), the mean over these.
 
@@ -226,9 +235,14 @@ class StudyOutcome(ABC):
             expected='"none"',
         )
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
-        """What a hospital adds from its own training samples, of whom predictors (n, L) are."""
-        del predictors, samples
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
+        """What a hospital adds from its own training samples, of whom predictors (n, L) are.
+
+        Args:
+            predictors, samples: as above.
+            spread: as `spread` found it; None where nobody held anyone out.
+        """
+        del predictors, samples, spread
         return {}
 
     def effect_of(self, growth: Array, half: float) -> Array:

@@ -73,6 +73,7 @@ class Number(StudyOutcome):
     as_shares: ClassVar = frozenset({"r2", "coverage"})
     effect: ClassVar = "difference"
     takes_leaves: ClassVar = False
+    curvature: ClassVar = 1.0
     ranged: ClassVar = True
     strata: ClassVar = ("lower half", "upper half")
 
@@ -100,12 +101,21 @@ class Number(StudyOutcome):
         result: Array = (np.log(2 * np.pi * variance) + squares / variance) / 2
         return result
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+    def curvatures(self, predictors: Array, samples: Samples) -> Array:
+        """See `StudyOutcome`: of half a square."""
+        del predictors
+        return np.ones(len(samples))
+
+    def spread(self, unseen: Array, samples: Samples) -> float:
         """See `StudyOutcome`: the deviation of residuals."""
-        squares = (predictors[:, 0] - _values(samples)) ** 2
+        squares = (unseen[:, 0] - _values(samples)) ** 2
         counts = counts_of(samples)
         scale = np.sqrt(counts @ squares / max(1.0, counts.sum() - 1))
-        return {"scale": [max(LEAST_SCALE, float(scale))]}
+        return max(LEAST_SCALE, float(scale))
+
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
+        """See `StudyOutcome`: the deviation of held-out residuals; of those here where none are."""
+        return {"scale": [self.spread(predictors, samples) if spread is None else spread]}
 
     def effect_of(self, growth: Array, half: float) -> Array:
         """See `StudyOutcome`: a difference, in the unit of the number."""

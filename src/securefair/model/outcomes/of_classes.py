@@ -38,6 +38,7 @@ class OfClasses(StudyOutcome):
     headline: ClassVar = "accuracy"
     as_shares: ClassVar = frozenset({"accuracy", "sensitivity", "specificity"})
     tells_classes: ClassVar = True
+    curvature: ClassVar = 0.25
 
     def losses(self, predictors: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: log-loss."""

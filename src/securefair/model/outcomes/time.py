@@ -189,8 +189,9 @@ class TimeToEvent(StudyOutcome):
         costs = [likelihood.total(one, every) - likelihood.total(one, kept) for one in flat]
         return np.stack(costs).reshape(unseen.shape[:-2])
 
-    def own_part(self, predictors: Array, samples: Samples) -> OwnPart:
+    def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
         """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events."""
+        del spread
         times, events = _values(samples)
         counts = counts_of(samples)
         hazards, came = counts * np.exp(predictors[:, 0]), counts * events

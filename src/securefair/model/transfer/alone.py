@@ -15,7 +15,7 @@ from securefair.model.transfer.averaging import Validated, validate
 from securefair.model.transfer.design import Design, own_design, tree_design
 from securefair.model.transfer.families import Family, average
 from securefair.model.transfer.folds import FOLDS, stratified_folds
-from securefair.model.transfer.leafed import Fitted
+from securefair.model.transfer.leafed import Fitted, spreading
 from securefair.model.transfer.polynomial import Degree, Polynomial
 from securefair.model.transfer.public_trees import LEAVES
 
@@ -102,20 +102,23 @@ def own_fit(
 def _own_fit(samples: Samples, degree: Degree, dealt: NDArray[np.int64]) -> OwnFit:
     design = own_design(samples, degree)
     family = _fitted(design, samples, PENALTIES, dealt)
-    model = design.function(family.validated.coefficients[family.validated.scores.argmin()])
+    outcome, best = outcome_of(samples), int(family.validated.scores.argmin())
+    found = design.function(family.validated.coefficients[best])
+    model = spreading(found, outcome.spread(family.validated.held_out[best], samples))
     if not isinstance(model, Polynomial):
         raise ModelError("the first family has no leaves", found=design.family)
     families = [family]
-    takes_leaves = degree == 1 and outcome_of(samples).takes_leaves
+    takes_leaves = degree == 1 and outcome.takes_leaves
     if takes_leaves and _tree_work(samples) <= MOST_TREE_WORK:
         families += [
             _fitted(tree_design(samples, beside=beside), samples, TREE_PENALTIES, dealt)
             for beside in (False, True)
         ]
+    averaged = average(families)
     return OwnFit(
         model=model,
-        averaged=average(families).model,
-        penalty=PENALTIES[int(family.validated.scores.argmin())],
+        averaged=spreading(averaged.model, outcome.spread(averaged.held_out, samples)),
+        penalty=PENALTIES[best],
         design=design,
         folds=dealt,
         validated=family.validated,

@@ -85,6 +85,13 @@ class Leafed:
 Fitted = Polynomial | Leafed
 
 
+def spreading(model: Fitted, spread: float | None) -> Fitted:
+    """The same with how far held-out patients are from it; None where that means nothing."""
+    if spread is None or isinstance(model, Leafed):
+        return model
+    return replace(model, spread=spread)
+
+
 def with_leaves(model: Fitted) -> Leafed:
     """The same function, with a number for every leaf."""
     if isinstance(model, Leafed):

@@ -30,8 +30,8 @@ def missing_of(wanted: int, teachers: int, fewest: int = FEWEST_LEFT) -> int:
     return max(0, min(wanted, teachers - fewest))
 
 
-def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:
-    """Whom a student asks, in the order of `names`: all others of its group.
+def asked_peers(names: Sequence[str], peers: int, seed: int) -> dict[str, tuple[str, ...]]:
+    """Whom each student asks, in the order of `names`: all others of its group.
 
     The seed divides everybody into as many groups as there can be of `peers` + 1 and more, as equal
     as they get; fewer than twice that are one group. In a group everybody asks everybody. So all
@@ -39,9 +39,14 @@ def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tu
     be missing: nobody finds a single fit but all others of it together (`missing_of`). Sets that
     overlap would tell more: of ten on a ring that ask eight each, three that work together find the
     fit of a fourth.
+
+    For all at once: whoever divides everybody again for each student takes time that grows with the
+    square of their number.
     """
     groups = max(1, len(names) // (peers + 1))
     order = np.random.default_rng(derive_seed(seed, "peers", "")).permutation(len(names))
-    at = names.index(student)
-    group = next(group for group in np.array_split(order, groups) if at in group)
-    return tuple(names[index] for index in sorted(group) if index != at)
+    asked = dict[str, tuple[str, ...]]()
+    for group in np.array_split(order, groups):
+        members = [names[index] for index in sorted(group.tolist())]
+        asked |= {student: tuple(one for one in members if one != student) for student in members}
+    return asked

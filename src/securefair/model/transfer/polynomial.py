@@ -29,6 +29,8 @@ class Polynomial:
         constant: (L,).
         linear: (L, d).
         square: (L, d, d), symmetric, or None for degree one.
+        spread: deviation of held-out patients from it, where a number is predicted; else None. It
+            is of the whole function alone: sums of functions have none.
 
     Raises:
         ModelError: shapes disagree or a number is not finite.
@@ -37,6 +39,7 @@ class Polynomial:
     constant: Array
     linear: Array
     square: Array | None = None
+    spread: float | None = None
 
     def __post_init__(self) -> None:
         width, features = self.linear.shape
@@ -45,6 +48,8 @@ class Polynomial:
         ):
             raise ModelError("a polynomial's coefficients disagree", found=self.linear.shape)
         parts = [self.constant, self.linear] + ([] if self.square is None else [self.square])
+        if self.spread is not None:
+            parts.append(np.array(self.spread))
         if not all(np.isfinite(part).all() for part in parts):
             raise ModelError("a polynomial holds a NaN or an infinite number")
 
@@ -86,7 +91,8 @@ class Polynomial:
         square = self.square
         if square is not None:
             square = np.pad(square, ((0, 0), (0, further), (0, further)))
-        return Polynomial(self.constant, np.pad(self.linear, ((0, 0), (0, further))), square)
+        linear = np.pad(self.linear, ((0, 0), (0, further)))
+        return Polynomial(self.constant, linear, square, self.spread)
 
     def logits(self, features: Array) -> Array:
         """Features (B, d) -> logits (B, L).

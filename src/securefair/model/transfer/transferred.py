@@ -21,7 +21,7 @@ from securefair.model.transfer.alone import OwnFit
 from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import Design
 from securefair.model.transfer.families import LEAVES_HANDICAP, Family, average
-from securefair.model.transfer.leafed import Fitted
+from securefair.model.transfer.leafed import Fitted, spreading
 from securefair.model.transfer.polynomial import Degree
 from securefair.model.transfer.surrogate import explained, is_function, offset_of
 from securefair.model.transfer.teacher_weights import teacher_weights
@@ -188,8 +188,10 @@ def deployed(
         weights=weights or {},
         families=averaged.by_design,
     )
-    divisor = outcome_of(own.samples).temperature(averaged.held_out, own.samples)
-    return Transferred(averaged.model, trust, divisor, again, every)
+    outcome, samples = outcome_of(own.samples), own.samples
+    divisor = outcome.temperature(averaged.held_out, samples)
+    model = spreading(averaged.model, outcome.spread(averaged.held_out, samples))
+    return Transferred(model, trust, divisor, again, every)
 
 
 def without_peers(own: OwnFit) -> Transferred:

@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.protocol.states import AskingState
 from securefair.sites.operator.lifecycle import say_farewell, upgrade
+from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
 from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteRecord, stored_records
 from securefair.sites.site.recovery import block, recover
+from securefair.sites.site.samples import write_samples
 from securefair.sites.site.starting import OpenSite, Rehearsal, open_site
 from securefair.storage import Secret, unlock
 
@@ -65,14 +68,16 @@ class Year:
     def start(self, name: str) -> None:
         """`site start`, which the unit does after every outage."""
         stack = contextlib.ExitStack()
+        self._running[name] = stack.enter_context(self._opened(name)), stack
+
+    def _opened(self, name: str) -> contextlib.AbstractContextManager[OpenSite]:
         rehearsal = Rehearsal(
             seed=0,
             wall=lambda: self.clock.began + self.clock.now + self.ahead.get(name, 0.0),
             monotonic=lambda: self.clock.now,
             durable=False,
         )
-        opened = stack.enter_context(open_site(self.place / name, self.secret, rehearsal=rehearsal))
-        self._running[name] = opened, stack
+        return open_site(self.place / name, self.secret, rehearsal=rehearsal)
 
     def stop(self, name: str) -> None:
         """The process or machine ends, however it does."""
@@ -147,6 +152,15 @@ class Year:
         shutil.copytree(here, there)
         shutil.rmtree(here)
         there.rename(here)
+
+    def renew(self, name: str, own: ParticipantData) -> None:
+        """`site renew`: other patients, from the next round or once the last is over."""
+        self.note(f"{name}: site stop, site renew, site start")
+        if name in self._running:
+            self.stop(name)
+        files = write_samples(self.place, own, f"{name} {self.clock.now / DAY:.0f}")
+        with self._opened(name) as opened:
+            renew_opened(opened, self.place / name, files)
 
     def back_up(self, name: str) -> None:
         """A stopped site's whole folder is copied."""

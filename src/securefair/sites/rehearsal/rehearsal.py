@@ -38,9 +38,11 @@ from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.site.folder import (
     DOOR,
+    SampleFiles,
     SiteSettings,
     make_place,
 )
+from securefair.sites.site.samples import write_samples
 from securefair.storage import KeystoreCost, Secret
 from securefair.user.participants import load_participants
 
@@ -333,11 +335,15 @@ def make_places(
     going = courier_of(courier).doors
     doors = {own.name: str(folder / own.name / DOOR) for own in data} if going else {}
     for own in data:
-        train, test = _arrays(folder, own) if tables is None else tables.files(own.name)
+        if tables is None:
+            files = write_samples(folder, own, own.name)
+        else:
+            train, test = map(str, tables.files(own.name))
+            files = SampleFiles(data=train, test_data=test)
         settings = SiteSettings(
             name=own.name,
-            data=str(train),
-            test_data=str(test),
+            data=files.data,
+            test_data=files.test_data,
             courier=CourierSettings(
                 kind=courier,
                 folder=None if shared is None else str(shared),
@@ -352,11 +358,3 @@ def make_places(
             Secret(passphrase.encode()),
             cost=CHEAP,
         )
-
-
-def _arrays(folder: Path, own: ParticipantData) -> tuple[Path, Path]:
-    """Files of a hospital's samples to train on and to test on."""
-    files = folder / f"{own.name}.train.npz", folder / f"{own.name}.test.npz"
-    for file, samples in zip(files, (own.train, own.test), strict=True):
-        np.savez(file, features=samples.features, labels=samples.labels)
-    return files

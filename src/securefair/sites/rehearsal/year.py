@@ -5,6 +5,7 @@ and its answer the next. Real stores, keystores, envelopes and projects; only th
 simulated, and encryption is left out (`backend`): neither decides when anything happens.
 
     every week      one site is down for a day
+    day 20          one hospital has other patients, within the project
     day 30          a clock is a day ahead, for a day
     day 45          one hospital leaves
     day 50          all are down for three days
@@ -37,7 +38,7 @@ from securefair.sites.rehearsal.rehearsal import (
 )
 
 SITES, DAYS = 8, 365
-WRONG_CLOCK, LEAVES, ALL_DOWN, REPLACED, KEY_LOST = 30, 45, range(50, 53), 100, 150
+RENEWED, WRONG_CLOCK, LEAVES, ALL_DOWN, REPLACED, KEY_LOST = 20, 30, 45, range(50, 53), 100, 150
 BACKED_UP, PUT_BACK = 160, 165
 UPGRADES = (70, 200)
 """Days on which the first site is upgraded; the others follow, one a day."""
@@ -137,6 +138,9 @@ def rehearse_year(
                 year.ahead = {wrong: DAY} if day == WRONG_CLOCK else {}
                 if day in (WRONG_CLOCK, WRONG_CLOCK + 1):
                     year.stop(wrong)  # it is started again, by another clock
+                if day == RENEWED:
+                    first[4] = later_patients(first[4])
+                    year.renew(first[4].name, first[4])
                 if day == LEAVES:
                     year.leave(leaves)
                 if day == REPLACED:

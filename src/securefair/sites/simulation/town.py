@@ -27,10 +27,10 @@ from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.states import RoundState
 from securefair.sites.couriers.memory import Delivery, Link, MemoryCourier
 from securefair.sites.simulation.post import SimulatedPost
+from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.records import RECORD, SiteRecord
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
-from securefair.sites.site.starting import stored_host
 from securefair.storage import Secret, Store, Transaction
 from securefair.worth.sharing import coin
 

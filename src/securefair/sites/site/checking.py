@@ -26,8 +26,9 @@ from securefair.sites.project.agreeing import (
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import KEYS, STORE, identity_of, project_of, read_settings
+from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.samples import own_findings, own_samples
-from securefair.storage import Keystore, Secret, Store
+from securefair.storage import Access, Keystore, Secret, Store
 
 ROOM = 4
 """Times the largest upload of all peers together that must be free on the disk."""
@@ -53,6 +54,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     identity_of(keys, project, settings.name)
     keys.close()
     yield f"keys: of {settings.name}"
+    with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
+        taken = taken_in(tx)
+    settings = settings.at(taken.number)
     data = own_samples(settings, project.terms, seed=0)
     kind_in(project.terms).check_own(agreement, data)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"

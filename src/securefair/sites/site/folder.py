@@ -40,6 +40,15 @@ ERASED = "erased.json"
 RESULTS, OVER = "results", "over"
 
 
+class SampleFiles(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Samples with which a site goes on; see `SiteSettings`."""
+
+    data: str
+    test_data: str | None = None
+
+
 class SiteSettings(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -55,6 +64,7 @@ class SiteSettings(
         columns: rules of columns that others need not have, as `participants.columns`.
         device: what computes on ciphertexts here, as `encryption.device`.
         tick_seconds: messages leave at multiples of so many seconds; 0: at once.
+        renewals: samples with which it went on later, or will at the next round (`renewing`).
     """
 
     name: str
@@ -66,6 +76,29 @@ class SiteSettings(
     columns: tuple[dict[str, Any], ...] = ()
     device: str = defaults.PROCESSOR
     tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0
+    renewals: tuple[SampleFiles, ...] = ()
+
+    def at(self, renewal: int) -> SiteSettings:
+        """With the samples after so many renewals; 0: those of the beginning.
+
+        Raises:
+            ConfigError: the file does not name them any more.
+        """
+        if renewal > len(self.renewals):
+            raise ConfigError(
+                "the samples that this site went on with are not named any more",
+                where=f"{SITE}, renewals",
+                found=f"{len(self.renewals)} renewals",
+                expected=f"at least {renewal}",
+            )
+        if renewal == 0:
+            return self
+        files = self.renewals[renewal - 1]
+        return msgspec.structs.replace(self, data=files.data, test_data=files.test_data)
+
+    def with_next(self, renewal: int, files: SampleFiles) -> SiteSettings:
+        """With what comes after so many renewals; one that still waits is replaced."""
+        return msgspec.structs.replace(self, renewals=(*self.renewals[:renewal], files))
 
 
 def read_settings(folder: Path) -> SiteSettings:

@@ -23,6 +23,7 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, SiteSettings
 from securefair.sites.site.records import SiteState, peers_of, stored_records
+from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.site import LEFT, STATE
 from securefair.storage import Transaction
 from securefair.storage.files import replace_file
@@ -216,8 +217,12 @@ def _warnings(
         problem = str(error)
     if problem:
         yield problem
-    if not os.access(settings.data, os.R_OK):
-        yield f"the file of samples cannot be read: {settings.data}"
+    renewals = taken_in(tx).number
+    for number in range(renewals, len(settings.renewals) + 1):
+        if not os.access(data := settings.at(number).data, os.R_OK):
+            yield f"the file of samples cannot be read: {data}"
+    if settings.renewals[renewals:]:
+        yield "other patients take effect as the next round begins, or once the last is over"
     yield from _silence(tx, project, settings.name, now)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from securefair.errors import StorageError
+from securefair.sites.site.schedule import Timetable
 from securefair.storage import Transaction
 
 
@@ -45,3 +46,13 @@ class Letters(Protocol):
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """Whether anything came from a peer, ever."""
         ...
+
+
+def take_leave(post: Letters, schedule: Timetable) -> None:
+    """Stay for as long as peers repeat what they sent last: the receipts may be on their way.
+
+    Who has ended all rounds waits for nothing but that.
+    """
+    until = schedule.monotonic() + schedule.leave
+    while (left := until - schedule.monotonic()) > 0:
+        post.wait(post.changes, left)

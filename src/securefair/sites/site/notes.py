@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
 
+from securefair.protocol.ledger import Account
 from securefair.storage import Transaction
 
 MOST_MISTAKES = 64
@@ -40,6 +41,15 @@ def note(tx: Transaction, event: str, *, peer: str, **facts: str | int) -> None:
     else:
         more += 1
     tx.memory.put(_WAITING, msgspec.json.encode((notes, more)))
+
+
+def note_answers(tx: Transaction, accounts: Mapping[str, Account], told: dict[str, int]) -> None:
+    """Note what a ledger counts more than before; `told` is what it counted, and is kept up."""
+    for peer, account in accounts.items():
+        numbers = account.total - told.get(peer, 0)
+        told[peer] = account.total
+        if numbers > 0:
+            note(tx, ANSWER, peer=peer, numbers=numbers, total=account.total)
 
 
 def end_round(tx: Transaction, *, round: int, opened: int, at: str) -> None:

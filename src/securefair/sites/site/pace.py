@@ -53,15 +53,16 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         left = (*self.left, *(() if peer in self.left else (peer,)))
         return msgspec.structs.replace(self, away=away, left=left)
 
-    def next_round(self, ended: int, peers: tuple[str, ...]) -> int:
-        """The round to begin after the one that ended last (-1 before the first).
+    def next_round(self, ended: int, peers: tuple[str, ...], rounds: int) -> int:
+        """The round of so many to begin after the one that ended last (-1 before the first).
 
         Peers that waited may have ended the next round already, if it did not need this site: they
         wait again, and answer in it. Only if they are further did they go on alone.
         """
         said = sorted(self.ready.get(peer, 0) for peer in peers if peer not in self.away)
         common = said[(len(said) - 1) // 2] if said else 0
-        return common if common > ended + 2 else ended + 1
+        number = common if common > ended + 2 else ended + 1
+        return number if number < rounds else max(ended + 1, rounds - 1)
 
     def waits_for(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
         """Peers that are here and have not ended the rounds before this one."""

@@ -126,6 +126,17 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
     )
 
 
+def measure_again(tx: Transaction, host: Host) -> None:
+    """Bring what the last record measured up to date: after it the own patients changed."""
+    records = stored_records(tx)
+    if records:
+        last = records[-1]
+        again = msgspec.structs.replace(
+            last, measured=dict(host.measured(last.round)), temperature=host.temperature
+        )
+        tx.memory.put(f"{RECORD}{last.round:06d}", msgspec.json.encode(again))
+
+
 def note_peers(tx: Transaction, met: tuple[str, ...]) -> None:
     """Keep whom this site exchanges with, for whoever reads its store without planning anew."""
     tx.memory.put(_PEERS, msgspec.json.encode(met))

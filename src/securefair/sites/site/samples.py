@@ -23,8 +23,8 @@ from securefair.errors import ConfigError, DataError
 from securefair.model.teachers import teacher_of
 from securefair.sites.project.agreeing import kind_in, shape_of
 from securefair.sites.project.terms import Terms
-from securefair.sites.site.folder import SiteSettings, check_data_file
-from securefair.storage import Store
+from securefair.sites.site.folder import SampleFiles, SiteSettings, check_data_file
+from securefair.storage import Store, Transaction
 from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_own
 from securefair.user.tables import table_spec
@@ -47,6 +47,27 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     Raises:
         DataError: the files were changed since.
     """
+    digests = digests_of(data, teacher)
+    with store.transaction() as tx:
+        known = {name: tx.memory.get(name) for name in digests}
+        if any(found not in (None, digests[name]) for name, found in known.items()):
+            raise DataError(
+                "the samples, or the model that answers, are not those that this site began with",
+                where=data.name,
+                hint="Put the files back as they were; `securefair site renew` goes on with others",
+            )
+        if known[SAMPLES] is None:
+            tx.memory.put(SAMPLES, digests[SAMPLES])
+
+
+def note_samples(tx: Transaction, data: ParticipantData, teacher: str | None) -> None:
+    """Note other samples down, with which the site goes on; arguments as `check_same_samples`."""
+    tx.memory.delete(PARTS_OF_SAMPLES)
+    tx.memory.put(SAMPLES, digests_of(data, teacher)[SAMPLES])
+
+
+def digests_of(data: ParticipantData, teacher: str | None) -> dict[str, bytes]:
+    """32 bytes over a site's samples and what answers instead of a fit, by their names."""
     answers = b""
     if teacher is not None:
         path = Path(teacher)
@@ -54,20 +75,10 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     parts = (data.train, data.test)
     few = [array for part in parts for array in (part.features, part.labels)]
     more = [array for part in parts for array in (part.patients, part.weights, part.values)]
-    digests = {
+    return {
         PARTS_OF_SAMPLES: _digest(few, answers),
         SAMPLES: _digest([*few, *more], answers),
     }
-    with store.transaction() as tx:
-        known = {name: tx.memory.get(name) for name in digests}
-        if any(found not in (None, digests[name]) for name, found in known.items()):
-            raise DataError(
-                "the samples, or the model that answers, are not those that this site began with",
-                where=data.name,
-                hint="Put the files back as they were; other samples need a new project",
-            )
-        if known[SAMPLES] is None:
-            tx.memory.put(SAMPLES, digests[SAMPLES])
 
 
 def _digest(arrays: Sequence[NDArray[Any] | None], answers: bytes) -> bytes:
@@ -134,6 +145,15 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         )
     where = f"{settings.name}, teacher"
     return replace(own, teacher=teacher_of(settings.teacher, where=where))
+
+
+def write_samples(folder: Path, own: ParticipantData, name: str) -> SampleFiles:
+    """Files of a participant's samples for a site of a rehearsal, under this name."""
+    paths = []
+    for part, samples in (("train", own.train), ("test", own.test)):
+        paths.append(str(folder / f"{name}.{part}.npz"))
+        np.savez(paths[-1], features=samples.features, labels=samples.labels)
+    return SampleFiles(data=paths[0], test_data=paths[1])
 
 
 def groups_by(

@@ -40,10 +40,11 @@ from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
 from securefair.sites.site.keeping import Keeper
-from securefair.sites.site.letters import Letters
-from securefair.sites.site.notes import ANSWER, end_round, end_site, note
+from securefair.sites.site.letters import Letters, take_leave
+from securefair.sites.site.notes import end_round, end_site, note, note_answers
 from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
-from securefair.sites.site.records import RECORD, SiteState, record_of
+from securefair.sites.site.records import RECORD, SiteState, measure_again, record_of
+from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
 from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
@@ -70,6 +71,7 @@ class Site:
         limits: most bytes of every message.
         schedule: rounds, coins and clocks.
         aside: hears of every blame and of every job that failed, inside their transaction.
+        renewal: patients with whom it goes on, from the next round or the end of the last.
         generation: of the store and its keystore.
     """
 
@@ -81,13 +83,13 @@ class Site:
         limits: Limits,
         schedule: Timetable,
         aside: Aside = _unheard,
+        renewal: Renewal | None = None,
         generation: Generation | None = None,
     ) -> None:
         self._host, self._post, self._store = host, post, store
         self._generation = Generation() if generation is None else generation
         self._limits, self._schedule = limits, schedule
-        self._aside = aside
-        self._peers = post.peers
+        self._aside, self._renewal, self._peers = aside, renewal, post.peers
         with store.view() as tx:
             data = tx.memory.get(STATE)
             self._keeper = Keeper(tx, host)
@@ -96,8 +98,7 @@ class Site:
         self._settled = False
         self._sends = False  # in this transaction
         self._remembers = False  # more, since the last that was counted
-        accounts = self.machine.ledger.accounts
-        self._told = {peer: one.total for peer, one in accounts.items()}
+        self._told = {peer: one.total for peer, one in self.machine.ledger.accounts.items()}
 
     @property
     def machine(self) -> ParticipantMachine:
@@ -150,7 +151,7 @@ class Site:
                 continue
             self._settle()
             if self.over:
-                self._take_leave()
+                take_leave(self._post, self._schedule)
                 self.close()
                 return
             if not self.finished and self._host.idle():
@@ -163,15 +164,6 @@ class Site:
         if self.finished and not self._settled and not pace.waits_for(rounds, self._peers):
             self._settled = True
             self._set_deadline(min(self.left, self._schedule.receipts))
-
-    def _take_leave(self) -> None:
-        """Stay for as long as peers repeat what they sent last: the receipts may be on their way.
-
-        Who has ended all rounds waits for nothing but that.
-        """
-        until = self._schedule.monotonic() + self._schedule.leave
-        while (left := until - self._schedule.monotonic()) > 0:
-            self._post.wait(self._post.changes, left)
 
     def close(self) -> None:
         """Write what was noted since the last round: one row, also where that is nothing.
@@ -212,7 +204,7 @@ class Site:
                 return held
             self._feed(Expired(memory.round))
             return True
-        return False if self.finished else self._begin_when_due(rounds)
+        return self._renew_at_end() if self.finished else self._begin_when_due(rounds)
 
     # --- inputs ---
 
@@ -252,9 +244,7 @@ class Site:
 
     def _begin_when_due(self, rounds: int | None) -> bool:
         pace, memory = self._state.pace, self.machine.memory
-        number = pace.next_round(memory.round, self._peers)
-        if number >= self._schedule.rounds:
-            number = max(memory.round + 1, self._schedule.rounds - 1)
+        number = pace.next_round(memory.round, self._peers, self._schedule.rounds)
         if rounds is not None and number >= rounds:
             return False
         gone: tuple[str, ...] = ()
@@ -265,14 +255,33 @@ class Site:
             held = self._held((*pace.away, *gone))
             if held is not None:
                 return held
+        renewal = self._take_up()
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
         skipped = pace.announced < number
         pace = pace.begins(number, gone)
         self._state = replace(self._state, pace=pace, missing=(), since=0.0)
         events: list[Input] = [Presence(peer, here=False) for peer in gone]
-        events.append(Begin(number, coins, teacher_version=number))
-        self._feed(*events, notice=Notice(number) if skipped and number > 0 else None)
+        events.append(Begin(number, coins, teacher_version=number, renews=renewal is not None))
+        notice = Notice(number) if skipped and number > 0 else None
+        self._feed(*events, notice=notice, renewal=renewal)
+        return True
+
+    def _take_up(self) -> Renewal | None:
+        renewal, self._renewal = self._renewal, None
+        if renewal is not None:
+            self._host.renew(renewal.data)
+        return renewal
+
+    def _renew_at_end(self) -> bool:
+        """After the last round nobody needs what rests on the earlier patients, once it is over."""
+        if not self.over or (renewal := self._take_up()) is None:
+            return False
+        with self._store.transaction(self._generation.note) as tx:
+            renewal.taken_up(tx)
+            tx.memory.put(MODEL, to_bytes(self._host.model()))
+            measure_again(tx, self._host)
+            self._save(tx)
         return True
 
     def _feed(
@@ -282,18 +291,21 @@ class Site:
         blame: tuple[str, str] = ("", ""),
         notice: Notice | None = None,
         greet: str | None = None,
+        renewal: Renewal | None = None,
     ) -> None:
         """One transaction; if it cannot be committed, this object is of no use any more."""
         with self._store.transaction(self._generation.note) as tx:
             if item is not None:
                 tx.inbox.done(item)
+            if renewal is not None:
+                renewal.taken_up(tx)
             if blame[1]:
                 self._carry_out(tx, Blame(*blame))
             for event in events:
                 if isinstance(event, Failed):
                     self._aside(tx, event)
                 effects = self.machine.handle(event)
-                self._note_answers(tx)  # before the row of a round that ends with this
+                note_answers(tx, self.machine.ledger.accounts, self._told)  # before a round's row
                 for effect in effects:
                     self._carry_out(tx, effect)
             if notice is not None:
@@ -340,14 +352,6 @@ class Site:
         self._state = replace(self._state, pace=pace)
         for peer in self._peers:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
-
-    def _note_answers(self, tx: Transaction) -> None:
-        """Note what the participant's ledger counts more than before."""
-        for peer, account in self.machine.ledger.accounts.items():
-            numbers = account.total - self._told.get(peer, 0)
-            self._told[peer] = account.total
-            if numbers > 0:
-                note(tx, ANSWER, peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
         self._state = replace(self._state, left=self.left, closed=closed)

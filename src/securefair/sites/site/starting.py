@@ -15,12 +15,9 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.agreement import Agreement
-from securefair.collaboration.host import Host, Stored
-from securefair.collaboration.kinds import refuse_unread
-from securefair.config import RunConfig, override
+from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.protocol.stored import decode_memory
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
@@ -28,7 +25,7 @@ from securefair.sites.post.port import Spoil, unspoilt
 from securefair.sites.post.post import Post
 from securefair.sites.post.proof import RECOVER
 from securefair.sites.post.settling import Correspondence
-from securefair.sites.project.agreeing import check_agreement, fewest_peers, kind_in, rounds_of
+from securefair.sites.project.agreeing import check_agreement, fewest_peers, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.export import Results, write_results
@@ -38,9 +35,7 @@ from securefair.sites.site.folder import (
     OVER,
     RESULTS,
     SEED,
-    SITE,
     STORE,
-    STUDENT_KEYS,
     SiteSettings,
     check_new_folder,
     identity_of,
@@ -49,16 +44,15 @@ from securefair.sites.site.folder import (
 )
 from securefair.sites.site.format import check_format
 from securefair.sites.site.health import Heart, LineDue, health_of
-from securefair.sites.site.keeping import BLOB, MACHINE
+from securefair.sites.site.hosting import host_of
 from securefair.sites.site.records import (
     learned_from,
     note_peers,
     rounds_away,
-    stored_pieces,
     stored_records,
 )
-from securefair.sites.site.recovery import recovered_in
-from securefair.sites.site.samples import check_same_samples, groups_by, own_samples
+from securefair.sites.site.renewing import awaited, samples_now, settings_in, taken_in
+from securefair.sites.site.samples import check_same_samples, groups_by
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
@@ -90,17 +84,21 @@ class Rehearsal:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenSite:
-    """A site with everything that it needs to run."""
+    """A site with everything that it needs to run; its settings name the samples of its start."""
 
     settings: SiteSettings
     project: Project
     agreement: Agreement
-    own: ParticipantData
     seed: int
     store: Store
     post: Post
     site: Site
     host: Host
+
+    @property
+    def own(self) -> ParticipantData:
+        """Its samples now."""
+        return self.host.data
 
 
 @contextlib.contextmanager
@@ -134,9 +132,12 @@ def open_site(
         identity = identity_of(keys, project, settings.name)
         private = keys.get(SEED)
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
-        data = own_samples(settings, project.terms, seed)
+        with store.view() as tx:
+            taken = taken_in(tx)
+        data = samples_now(settings, project.terms, seed, taken)
         check_same_samples(store, data, settings.teacher)
-        host = _host(data, project, agreement, store, keys, seed, settings)
+        host = host_of(data, project, agreement, store, keys, seed, settings)
+        renewal = awaited(settings, project.terms, seed, taken, host)
         clock = SteadyClock(wall, monotonic)
         post = Post(
             Correspondence(
@@ -162,14 +163,21 @@ def open_site(
             receipts=RECEIPTS + settings.tick_seconds,
         )
         yield OpenSite(
-            settings=settings,
+            settings=settings.at(taken.number),
             project=project,
             agreement=agreement,
-            own=data,
             seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, agreement.limits, schedule, generation=Generation(keys)),
+            site=Site(
+                host,
+                post,
+                store,
+                agreement.limits,
+                schedule,
+                renewal=renewal,
+                generation=Generation(keys),
+            ),
             host=host,
         )
 
@@ -242,7 +250,7 @@ def run_site(
 
         opened.site.run(round_over, beat)
         with opened.store.view() as tx:
-            records = stored_records(tx)
+            records, data = stored_records(tx), settings_in(folder, tx).data
         for peer, away in rounds_away(records).items():
             say(f"{peer} was away in {away} of {len(records)} rounds", {"peer": peer, "away": away})
         if not learned_from(records):
@@ -253,7 +261,7 @@ def run_site(
             opened.own,
             opened.store,
             seed=opened.seed,
-            data=opened.settings.data,
+            data=data,
             columns=opened.settings.columns,
             role=opened.settings.role,
             agreement=opened.agreement,
@@ -307,80 +315,6 @@ def _check_stays(tx: Transaction, folder: Path) -> None:
             where=str(folder),
             found=left.decode(),
             hint="`securefair site erase` destroys what is left of it",
-        )
-
-
-def _host(
-    data: ParticipantData,
-    project: Project,
-    agreement: Agreement,
-    store: Store,
-    keys: Keystore,
-    seed: int,
-    settings: SiteSettings,
-) -> Host:
-    """The participant as it was, or for the first time."""
-    known = STUDENT_KEYS in keys.names()
-    stored = stored_host(
-        store,
-        agreement.met_by(data.name),
-        keys.get(STUDENT_KEYS) if known else None,
-        keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
-    )
-    config, kind = own_config(project, settings), kind_in(project.terms)
-    host = kind.host(config, agreement, data, seed=seed, stored=stored, role=settings.role)
-    if not known:
-        keys.put(STUDENT_KEYS, host.export_keys())
-    return host
-
-
-def own_config(project: Project, settings: SiteSettings) -> RunConfig:
-    """What was agreed, with the device of this site.
-
-    Raises:
-        ConfigError: no such device, or the kind of collaboration computes on none.
-    """
-    config = project.terms.config
-    if settings.device == config.encryption.device:
-        return config
-    config = override(config, {"encryption.device": settings.device}, source=SITE)
-    refuse_unread(config)
-    return config
-
-
-def stored_host(
-    store: Store,
-    peers: tuple[str, ...],
-    keys: Secret | None,
-    *,
-    keep: Callable[[Secret], None] = lambda _: None,
-) -> Stored:
-    """What the processes before this one have left of the participant.
-
-    Args:
-        store: of the site.
-        peers: all others.
-        keys: in the keystore; None: none yet.
-        keep: see `Stored`.
-    """
-    with store.view() as tx:
-        left = recovered_in(tx)
-
-        def load(digest: bytes) -> bytes:
-            found = tx.memory.get(BLOB + digest.hex())
-            if found is None:
-                raise KeyError(digest.hex())
-            return found
-
-        data = tx.memory.get(MACHINE)
-        return Stored(
-            pieces=stored_pieces(tx),
-            keys=keys,
-            memory=None if data is None else decode_memory(data, load),
-            saved_state=None if left is None else left.saved_state(peers),
-            key_epoch=0 if left is None else left.key_epoch,
-            budget=store,
-            keep=keep,
         )
 
 

@@ -33,6 +33,7 @@ def pair(dimension, cosine, shape, seed=0):
 SHAPES = ["dense", "spikes", "power law", "one place"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("cosine", [0.0, 0.5, -0.9])
 def test_errors_have_the_stated_deviation_and_no_heavier_tail(shape, cosine):

@@ -130,10 +130,10 @@ class TestRenewal:
     """A hospital whose own patients changed asks again, and reputation decides who answers."""
 
     def changed(self, make_hospitals):
-        return replace(make_hospitals()[0], train=make_hospitals(train=20)[1].train)
+        return replace(make_hospitals(train=24)[0], train=make_hospitals(train=20)[1].train)
 
     def begun(self, make_hospitals, agree, opened, hospitals=None):
-        hospitals = hospitals or make_hospitals()
+        hospitals = hospitals or make_hospitals(train=24)
         agreed = agree(hospitals, opened=opened, samples=30)
         run = start(hospitals, agreed, disclosure=DisclosureSection(fraction=None))
         list(run.rounds(1))
@@ -173,7 +173,7 @@ class TestRenewal:
         assert list(run.rounds(5)) == []
 
     def test_the_result_is_that_of_new_patients_from_the_start(self, make_hospitals, agree):
-        changed, (_, *others) = self.changed(make_hospitals), make_hospitals()
+        changed, (_, *others) = self.changed(make_hospitals), make_hospitals(train=24)
         run = self.begun(make_hospitals, agree, "mean")
         renew(run, changed)
         list(run.rounds(2))
@@ -190,14 +190,18 @@ class TestRenewal:
         (record,) = run.rounds(2)
         assert record.answered[0] == [False, False, True, True]
 
-    def test_until_then_what_peers_said_is_carried_over(self, make_hospitals, agree):
-        run = self.begun(make_hospitals, agree, "mean")
+    @pytest.mark.parametrize("opened", ["each", "mean"])
+    def test_until_then_what_peers_said_is_carried_over(self, make_hospitals, agree, opened):
+        run = self.begun(make_hospitals, agree, opened)
         own, changed = run.hosts["a"], self.changed(make_hospitals)
         said = own.transferred
         renew(run, changed)
         carried = said.again(own.own).model
         assert not np.array_equal(coefficients(carried), coefficients(own.own.averaged))
-        np.testing.assert_array_equal(coefficients(own.transferred.model), coefficients(carried))
+        # Numbers of an answer about the new patients, which nearly determine a linear fit.
+        np.testing.assert_allclose(
+            coefficients(own.transferred.model), coefficients(carried), atol=0.02
+        )
 
     def test_no_answering_fit_changes_but_of_who_has_other_patients(self, make_hospitals, agree):
         run = self.begun(make_hospitals, agree, "each")
@@ -210,7 +214,7 @@ class TestRenewal:
         assert people["a"].answering is people["a"].own.model
 
     def renewing(self, make_hospitals, agree, opened):
-        changed, (before, *others) = self.changed(make_hospitals), make_hospitals()
+        changed, (before, *others) = self.changed(make_hospitals), make_hospitals(train=24)
         data = [replace(changed, earlier=(before,)), *others]
         agreed = agree(data, opened=opened, samples=30)
         limits = DisclosureSection(fraction=None)
@@ -229,7 +233,7 @@ class TestRenewal:
             np.testing.assert_array_equal(coefficients(run.models()[name]), coefficients(model))
 
     def test_a_limit_leaves_what_peers_said_before(self, make_hospitals, agree):
-        hospitals = make_hospitals()
+        hospitals = make_hospitals(train=24)
         agreed = agree(hospitals, opened="mean", samples=30)
         run = start(hospitals, agreed)  # the first answer tells as much as the fit holds
         list(run.rounds(1))

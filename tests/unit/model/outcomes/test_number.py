@@ -5,6 +5,8 @@ from sklearn import metrics as reference
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.number import LEAST_SCALE, OUTCOME
 from securefair.model.outcomes.pictures import Shown
+from securefair.model.stored import from_bytes, own_part_of, to_bytes
+from securefair.model.transfer import own_fit, weighted_sum, without_peers
 
 
 def of(values):
@@ -29,6 +31,25 @@ def test_values_that_do_not_vary_have_no_r2_and_no_certainty():
     assert said[0].tolist() == [0.2, LEAST_SCALE]
     assert OUTCOME.point_scores(said, same)["r2"] is None
     assert np.isfinite(OUTCOME.losses(np.full((3, 1), 0.2), same)).all()
+
+
+def test_how_sure_a_fit_is_follows_from_patients_that_it_did_not_see():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (25, 12))
+    y = 0.3 * x[:, 0] + rng.normal(0, 0.2, 25)
+    samples = Samples(x, (y > 0).astype(np.int64), 2, outcome="number", values=y[:, None])
+    own = own_fit(samples, rng=np.random.default_rng(1))
+    seen = OUTCOME.spread(own.model.logits(x), samples)
+    for model in (own.model, own.averaged, without_peers(own).model):
+        assert model.spread > 1.1 * seen
+        assert own_part_of(model, samples) == {"scale": [model.spread]}
+        kept = from_bytes(to_bytes(model), where="here")
+        assert kept.spread == model.spread
+        assert model.widened(2).spread == model.spread
+    assert own.model.spread == OUTCOME.spread(own.validated.held_out[own.best], samples)
+    plain = weighted_sum([0.5, 0.5], [own.model, own.averaged])
+    assert plain.spread is None
+    assert own_part_of(plain, samples) == OUTCOME.own_part(plain.logits(x), samples)
 
 
 def test_pictures_are_in_the_unit_of_the_number():

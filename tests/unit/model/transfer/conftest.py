@@ -6,7 +6,7 @@ import pytest
 from securefair.data.dataset import Samples
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def draw():
     """Patients (n, d) whose labels follow fixed linear logits, for two classes or more."""
 

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -63,18 +65,31 @@ def test_labels_make_no_difference(draw, q):
     )
 
 
+@pytest.fixture(scope="module")
+def without_meaning():
+    """Patients whose labels have nothing to do with a peer, their fit, and the peer's logits."""
+
+    @cache
+    def drawn(seed, draw):
+        plain = draw(seed, 60)
+        rng = np.random.default_rng([seed, 1])
+        patients = Samples(plain.features, rng.permutation(plain.labels), 2)
+        peer = own_fit(draw(100 + seed, 100), rng=rng).model
+        return patients, own_fit(patients, rng=rng), peer.logits(patients.features)
+
+    return drawn
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [2, 4, 8])
-def test_useless_peers_earn_no_trust_however_few_numbers(draw, q):
+def test_useless_peers_earn_no_trust_however_few_numbers(draw, without_meaning, q):
     """Where labels have nothing to do with the peers, few numbers must not look like knowledge."""
     trusts, gains = [], []
     for seed in range(30):
-        drawn = draw(seed, 60)
-        rng = np.random.default_rng([seed, 1])
-        patients = Samples(drawn.features, rng.permutation(drawn.labels), 2)
+        patients, fit, z = without_meaning(seed, draw)
         rows = released_rows(60, q)
-        z = own_fit(draw(100 + seed, 100), rng=rng).model.logits(patients.features)
         received = label_free_reconstructor(patients, rows, 1).logits(rows @ z)
-        trust = transfer(own_fit(patients, rng=rng), received).trust
+        trust = transfer(fit, received).trust
         trusts.append(trust.in_peers)
         gains.append(trust.gain)
     # 12 of 18 settings use peers: what trust is before any patient is looked at

@@ -41,6 +41,7 @@ def test_one_intercept_by_hand():
     assert theta[0, 0] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32),
     samples=st.integers(1, 12),

@@ -155,7 +155,7 @@ def test_inverted_peers_cost_little(draw):
     assert mean_loss(transfer(own, z).model, later) < mean_loss(own.averaged, later) + 0.02
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(12))
 @given(count=st.integers(1, 9), label=st.sampled_from([0, 1, 2]), seed=st.integers(0, 99))
 def test_hospitals_of_one_class_and_few_patients(count, label, seed):
     x = np.random.default_rng(seed).uniform(-1, 1, (count, 4))

@@ -20,7 +20,7 @@ from securefair.sites.project.project import (
 )
 from securefair.sites.project.terms import checked_terms
 from securefair.sites.site.folder import SiteSettings
-from securefair.sites.site.starting import own_config
+from securefair.sites.site.hosting import own_config
 
 NOW = 1_800_000_000
 NORTH, SOUTH, WEST = (Identity.generate(name, now=NOW) for name in ("north", "south", "west"))

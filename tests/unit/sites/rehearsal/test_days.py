@@ -1,10 +1,12 @@
 """Days of a few hospitals on a simulated clock."""
 
 import contextlib
+import shutil
 
 import pytest
 
 from securefair.protocol.states import AskingState
+from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.rehearsal.rehearsal import (
     hospitals,
@@ -12,7 +14,11 @@ from securefair.sites.rehearsal.rehearsal import (
     project_between,
     reputation_kind,
 )
-from securefair.sites.rehearsal.year import ROUND_DAYS
+from securefair.sites.rehearsal.year import ROUND_DAYS, later_patients
+from securefair.sites.site.folder import KEYS, STUDENT_KEYS
+from securefair.sites.site.notes import noted_in
+from securefair.sites.site.renewing import taken_in
+from securefair.storage import Keystore
 
 NOW = 1_800_000_000
 
@@ -96,3 +102,101 @@ def test_who_dies_after_its_part_of_a_sum_costs_nobody_that_sum(tmp_path):
 def _state_of(year, name, peer):
     current = year.opened(name).site.machine.memory.averaging.sum
     return None if current is None else current.teachers[peer].state
+
+
+@pytest.mark.slow  # whole rounds of four sites
+@pytest.mark.parametrize("algorithm", ["cycle", "vpdl", "cycle-gossip", "transfer"])
+def test_patients_are_renewed_in_a_running_project(tmp_path, algorithm):
+    """The rounds go on, everybody counts on, and the model is of the new patients."""
+    data = hospitals(4)
+    project, identities = project_between(
+        data, algorithm, 4, "clear", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    year = Year(tmp_path, project, Clock(NOW))
+    renews = data[0]
+    later = later_patients(renews)
+    with contextlib.closing(year):
+        for _ in range(3):
+            year.night()
+        before = told_by(year, renews.name)
+        year.renew(renews.name, later)
+        for _ in range(40):
+            year.night()
+        rounds = len(year.records(renews.name))
+        assert rounds == rounds_of(project.terms)
+        assert year.finished() == rounds
+        assert year.spent_twice() == 0
+        opened = year.opened(renews.name)
+        assert len(opened.own.train) == len(later.train)
+        with opened.store.view() as tx:
+            assert taken_in(tx).number == 1
+            notes = [event for event, _ in noted_in(tx)]
+        assert notes.count("renewed") == 1
+        after = told_by(year, renews.name)
+        assert all(after[peer] >= before[peer] for peer in before)
+        accuracy = year.records(renews.name)[rounds - 1].measured["accuracy"]
+        year.stop(renews.name)
+        year.start(renews.name)  # goes on with the later patients
+        again = year.opened(renews.name)
+        assert len(again.own.train) == len(later.train)
+        assert again.host.measured(rounds - 1)["accuracy"] == pytest.approx(accuracy)
+        assert again.host.model().logits(later.test.features) == pytest.approx(
+            opened.host.model().logits(later.test.features)
+        )
+
+
+def told_by(year, name):
+    return {peer: one.total for peer, one in year.opened(name).host.machine.ledger.accounts.items()}
+
+
+@pytest.mark.slow  # real encryption, and a restart a turn
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
+    """After each commit, or before each: then keys of the turn are in the keystore already."""
+    data = hospitals(2)
+    project, identities = project_between(
+        data, "vpdl", 3, "rns", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    year = Year(tmp_path, project, Clock(NOW))
+    name, peer = year.names
+    later = later_patients(data[0])
+
+    def turn_and_die():
+        """Whether there was anything to do."""
+        place, before = tmp_path / name, tmp_path / "before"
+        if not committed:
+            shutil.copytree(place, before)
+        moved = year.opened(name).site.turn()
+        year.stop(name)
+        if not committed:
+            with contextlib.closing(Keystore.open(place / KEYS, year.secret)) as keys:
+                made = keys.get(STUDENT_KEYS)
+            shutil.rmtree(place)
+            before.rename(place)
+            with contextlib.closing(Keystore.open(place / KEYS, year.secret)) as keys:
+                keys.put(STUDENT_KEYS, made, replace=True)
+        year.start(name)
+        if not committed and moved:
+            assert year.opened(name).site.turn()
+        return moved
+
+    def work():
+        moved = True
+        while moved:
+            moved = year.opened(peer).site.turn() | turn_and_die()
+
+    with contextlib.closing(year):
+        while not year.records(name):
+            year.night()
+        year.renew(name, later)
+        year._work = work
+        for _ in range(20):
+            year.night()
+        for site, other in ((name, peer), (peer, name)):
+            records = year.records(site)
+            assert [one.opened for one in records.values()] == [(other,)] * 3
+            with year.opened(site).store.view() as tx:
+                assert not [fact for event, fact in noted_in(tx) if event == "blame"]
+        assert len(year.opened(name).own.train) == len(later.train)

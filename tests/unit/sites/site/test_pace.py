@@ -17,17 +17,18 @@ def test_a_round_begins_when_all_have_ended_the_one_before():
 
 
 def test_who_waits_may_have_ended_the_next_round_and_is_not_overtaken():
-    assert said(a=4, b=4, c=4).next_round(2, PEERS) == 3
+    assert said(a=4, b=4, c=4).next_round(2, PEERS, 2000) == 3
 
 
 def test_who_was_away_goes_on_where_most_are():
-    assert said(a=9, b=9, c=4).next_round(2, PEERS) == 9
-    assert said(a=9, b=4, c=4).next_round(2, PEERS) == 3
+    assert said(a=9, b=9, c=4).next_round(2, PEERS, 2000) == 9
+    assert said(a=9, b=4, c=4).next_round(2, PEERS, 2000) == 3
 
 
 def test_one_peer_alone_makes_nobody_skip():
-    assert said(a=1000, b=3, c=3).next_round(2, PEERS) == 3
-    assert said(a=1000).next_round(2, PEERS) == 3
+    assert said(a=1000, b=3, c=3).next_round(2, PEERS, 2000) == 3
+    assert said(a=1000).next_round(2, PEERS, 2000) == 3
+    assert said(a=9, b=9, c=4).next_round(2, PEERS, 6) == 5  # the last one, which others answer in
 
 
 def test_what_was_said_is_not_taken_back():
@@ -58,4 +59,4 @@ def test_too_few_are_counted_of_those_who_may_come_back():
 def test_nobody_left_is_nobody_to_wait_for():
     pace = said().begins(1, PEERS)
     assert pace.waits_for(2, PEERS) == ()
-    assert pace.next_round(1, PEERS) == 2
+    assert pace.next_round(1, PEERS, 2000) == 2

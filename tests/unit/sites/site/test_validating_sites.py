@@ -1,5 +1,7 @@
 """Sites that look at each other's models, or only look, or are only looked at."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,14 +15,29 @@ def town(make_town):
     return made
 
 
-def found_by(town, name, **groups):
-    """As `site export` finds it, from the store alone."""
-    own = town.data[name]
+def recalled(town, name, **changes):
+    """As `site export` has it, from the store alone: a host, and pieces."""
+    own = replace(town.data[name], **changes)
     with town.stores[name].view() as tx:
         pieces = stored_pieces(tx)
     seed = town.hosts[name]._seed
     host = town.kind.recalled(town.config, town.collaboration, own, seed=seed)
+    return host, pieces
+
+
+def found_by(town, name, **groups):
+    host, pieces = recalled(town, name)
     return host.validation(pieces=pieces, **groups)
+
+
+def test_whatever_was_opened_is_no_part_of_a_model_of_all_patients(town):
+    own = town.data["north"]
+    host, pieces = recalled(town, "north", test_rows=np.arange(len(own.test)))
+    assert pieces  # that it opened
+    alone = host.fitted_to_all({})
+    whole = host.fitted_to_all(pieces)
+    x = own.test.features
+    np.testing.assert_array_equal(whole.function.logits(x), alone.function.logits(x))
 
 
 def test_each_finds_the_scores_of_those_that_answered(town):

@@ -35,6 +35,7 @@ from securefair.collaboration.transfer.questions.interface import (
 )
 from securefair.collaboration.wording import data_size
 from securefair.data.dataset import Samples
+from securefair.errors import LocalProtocolError
 from securefair.exchange import steps
 from securefair.model.projection import public_rows
 from securefair.model.transfer import OwnFit, Polynomial, Transferred, transfer, transfer_each
@@ -91,6 +92,15 @@ class AskedExchange(HospitalExchange):
         """See `HospitalExchange`."""
         return self._asking.open(answer)
 
+    def carried(self, numbers: Array, later: HospitalExchange) -> Array:
+        """See `HospitalExchange`.
+
+        Raises:
+            LocalProtocolError: what was answered is of these patients alone.
+        """
+        del numbers, later
+        raise LocalProtocolError("what was answered is not carried over to other patients")
+
     def export_keys(self) -> StoredKeys:
         """See `HospitalExchange`."""
         public, secret = self._asking.export_keys()
@@ -132,6 +142,12 @@ class EncryptedExchange(AskedExchange):
         del senders
         agreed = self._agreed
         return transfer(own, self._student.logits(mean), agreed.degree, leaves=agreed.leaves)
+
+    def carried(self, numbers: Array, later: HospitalExchange) -> Array:
+        """See `HospitalExchange`."""
+        if not isinstance(later, EncryptedExchange):
+            raise LocalProtocolError("the later question is of another kind")
+        return self._student.carried(numbers, later._student)
 
     def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> Transferred:
         """See `HospitalExchange`."""

@@ -133,6 +133,15 @@ class HospitalExchange(ABC):
         """The own fits combined with answers that were opened by themselves, by teacher."""
 
     @abstractmethod
+    def carried(self, numbers: Array, later: HospitalExchange) -> Array:
+        """Opened numbers of one teacher, or of a mean, as if the question had been a later one.
+
+        Args:
+            numbers: that were opened.
+            later: the same hospital's, whose patients are others.
+        """
+
+    @abstractmethod
     def export_keys(self) -> StoredKeys:
         """All its keys, for a keystore and nobody else.
 

@@ -117,6 +117,11 @@ class SummedExchange(HospitalExchange):
         del own
         raise LocalProtocolError("a part of a sum opens nothing", found=", ".join(each))
 
+    def carried(self, numbers: Array, later: HospitalExchange) -> Array:
+        """See `HospitalExchange`: a sum of fits is of nobody's patients."""
+        del later
+        return numbers
+
     def export_keys(self) -> StoredKeys:
         """See `HospitalExchange`: none but those for masks, which are the hospital's."""
         return b"", b"", b""
@@ -148,14 +153,15 @@ class SummedQuestion(TransferQuestion):
     def plan(self) -> FixedPlan:
         """Of every sum.
 
-        A curvature is at most a quarter of the summed squares of features, and a slope that
+        A curvature is at most the summed squares of features times a loss's own, and a slope that
         times a logit's bound.
         """
         bounds, patients = HeadBounds(), self.agreed.facts.samples
+        bend = self.agreed.outcome.curvature or 0.0
         spec = SumSpec(
             parameters=self.summed.numbers(self.agreed.features, self.agreed.outputs),
             senders=self.agreed.most_teachers,
-            bound=max(1.0, patients * bounds.feature**2 / 4) * bounds.logit,
+            bound=max(1.0, patients * bounds.feature**2 * bend) * bounds.logit,
         )
         return self.sums.plan(spec)
 

@@ -1,7 +1,8 @@
 """`gradient`: the fit, the diagonal of its curvature, and its slope by that.
 
 98 numbers of a fit on 32 features. No product of two features is in them, so they hold no table of
-how often two findings meet in one patient; of a column of 0 and 1 they hold a weighted count.
+how often two findings meet in one patient; of a column of 0 and 1 they hold a count, weighted where
+classes are predicted.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Exchange:
     seed=st.integers(0, 1000),
     flood=st.booleans(),
 )
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(6))
 def test_random_circuits_agree_with_clear_within_the_planned_bound(
     backend, release, hidden, features, classes, seed, flood
 ):

@@ -86,6 +86,7 @@ def test_slopes_are_the_summed_gradient_to_second_order(draw):
     assert np.linalg.norm(gradient - expected) < 0.1 * np.linalg.norm(found.slope)
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_few_patients_learn_from_a_sum(draw, name, classes):
@@ -163,3 +164,37 @@ def test_whoever_says_more_than_it_may_takes_the_handicap_off_and_no_more(draw):
     lied = summed.opened(mean, 3, fits[0].samples.features.shape[1])
     assert lied.evidence == 3 * MOST_EVIDENCE
     assert lied.leaves_handicap == 0
+
+
+def numbers(seed, count, spread=0.3):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (count, 4))
+    y = x @ np.array([0.5, -0.3, 0.2, 0.1]) + rng.normal(0, spread, count)
+    return Samples(x, (y > 0).astype(np.int64), 2, outcome="number", values=y[:, None])
+
+
+def test_of_numbers_a_sum_is_that_of_least_squares_whatever_the_penalties():
+    fits = [fitted(numbers(seed, 25)) for seed in range(3)]
+    found = opened(sum_of("curvature"), fits)
+    squares, products = np.zeros((4, 4)), np.zeros(4)
+    for own in fits:
+        x, y = own.samples.features, own.samples.values[:, 0]
+        n = len(x)
+        centred = np.eye(n) - np.ones((n, n)) / (n + 0.05)  # the constant has a penalty of its own
+        squares += x.T @ centred @ x
+        products += x.T @ centred @ y
+    np.testing.assert_allclose(found.curvature, squares, atol=1e-8)
+    np.testing.assert_allclose(found.slope[0], products, atol=1e-8)
+
+
+@EVERY
+def test_numbers_are_learnt_from_a_sum(name):
+    own, later = fitted(numbers(0, 15)), numbers(9, 500)
+    peers = [fitted(numbers(seed, 100)) for seed in (11, 12, 13)]
+    result = transfer_sum(own, opened(sum_of(name), peers))
+
+    def missed(model):
+        return float(np.mean((model.logits(later.features)[:, 0] - later.values[:, 0]) ** 2))
+
+    assert missed(result.model) < 0.95 * missed(own.averaged)
+    assert result.trust.in_peers > 0.8

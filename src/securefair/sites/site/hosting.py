@@ -1,0 +1,93 @@
+"""A site's participant, as its store, keystore and settings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from securefair.collaboration.agreement import Agreement
+from securefair.collaboration.host import Host, Stored
+from securefair.collaboration.kinds import refuse_unread
+from securefair.config import RunConfig, override
+from securefair.data import ParticipantData
+from securefair.protocol.stored import decode_memory
+from securefair.sites.project.agreeing import kind_in
+from securefair.sites.project.project import Project
+from securefair.sites.site.folder import SITE, STUDENT_KEYS, SiteSettings
+from securefair.sites.site.keeping import BLOB, MACHINE
+from securefair.sites.site.records import stored_pieces
+from securefair.sites.site.recovery import recovered_in
+from securefair.storage import Keystore, Secret, Store
+
+
+def host_of(
+    data: ParticipantData,
+    project: Project,
+    agreement: Agreement,
+    store: Store,
+    keys: Keystore,
+    seed: int,
+    settings: SiteSettings,
+) -> Host:
+    """The participant as it was, or for the first time."""
+    known = STUDENT_KEYS in keys.names()
+    stored = stored_host(
+        store,
+        agreement.met_by(data.name),
+        keys.get(STUDENT_KEYS) if known else None,
+        keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
+    )
+    config, kind = own_config(project, settings), kind_in(project.terms)
+    host = kind.host(config, agreement, data, seed=seed, stored=stored, role=settings.role)
+    if not known:
+        keys.put(STUDENT_KEYS, host.export_keys())
+    return host
+
+
+def own_config(project: Project, settings: SiteSettings) -> RunConfig:
+    """What was agreed, with the device of this site.
+
+    Raises:
+        ConfigError: no such device, or the kind of collaboration computes on none.
+    """
+    config = project.terms.config
+    if settings.device == config.encryption.device:
+        return config
+    config = override(config, {"encryption.device": settings.device}, source=SITE)
+    refuse_unread(config)
+    return config
+
+
+def stored_host(
+    store: Store,
+    peers: tuple[str, ...],
+    keys: Secret | None,
+    *,
+    keep: Callable[[Secret], None] = lambda _: None,
+) -> Stored:
+    """What the processes before this one have left of the participant.
+
+    Args:
+        store: of the site.
+        peers: all others.
+        keys: in the keystore; None: none yet.
+        keep: see `Stored`.
+    """
+    with store.view() as tx:
+        left = recovered_in(tx)
+
+        def load(digest: bytes) -> bytes:
+            found = tx.memory.get(BLOB + digest.hex())
+            if found is None:
+                raise KeyError(digest.hex())
+            return found
+
+        data = tx.memory.get(MACHINE)
+        return Stored(
+            pieces=stored_pieces(tx),
+            keys=keys,
+            memory=None if data is None else decode_memory(data, load),
+            saved_state=None if left is None else left.saved_state(peers),
+            key_epoch=0 if left is None else left.key_epoch,
+            budget=store,
+            keep=keep,
+        )
