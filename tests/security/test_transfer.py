@@ -9,6 +9,7 @@ import pytest
 from securefair.averaging import Shares, release, share_message
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.pairwise import generate_private, public_bytes
+from securefair.averaging.recovery import taken_apart
 from securefair.averaging.streams import crypt
 from securefair.collaboration.host import Stored
 from securefair.collaboration.transfer.answering import answering_of
@@ -219,7 +220,10 @@ class OurTeachers:
     def give(self, name, round, senders, request):
         own = self.people[name]
         closed = own.run(AnswerAsk("a", round, 0, request, senders)).payload
-        return crypt(closed, own.run(ReleaseKey("a", round, 0, senders)).key)
+        key = own.run(ReleaseKey("a", round, 0, senders)).key
+        spare = own.machine.settings.sums.spare("a", senders)
+        message, _ = taken_apart(name, closed, spare) if spare else (closed, None)
+        return crypt(message, key)
 
 
 def mean_times_senders(teachers, student, round, senders, request):

@@ -22,6 +22,7 @@ from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     PART_ROOM,
+    SALT_BYTES,
     Answer,
     Ask,
     Decline,
@@ -275,6 +276,10 @@ def test_framing_fits_its_allowance(message):
     )
     if isinstance(message, Parts):  # as many as were agreed on have room of their own
         payload = PART_ROOM * len(message.parts)
+    if isinstance(message, Recover):  # in the same room, and names in theirs
+        assert SALT_BYTES + 2 <= PART_ROOM
+        names = sum(len(name.encode()) for name in message.lost)
+        payload = (SALT_BYTES + 2) * len(message.salts) + names
     framing = len(encode(message, LIMITS)) - (0 if isinstance(message, Hello) else payload)
     assert framing <= FRAMING_BYTES
 
