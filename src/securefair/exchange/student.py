@@ -286,8 +286,7 @@ class Student:
             raise DataError(
                 "not the probabilities of every sample",
                 where="predictions",
-                found=f"{predictions.shape}"
-                + ("" if predictions.shape != expected else ", rows that do not sum to 1"),
+                found=predictions.shape,
                 expected=f"{expected}, none below 0, rows that sum to 1",
             )
         packed = steps.pack_factors(self.plan, predictions)
@@ -334,9 +333,7 @@ class Student:
         """
         plan, reconstruction = self.plan, self._reconstruction
         if not temperature > 0:
-            raise DataError(
-                "a temperature is above 0", where="temperature", found=temperature, expected="5.0"
-            )
+            raise DataError("a temperature is above 0", where="temperature", found=temperature)
         if plan.spec.leaves.rows and reconstruction is None:
             raise EncryptionError(
                 "an answer was opened before the features were encrypted",
