@@ -258,7 +258,7 @@ def test_no_plan_without_a_spec():
 def test_predictions_that_are_no_probabilities_are_told_so():
     spec = sf.ExchangeSpec(features=3, classes=2, samples=8, hidden=0, release="loss")
     samples = sf.Samples(np.zeros((8, 3)), np.arange(8) % 2, 2)
-    with pytest.raises(DataError, match=r"predictions.*rows that do not sum to 1"):
+    with pytest.raises(DataError, match=r"predictions.*rows that sum to 1"):
         sf.Student(spec).request(samples, predictions=np.ones((8, 2)))
 
 
