@@ -70,11 +70,6 @@ def _model(folder: Path, out: Path, force: bool, json: bool) -> None:
         stop(f"{out}: a model is written as ONNX; name a file that ends in .onnx with --out")
     check_new_file(out, force=force)
     model = load_model(folder)
-    if not model.outcome.tells_classes:
-        stop(
-            f"{folder}: ONNX files are written of classes, and this model predicts "
-            f"{model.outcome.title}; use securefair predict, or securefair.load_model in Python"
-        )
     data = onnx_bytes(model)
     apart = largest_difference(model, data) if find_spec("onnxruntime") else None
     if apart is not None and apart > 1e-3:
