@@ -224,3 +224,27 @@ def test_the_only_number_below_zero_is_a_code_and_counts_as_missing_in_predictio
     (tables / "new.csv").write_text("age,crea,sex\n-5,1.1,f\n60,1.1,f\n")
     code, said = run("predict", "runs/m/models/north", "new.csv")
     assert (code, '"-5": unknown to the model' in said) == (0, True)
+
+
+def with_diabetes(path, seed, turned):
+    rng = np.random.default_rng(seed)
+    lines = path.read_text().splitlines()
+    codes = [str(int((rng.random() < 0.08) != turned)) for _ in lines[1:]]
+    rows = [f"{line},{one}" for line, one in zip(lines[1:], codes, strict=True)]
+    path.write_text("\n".join([lines[0] + ",diabetes", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_codes_that_may_be_swapped_at_one_hospital_are_asked_about_and_stop_nothing(tables, turned):
+    with_diabetes(tables / "north.csv", 1, turned)
+    with_diabetes(tables / "south.csv", 2, False)
+    said = [
+        run(*NEW),
+        run("check", "m/config.toml"),
+        run("run", "m/config.toml", "--quiet", "--backend", "clear"),
+    ]
+    assert [code for code, _ in said] == [0, 0, 0]
+    asked = ["the two codes may be swapped at one of them" in text for _, text in said[:2]]
+    assert asked == [turned, turned]
+    metrics = (tables / "runs" / "m" / "metrics.json").read_text()
+    assert ("the two codes may be swapped at one of them" in metrics) == turned
