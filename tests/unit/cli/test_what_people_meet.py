@@ -248,3 +248,20 @@ def test_codes_that_may_be_swapped_at_one_hospital_are_asked_about_and_stop_noth
     assert asked == [turned, turned]
     metrics = (tables / "runs" / "m" / "metrics.json").read_text()
     assert ("the two codes may be swapped at one of them" in metrics) == turned
+
+
+def test_a_code_of_the_label_that_is_given_as_missing_is_named_as_a_reason(tables):
+    code, said = run(*NEW, "--missing", "ill")
+    assert (code, "codes of a missing value (--missing) are none" in said) == (2, True)
+
+
+def test_a_hospital_where_everybody_had_the_event_is_told_in_its_words(tables):
+    rng = np.random.default_rng(0)
+    for name, all_died in (("north", False), ("south", True)):
+        died = all_died | (rng.random(60) < 0.5)
+        rows = [f"{rng.normal(60, 9):.0f},{rng.uniform(1, 50):.1f},{int(one)}" for one in died]
+        (tables / f"{name}.csv").write_text("\n".join(["age,months,died", *rows]) + "\n")
+    files = ("--data", "north.csv", "--data", "south.csv")
+    assert run("new", "m", *files, "--time", "months", "--event", "died")[0] == 0
+    code, said = run("check", "m/config.toml")
+    assert (code, "south has training samples of one kind only (event)" in said) == (0, True)
