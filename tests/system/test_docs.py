@@ -261,11 +261,11 @@ def test_the_tutorial_runs_from_csv_to_report(tmp_path, monkeypatch):
         "south 107 53",
         "east 160 80",
         "6 features",
-        "76 B a peer under masks",
+        "80 B a peer under masks",
         "A sum over two hospitals tells roughly either fit",
     ):
         assert claim in told, claim
-    assert "76 B a peer under masks" in page.read_text("utf-8").replace("\n", " ")
+    assert "80 B a peer under masks" in page.read_text("utf-8").replace("\n", " ")
 
 
 def example_config(folder):
