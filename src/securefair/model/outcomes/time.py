@@ -226,10 +226,11 @@ class TimeToEvent(StudyOutcome):
         horizons = np.array(frame.horizons or usual_horizons(frame.own), dtype=np.float64)
         if not (np.isfinite(horizons) & (horizons > 0)).all():
             raise ConfigError("a horizon is a time above 0", where="horizon", found=horizons.min())
-        until = frame.own.get("until")  # models of before do not have it
+        # Models of before do not say how long patients were followed: to the last event at least.
+        until = (frame.own.get("until") or frame.own["times"])[-1:]
         if until and frame.horizons and horizons.max() > until[0]:
             raise ConfigError(
-                "nobody in training was followed so long: the model says nothing of this time",
+                "the own patients in training say nothing of so late a time",
                 where="horizon",
                 found=f"{horizons.max():g}",
                 expected=f"at most {until[0]:g}",

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from securefair.data.dataset import Samples
+from securefair.errors import ConfigError
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.interface import Frame
 from securefair.model.outcomes.pictures import Shown
 from securefair.model.outcomes.survival import kaplan_meier, survival
 from securefair.model.outcomes.time import OUTCOME
@@ -224,3 +226,16 @@ def test_pictures_show_what_was_seen_beside_what_was_said():
     assert np.abs(np.array(line.x) - np.array(line.y))[:20].max() < 0.1
     assert hazards.behind
     assert OUTCOME.pictures([Shown(f[:3], shown[0].own, samples.take(np.arange(3)))]) == []
+
+
+def test_survival_is_told_until_the_longest_time_that_anybody_was_followed():
+    said = np.zeros((2, 1))
+    own = {"times": [1.0, 5.0], "hazard": [0.1, 0.3], "until": [8.0]}
+    told = OUTCOME.told(said, Frame((), own, None, (8.0,)))
+    np.testing.assert_allclose(told["survival_8"], np.exp(-0.3))
+    with pytest.raises(ConfigError, match="so late a time"):
+        OUTCOME.told(said, Frame((), own, None, (8.5,)))
+    del own["until"]  # a model of before
+    OUTCOME.told(said, Frame((), own, None, (5.0,)))
+    with pytest.raises(ConfigError, match="so late a time"):
+        OUTCOME.told(said, Frame((), own, None, (8.0,)))
