@@ -30,7 +30,7 @@ from securefair.report import write_text
 from securefair.worth import own_fits
 from securefair.worth.bootstrap import DRAWS, skewness
 from securefair.worth.interval import wilson
-from securefair.worth.verdict import Against, Difference, shrunk
+from securefair.worth.verdict import Against, LossDifference, shrunk
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
 
 Array = NDArray[np.float64]
@@ -168,7 +168,7 @@ def _told(
     for at, (each, drawn) in enumerate(zip(apart, times, strict=True)):
         means = drawn @ each / count
         spread = float(means.std(ddof=1))
-        differences[f"h{at}"] = Difference(float(each.mean()), spread, skewness(means))
+        differences[f"h{at}"] = LossDifference(float(each.mean()), spread, skewness(means))
     verdicts = shrunk(differences, Against(len(CONTROLS), float(some[best].mean())))
     gains = (true[best] - true["transfer"]).tolist()
     return [(gain, one.told) for gain, one in zip(gains, verdicts.values(), strict=True)]

@@ -34,7 +34,7 @@ HANDICAPS: Mapping[str, float | None] = {
     LINEAR: NEVER,
     "1": 1.0,
     "4": 4.0,
-    "4 less half of what others say": None,
+    "4 less half of what others say, 0 to 8": None,
 }
 """None: as students have it."""
 

@@ -66,8 +66,9 @@ def loss(model, host):
 @pytest.mark.parametrize("lie", [wild, within])
 def test_false_masks_cost_a_sum_and_students_little_more(name, lie):
     """What is opened is noise, and own patients hardly trust it. They cannot check what is said of
-    leaves, which moves that handicap between none and the most: a hospital of 30 patients is then
-    better or worse by up to .02, and not on average."""
+    leaves: noise there takes the handicap off or makes it 8 nats, so it decides whether anybody's
+    leaves count. A hospital of 30 patients is then better or worse by up to .02, and not on
+    average."""
     run, honest = run_with(name, lie), run_with(name, lambda part: part)
     changes, gains = [], []
     for one in HONEST:

@@ -18,7 +18,7 @@ and, since a few dozen patients hardly tell whether leaves of trees foretell bet
     e_k       by how many nats they do for the patients of k (`evidence_of_leaves`), held to +-8
 
 What is chance at one hospital is none at several: leaves, own ones as well, count at a student with
-a handicap of 4 nats less half of what the others say together, and of no less than 0.
+a handicap of 4 nats less half of what the others say together, between 0 and 8.
 
 A student uses the mean fit, in shares, as centre of its slopes, and H^-1 h as another, with
 curvature tau H + lambda for precision: a Gaussian prior, tempered. How much of it, its own patients
@@ -56,11 +56,13 @@ LIKELY_SHARES, LIKELY_PRECISIONS = (0.75, 1.0), ((0.3, 0.3), (0.3, 3.0), (0.3, 3
 """Of settings around H^-1 h."""
 
 MOST_EVIDENCE = 8.0
-"""Nats that a hospital may say of leaves, either way: no single one decides for others."""
+"""Nats that a hospital may say of leaves, either way. Only the sum is seen, so one that lies moves
+it by n times that: it can take the whole handicap off, or make it the most."""
 
-HANDICAP_AMONG, EVIDENCE_SHARE = 4.0, 0.5
-"""Nats that leaves must be better by where nobody else found anything, and the share of what the
-others say that is taken off."""
+HANDICAP_AMONG, EVIDENCE_SHARE, MOST_HANDICAP = 4.0, 0.5, 8.0
+"""Nats that leaves must be better by where nobody else found anything; the share of what the
+others say that is taken off; and the most, so that own patients can still speak for leaves against
+whatever is said."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +86,7 @@ class Summed:
         """Of a student that opened this, in nats."""
         if self.evidence is None:
             return LEAVES_HANDICAP
-        return max(0.0, HANDICAP_AMONG - EVIDENCE_SHARE * self.evidence)
+        return min(MOST_HANDICAP, max(0.0, HANDICAP_AMONG - EVIDENCE_SHARE * self.evidence))
 
 
 class FitSum(ABC):

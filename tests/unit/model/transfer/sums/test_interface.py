@@ -11,7 +11,7 @@ from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer import own_fit, without_peers
 from securefair.model.transfer.families import LEAVES_HANDICAP, evidence_of_leaves
 from securefair.model.transfer.sums import sum_of, transfer_sum
-from securefair.model.transfer.sums.interface import MOST_EVIDENCE, known
+from securefair.model.transfer.sums.interface import MOST_EVIDENCE, MOST_HANDICAP, known
 from securefair.model.transfer.sums.register import REGISTERED
 
 EVERY = pytest.mark.parametrize("name", REGISTERED)
@@ -151,19 +151,39 @@ def test_a_student_believes_leaves_more_where_others_found_them_better(name):
 def test_leaves_have_a_handicap_that_what_others_say_takes_off(draw):
     found = opened(sum_of("gradient"), [fitted(draw(0, 30))])
     handicaps = [
-        replace(found, evidence=said).leaves_handicap for said in (None, -4.0, 0.0, 4.0, 8.0, 99.0)
+        replace(found, evidence=said).leaves_handicap
+        for said in (None, -99.0, -8.0, -4.0, 0.0, 4.0, 8.0, 99.0)
     ]
-    assert handicaps == [LEAVES_HANDICAP, 6.0, 4.0, 2.0, 0.0, 0.0]
+    assert handicaps == [LEAVES_HANDICAP, 8.0, 8.0, 6.0, 4.0, 2.0, 0.0, 0.0]
 
 
-def test_whoever_says_more_than_it_may_takes_the_handicap_off_and_no_more(draw):
-    """It cannot make a student prefer leaves that its own patients speak against."""
-    summed, fits = sum_of("gradient"), [fitted(draw(seed, 30)) for seed in range(3)]
-    mean = np.mean([summed.told(one) for one in fits], axis=0)
-    mean[-1] = 1e6
-    lied = summed.opened(mean, 3, fits[0].samples.features.shape[1])
-    assert lied.evidence == 3 * MOST_EVIDENCE
-    assert lied.leaves_handicap == 0
+@pytest.mark.parametrize(
+    ("lie", "said", "handicap"), [(1e6, 32.0, 0.0), (-1e6, -32.0, MOST_HANDICAP)]
+)
+def test_a_lie_about_leaves_moves_the_handicap_to_an_end_and_no_further(draw, lie, said, handicap):
+    """Three honest hospitals found leaves better by 2 nats; their sum hides who said what."""
+    summed, fits = sum_of("gradient"), [fitted(draw(seed, 30)) for seed in range(4)]
+    parts = np.array([summed.told(one) for one in fits])
+    parts[:, -1] = [2.0, 2.0, 2.0, lie]
+    lied = summed.opened(parts.mean(axis=0), 4, fits[0].samples.features.shape[1])
+    assert lied.evidence == said
+    assert lied.leaves_handicap == handicap
+
+
+@EVERY
+def test_own_patients_can_speak_for_leaves_against_whatever_is_said(name):
+    """They cannot speak against a handicap without an end."""
+    peers = opened(sum_of(name), [fitted(steps(seed, 80)) for seed in range(4)])
+    lied = replace(peers, evidence=-4 * MOST_EVIDENCE)
+    own = fitted(steps(9, 200))
+    assert evidence_of_leaves(own.families) > 2 * MOST_HANDICAP
+    assert transfer_sum(own, lied).trust.families["linear"] < 0.01
+
+
+def test_one_that_found_leaves_much_better_takes_the_handicap_off(draw):
+    """Honest or not: where others found nothing, it decides for everybody."""
+    found = opened(sum_of("gradient"), [fitted(draw(0, 30))])
+    assert replace(found, evidence=MOST_EVIDENCE).leaves_handicap == 0
 
 
 def numbers(seed, count, spread=0.3):
