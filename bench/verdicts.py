@@ -88,8 +88,8 @@ class World:
 
 WORLDS: Mapping[str, World] = MappingProxyType({
     "gain": World(alike, tests=(30, 100, 300)),
-    "none": World(unrelated, train=2000, tests=(30, 300, 1000)),
-    "little": World(unrelated, train=300, tests=(30, 300)),
+    "none": World(unrelated, train=2000, tests=(6, 10, 30, 300, 1000)),
+    "little": World(unrelated, train=300, tests=(6, 10, 30, 300)),
     "unrelated": World(unrelated),
     "harm": World(opposite),
 })  # fmt: skip
@@ -199,24 +199,33 @@ def _share(part: int, whole: int, seeds: int) -> str:
     return f"{part / whole:.1%} ({low:.0%} to {high:.0%})"
 
 
+def _falsely(row: Row, said: str) -> str:
+    """How many were told so; how many of them falsely, of all and of those of whom it is not true:
+    where most truly gain, few are left to be told so falsely."""
+    others = [one for one in TRUTHS if one != said]
+    false, not_so = row.told(said, others), row.true(others)
+    of_all = f"{false}: {_share(false, row.true(), row.seeds)}"
+    of_those = f"{false} of {not_so}: {_share(false, not_so, row.seeds)}" if not_so else "-"
+    return f"{row.told(said)} | {of_all} | {of_those}"
+
+
 def table(rows: Mapping[str, Row]) -> str:
     lines = [
         "| world, test patients a hospital | hospital-seeds | truly better / same / worse "
-        "| told better | falsely, of all | told worse | falsely, of all "
+        "| told better | falsely, of all | falsely, of those not truly so "
+        "| told worse | falsely, of all | falsely, of those not truly so "
         "| power: truly better that are told so | truly worse |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in rows.items():
-        false = r.told("better", ("same", "worse")), r.told("worse", ("same", "better"))
+        said = [_falsely(r, one) for one in ("better", "worse")]
         power = [
             _share(r.told(one, (one,)), r.true((one,)), r.seeds) if r.true((one,)) else "-"
             for one in ("better", "worse")
         ]
         lines.append(
             f"| {name} | {r.true()} | {' / '.join(str(r.true((one,))) for one in TRUTHS)} "
-            f"| {r.told('better')} | {false[0]}: {_share(false[0], r.true(), r.seeds)} "
-            f"| {r.told('worse')} | {false[1]}: {_share(false[1], r.true(), r.seeds)} "
-            f"| {' | '.join(power)} |"
+            f"| {' | '.join((*said, *power))} |"
         )
     return "\n".join(lines)
 

@@ -22,6 +22,7 @@ class Wording:
         reputations: whether participants form reputations of each other.
         averages: whether models are averaged: reputations are then weights.
         messages: what its messages are, by type, where the usual names would mislead; as `rule`.
+        summed: the same in a run that adds up under masks and encrypts nothing.
     """
 
     title: str
@@ -29,6 +30,7 @@ class Wording:
     reputations: bool = False
     averages: bool = False
     messages: Mapping[str, str] = field(default_factory=dict)
+    summed: Mapping[str, str] = field(default_factory=dict)
 
 
 CONTROL_WORDINGS: Mapping[str, Wording] = {

@@ -28,6 +28,7 @@ from securefair.report.scores import constant
 from securefair.report.ward_classes import Recognised, came_true, recognised, thresholds
 from securefair.report.ward_looks import Looks, looks_of
 from securefair.words import Words
+from securefair.worth.verdict import FEW
 
 REACH = 1.96
 """Standard errors to either end of a 95 % interval."""
@@ -295,6 +296,7 @@ class _Said:
         said += [
             *([own] if (own := self.own_words("cannot")) else []),
             words("ward.cannot_small", number=words.count(fewest)),
+            *([words("ward.cannot_few", number=words.count(FEW))] if fewest < FEW else []),
             words("ward.cannot_cause"),
         ]
         return said + constant(self.result, words)

@@ -10,6 +10,7 @@ from securefair.records import (
     CEILING,
     STANDALONE,
     WEIGHTED_SUM,
+    EncryptionResult,
     ExchangeRecord,
     GainResult,
     LedgerRow,
@@ -22,12 +23,17 @@ from securefair.records import (
 
 @dataclass(frozen=True)
 class MessageTotal:
-    """All messages of one type."""
+    """All messages of one type.
+
+    Attributes:
+        summed: in a run that adds up under masks, and encrypts nothing.
+    """
 
     algorithm: str
     message: str
     count: int
     bytes: int
+    summed: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,9 @@ def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord
     return sorted(chosen, key=lambda record: record.round)
 
 
-def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[MessageTotal]:
+def message_totals(
+    traffic: Sequence[TrafficRow], algorithm: str, encryption: EncryptionResult | None = None
+) -> list[MessageTotal]:
     """Traffic of one algorithm by message type, in the order of a round's conversation."""
     order = (*("hello", "keys", "features", "offer", "ask", "answer", "decline", "reveal", "key"),)
     rows = [row for row in traffic if row.algorithm == algorithm]
@@ -150,6 +158,7 @@ def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[Messag
             message=message,
             count=sum(row.count for row in rows if row.message == message),
             bytes=sum(row.bytes for row in rows if row.message == message),
+            summed=encryption is not None and not encryption.ring_degree,
         )
         for message in messages
     ]

@@ -153,7 +153,7 @@ def render_report(
         milestones=facts.milestones(own_rounds) if forms_reputations else [],
         sharing=facts.sharing_summary(own_rounds),
         exchanges=facts.exchange_summary(exchanges, subject),
-        messages=facts.message_totals(traffic, subject),
+        messages=facts.message_totals(traffic, subject, result.encryption),
         partners=facts.partner_totals(traffic, subject, names),
         ledger=ledger_rows,
         told=disclosure.told(

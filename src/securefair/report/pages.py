@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from securefair.report import charts, wording
+from securefair.report.facts import MessageTotal
 from securefair.report.labels import stacked_tables
 from securefair.words import Words, words_of
 
@@ -91,8 +92,10 @@ def _spread(context: jinja2.runtime.Context, shown: str, spread: float) -> str:
 
 
 @jinja2.pass_context
-def _message_name(context: jinja2.runtime.Context, message: str, algorithm: str) -> str:
-    return wording.message_name(message, algorithm, context["words"])
+def _message_name(context: jinja2.runtime.Context, total: MessageTotal) -> str:
+    return wording.message_name(
+        total.message, total.algorithm, context["words"], summed=total.summed
+    )
 
 
 def _in_words(english: Callable[..., str]) -> Callable[..., str]:

@@ -68,7 +68,7 @@ def summary(
         part = scores.smaller_part(smaller, words)
         parts += [Text(part.title, style="bold"), *(Text(note) for note in part.notes), Text()]
         parts += _score_table(part.rows, scores.titles_of(result, words))
-    messages = facts.message_totals(traffic, result.algorithm)
+    messages = facts.message_totals(traffic, result.algorithm, result.encryption)
     if messages:
         parts.append(_traffic(messages))
     if facts.ledger_of(ledger, result.algorithm):
@@ -181,7 +181,7 @@ def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:
         [
             TableColumn(
                 "Message",
-                [message_name(one.message, one.algorithm) for one in messages],
+                [message_name(one.message, one.algorithm, summed=one.summed) for one in messages],
                 "All",
                 False,
             ),

@@ -52,10 +52,13 @@ def algorithm_rule(algorithm: str, words: Words | None = None) -> str:
     return (words or words_of()).phrase(wording_of(algorithm).rule)
 
 
-def message_name(message: str, algorithm: str, words: Words | None = None) -> str:
-    """A message type of an algorithm in plain words."""
+def message_name(
+    message: str, algorithm: str, words: Words | None = None, *, summed: bool = False
+) -> str:
+    """A message type of an algorithm in plain words, by what it holds where sums are opened."""
     words = words or words_of()
-    own = wording_of(algorithm).messages.get(message)
+    wording = wording_of(algorithm)
+    own = (wording.summed if summed and wording.summed else wording.messages).get(message)
     return words.templates.get(f"messages.{message}", message) if own is None else words.phrase(own)
 
 

@@ -13,9 +13,10 @@ better off where P(theta_h > 0) is at least 95 % and its own patients do not say
 (d_h > 0), worse off where it is at most 5 % / m and d_h < 0. One hospital by itself is judged by
 d_h and s_h alone. Three things keep both errors below 5 %:
 
-- The control is the best of m by the same patients. Whoever is better than the best is better than
-  each, so that costs "better" some power and no truth. But one of m is easily better by chance:
-  "worse" needs 5 % / m (Bonferroni), as any of them would have been compared with.
+- The control is the best of m by the same patients, on average over hospitals: at one of them
+  another may be better. Whoever is better than it is better on average than each, so that costs
+  "better" some power and no truth. But one of m is easily better by chance: "worse" needs 5 % / m
+  (Bonferroni), as any of them would have been compared with.
 - Differences of few patients are skewed: a control is now and then far off. Probabilities are of
   d_h made symmetric by Hall's cubic transformation (1992), from the third moment of its bootstrap.
 - What differs by less than half a percent of what the control scores is called no difference.
@@ -40,6 +41,10 @@ SURE = 0.95
 
 LEAST = 0.005
 """Share of the control's score from which a difference is called one."""
+
+FEW = 30
+"""Test patients below which "better" is said falsely more often than that: errors of so few are
+themselves uncertain."""
 
 _NORMAL = NormalDist()
 _QUANTILES = (np.arange(101) + 0.5) / 101  # of the half-Cauchy; all weigh alike

@@ -80,6 +80,14 @@ def test_the_plot_has_the_place_of_what_came_true(result):
     ]
 
 
+def test_it_says_that_few_tested_are_called_better_by_chance(result):
+    few = NOUNS("ward.cannot_few", number="30")
+    for number, said in ((29, True), (30, False)):
+        people = [structs.replace(one, test_samples=number) for one in result.participants]
+        page = first_page(structs.replace(result, participants=people), NOUNS, "ill")
+        assert (few in page.cannot) == said
+
+
 def test_what_it_cannot_say_names_models_of_one_class(result):
     page = first_page(result, NOUNS, None)
     assert any(

@@ -24,6 +24,14 @@ def test_messages_are_summed_in_the_order_of_a_conversation(run):
     assert facts.message_totals(run.traffic, "vpdl") == []
 
 
+def test_messages_of_a_run_that_encrypts_nothing_are_told_apart(run):
+    encryption = run.result.encryption
+    masked = msgspec.structs.replace(encryption, ring_degree=0)
+    for found, summed in ((None, False), (encryption, False), (masked, True)):
+        totals = facts.message_totals(run.traffic, "cycle", found)
+        assert {one.summed for one in totals} == {summed}
+
+
 def test_what_is_sent_is_received(run):
     names = [one.name for one in run.result.participants]
     totals = facts.partner_totals(run.traffic, "cycle", names)

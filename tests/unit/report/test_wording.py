@@ -70,6 +70,10 @@ def test_counts_and_nouns():
 def test_messages_are_called_what_they_are_in_each_kind():
     assert wording.message_name("ask", "cycle-gossip") == "Questions"
     assert wording.message_name("ask", "transfer") == "Questions, with keys and encrypted samples"
+    assert wording.message_name("ask", "transfer", summed=True) == "Questions"
+    assert wording.message_name("answer", "transfer", summed=True) == "Parts of sums"
+    assert wording.message_name("key", "transfer", summed=True) == "Keys of closed parts"
+    assert wording.message_name("ask", "cycle", summed=True) == "Questions"
     assert wording.message_name("hello", "transfer") == wording.message_name("hello", "cycle")
 
 

@@ -198,5 +198,10 @@ TRANSFER = TransferKind(
         messages={
             "ask": "messages.ask_with_keys",
         },
+        summed={
+            "answer": "messages.part",
+            "reveal": "messages.reveal_part",
+            "key": "messages.part_key",
+        },
     ),
 )
