@@ -90,7 +90,8 @@ def cost_rows(profile: ScaleProfile) -> str:
         *rows,
         "",
         f"The held-out teacher's time (last row) was predicted {100 * profile.held_out.error:+.1f} "
-        f"% off, the teachers' time of whole collaborations {groups} participants.",
+        f"% off, the teachers' time of whole collaborations {groups} participants, on a busier "
+        "machine.",
     ])  # fmt: skip
 
 

@@ -140,6 +140,18 @@ def test_all_that_runs_counts(name: str) -> None:
         assert called - set(behind) == set()
 
 
+@pytest.mark.parametrize("name", ["cycle-table6", "dpfl-table1", "fairsl-figure3"])
+def test_readers_of_other_data_do_not_count(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    things = [experiment.metrics, experiment.measure]
+    for contender in experiment.contenders("smoke", None):
+        things += [contender.members, contender.algorithm]
+    behind = codes.reached(*(place for own in things for place in codes._places(own)))
+    assert Place("securefair_lab.data.images.digits", "load_mnist") in behind
+    assert Place("securefair.data.excel", "read_excel") not in behind
+    assert Place("securefair_lab.data.tables.forests", "load_auction") not in behind
+
+
 def _called(contender: Contender) -> set[Place]:
     """Where every function is written that a start and one round call."""
     found: set[tuple[str, int]] = set()

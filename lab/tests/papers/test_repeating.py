@@ -97,7 +97,9 @@ def judged(verdict: Verdict) -> Comparison:
 def test_a_claim_that_turns_is_a_flip_and_one_that_cannot_be_told_is_none() -> None:
     turned = repetition(judged("holds"), judged("fails"))
     assert (turned.status, turned.flipped) == ("flipped", ["It is so"])
-    assert repetition(judged("holds"), judged("cannot be told")).status == "equal"
+    moved = repetition(judged("holds"), judged("cannot be told"))
+    assert (moved.status, moved.flipped, moved.moved) == ("within", [], ["It is so"])
+    assert repetition(judged("holds"), judged("holds")).status == "equal"
 
 
 @pytest.mark.parametrize("name", ["experiment", "size"])

@@ -62,6 +62,34 @@ def test_means_that_do_not_follow_from_seeds_are_seen(monkeypatch: pytest.Monkey
     assert verified(NAME, None).different == 1
 
 
+def test_spreads_that_do_not_follow_from_seeds_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = stored_result(NAME)
+    wrong = msgspec.structs.replace(stored.numbers[0], spread=99.0)
+    other = msgspec.structs.replace(stored, numbers=[wrong, *stored.numbers[1:]])
+    monkeypatch.setattr(verifying, "stored_result", lambda _: other)
+    found = verified(NAME, None)
+    assert (found.status, found.different) == ("within", 1)
+
+
+def test_a_verdict_that_seeds_do_not_tell_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = stored_result(NAME)
+    claims = [msgspec.structs.replace(own, verdict="holds") for own in stored.claims]
+    untold = [own.claim for own in stored.claims if own.verdict == "cannot be told"]
+    other = msgspec.structs.replace(stored, claims=claims)
+    monkeypatch.setattr(verifying, "stored_result", lambda _: other)
+    assert untold
+    assert verified(NAME, None).moved == untold
+
+
+def test_a_run_of_another_size_is_told_and_not_compared(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(stored_result(NAME), size="smoke")
+    write_json(tmp_path / NAME / "comparison.json", other)
+    found = verified(NAME, tmp_path)
+    assert found.status == "equal"
+    assert found.against.startswith("its own seeds; the run in ")
+    assert found.against.endswith("size smoke")
+
+
 def test_a_result_without_origin_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     other = msgspec.structs.replace(stored_result(NAME), origins=[])
     monkeypatch.setattr(verifying, "stored_result", lambda _: other)

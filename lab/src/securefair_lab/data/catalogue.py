@@ -89,7 +89,7 @@ def _heart(_folder: Path, _cache: Path | None) -> DataSet:
     return DataSet(name="heart", train=pool_of(encode(rows, HEART_SPEC), sites))
 
 
-CATALOGUE: Mapping[str, Entry] = MappingProxyType(
+IMAGES: Mapping[str, ImageEntry] = MappingProxyType(
     {
         "mnist": _images(
             "70,000 hand-written digits", MNIST_FILE, lambda folder, _: load_mnist(folder)
@@ -124,6 +124,13 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             lambda folder, cache: load_ham10000(folder, cache=cache),
             sites=True,
         ),
+    }
+)
+"""The data sets of images."""
+
+CATALOGUE: Mapping[str, Entry] = MappingProxyType(
+    {
+        **IMAGES,
         "reuters": Entry(
             about="9,100 news stories, 52 topics",
             file=REUTERS_FILE,
@@ -194,18 +201,17 @@ def load_data_set(name: str, folder: Path | None = None, cache: Path | None = No
 def load_image_set(name: str, folder: Path | None = None, cache: Path | None = None) -> ImageSet:
     """The bytes of a data set of images; arguments and errors as `load_data_set`.
 
+    It looks at `IMAGES` alone, so that what is computed from images does not follow, in its digest
+    of code, the readers of tables.
+
     Raises:
         ConfigError: also where the data set holds no images.
     """
-    entry = _entry(name)
-    if not isinstance(entry, ImageEntry):
+    if name not in IMAGES:
         raise ConfigError(
-            "not a data set of images",
-            where="name",
-            found=name,
-            expected=", ".join(n for n, e in CATALOGUE.items() if isinstance(e, ImageEntry)),
+            "not a data set of images", where="name", found=name, expected=", ".join(IMAGES)
         )
-    return entry.load_images(data_folder(folder), cache)
+    return IMAGES[name].load_images(data_folder(folder), cache)
 
 
 def _entry(name: str) -> Entry:

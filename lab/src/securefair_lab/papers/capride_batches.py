@@ -234,13 +234,13 @@ CAPRIDE_BATCHES = Experiment(
     claims=(
         Claim(
             words="Teachers gain more by the student's batch than by their own statistics",
-            holds=lambda rows: every(
+            parts=lambda rows: every(
                 _gain(rows, n, BATCH) > _gain(rows, n, OWN) for n in _numbers(rows)
             ),
         ),
         Claim(
             words="Distillation gains for every N, by the student's batch",
-            holds=lambda rows: every(_gain(rows, n, BATCH) > 0.0 for n in _numbers(rows)),
+            parts=lambda rows: every(_gain(rows, n, BATCH) > 0.0 for n in _numbers(rows)),
         ),
     ),
     differs=(

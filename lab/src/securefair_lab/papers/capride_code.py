@@ -18,7 +18,7 @@ from securefair_lab.papers.algorithms.capride_in_turn import CaprideInTurn
 from securefair_lab.papers.cycle_data import CIFAR10
 from securefair_lab.papers.cycle_methods import ALONE, VPDL, Method, contenders, cycle_experiment
 from securefair_lab.papers.cycle_settings import DIFFERS, Setting
-from securefair_lab.papers.experiment import Claim, Contender, Row, Size
+from securefair_lab.papers.experiment import Claim, Contender, Parts, Row, Size
 from securefair_lab.papers.measures import every
 
 NUMBERS = (2, 5, 10)
@@ -65,20 +65,20 @@ def _gain(rows: Sequence[Row], n: int, answers: str, divisions: int) -> float:
     )
 
 
-def _rises(rows: Sequence[Row]) -> bool:
+def _rises(rows: Sequence[Row]) -> Parts:
     gains = [_gain(rows, n, FRESH, 2) for n in NUMBERS]
-    return all(after > before for before, after in pairwise(gains))
+    return every(after > before for before, after in pairwise(gains))
 
 
-def _fresh_is_better(rows: Sequence[Row]) -> bool:
+def _fresh_is_better(rows: Sequence[Row]) -> Parts:
     return every(_gain(rows, n, FRESH, 2) > _gain(rows, n, FROZEN, 2) for n in NUMBERS)
 
 
-def _less_is_better(rows: Sequence[Row]) -> bool:
+def _less_is_better(rows: Sequence[Row]) -> Parts:
     return every(_gain(rows, n, FROZEN, 2) > _gain(rows, n, FROZEN, 1) for n in NUMBERS[1:])
 
 
-QUESTIONS: tuple[tuple[str, Callable[[Sequence[Row]], bool]], ...] = (
+QUESTIONS: tuple[tuple[str, Callable[[Sequence[Row]], Parts]], ...] = (
     ("As the published code does it, the mean gain (MCG) rises with N, as the poster's", _rises),
     ("Fresh answers gain more than frozen ones for every N; two divisions", _fresh_is_better),
     ("Two divisions gain more than one among five and among ten; frozen", _less_is_better),
@@ -89,7 +89,7 @@ CAPRIDE_CODE = replace(
         "beyond the paper: CaPriDe's published code",
         "VPDL with the weights and the fresh answers of CaPriDe's published code",
         _block,
-        claims=tuple(Claim(words=words, holds=holds) for words, holds in QUESTIONS),
+        claims=tuple(Claim(words=words, parts=parts) for words, parts in QUESTIONS),
         differs=f"The paper has no such experiment. {DIFFERS}",
     ),
     name="capride-code",

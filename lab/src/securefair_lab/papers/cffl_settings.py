@@ -15,11 +15,12 @@ from securefair.worth import Algorithm
 from securefair_lab.algorithms import NetworkPopulation, Standalone
 from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.schedule import EXPONENTIAL
-from securefair_lab.data.catalogue import load_data_set
+from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folder import data_folder
 from securefair_lab.data.partition import ClassLadderPartitioner, Partitioner, PowerLawPartitioner
-from securefair_lab.data.pool import DataSet, balanced_subset
+from securefair_lab.data.pool import DataSet, balanced_subset, pool_of
+from securefair_lab.data.sklearn_sets import breast_cancer
 from securefair_lab.data.tables.adult import load_adult
 from securefair_lab.papers.algorithms.cffl import Cffl
 from securefair_lab.papers.algorithms.dssgd import Dssgd
@@ -156,13 +157,15 @@ def source(dataset: str, data: Path | None) -> DataSet:
         DataError: its file is not in the folder.
     """
     if data is None:
-        return load_data_set("breast-cancer", None) if dataset == ADULT.dataset else packaged()
+        if dataset == ADULT.dataset:
+            return DataSet(name="breast-cancer", train=pool_of(breast_cancer()))
+        return packaged()
     if dataset == ADULT.dataset:
         everyone = load_adult(data_folder(data), merged=True).train
         each = int(np.bincount(everyone.labels).min())  # 11,687
         balanced = balanced_subset(everyone, each, np.random.default_rng(0))
         return DataSet(name="adult", train=balanced)
-    return load_data_set("mnist", data)
+    return load_image_set("mnist", data).data_set()
 
 
 @dataclass(frozen=True, kw_only=True)

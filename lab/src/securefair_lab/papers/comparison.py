@@ -115,7 +115,7 @@ def judged(
         only: the words of those to judge; None: all.
     """
     claims = [own for own in experiment.claims if only is None or own.words in only]
-    found = verdicts([own.holds for own in claims], rows)
+    found = verdicts([own.parts for own in claims], rows)
     return [
         ClaimResult(claim=own.words, verdict=verdict)
         for own, verdict in zip(claims, found, strict=True)

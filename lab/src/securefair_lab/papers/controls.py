@@ -25,7 +25,7 @@ from securefair_lab.data.division import divide
 from securefair_lab.data.folds import cross_validation
 from securefair_lab.data.partition import RatioPartitioner
 from securefair_lab.papers.cffl_settings import ADULT, Setting
-from securefair_lab.papers.experiment import Claim, Experiment, Fields, Measured, Row, Size
+from securefair_lab.papers.experiment import Claim, Experiment, Fields, Measured, Parts, Row, Size
 from securefair_lab.papers.fairsl_forests import COIMBRA, MATERNAL, SPLITS, THREE
 from securefair_lab.papers.measures import every
 
@@ -112,7 +112,7 @@ def _told(found: Mapping[str, NDArray[np.float64]], method: str) -> dict[str, fl
     }
 
 
-def _peers_pay(rows: Sequence[Row]) -> bool:
+def _peers_pay(rows: Sequence[Row]) -> Parts:
     gain = {(row.fields["dataset"], row.fields["method"]): row.metrics["MCG"] for row in rows}
     return every(
         gain[dataset, TRANSFER] > gain[dataset, AVERAGED]
@@ -122,10 +122,10 @@ def _peers_pay(rows: Sequence[Row]) -> bool:
 
 
 CLAIMS = (
-    Claim(words="A transfer's mean gain (MCG) is above that of averaging alone", holds=_peers_pay),
+    Claim(words="A transfer's mean gain (MCG) is above that of averaging alone", parts=_peers_pay),
     Claim(
         words="A transfer harms nobody in the mean over seeds",
-        holds=lambda rows: every(
+        parts=lambda rows: every(
             row.metrics["least gain"] >= 0 for row in rows if row.fields["method"] == TRANSFER
         ),
     ),

@@ -10,7 +10,7 @@ from statistics import mean
 from securefair_lab.papers import measures
 from securefair_lab.papers.cycle_methods import PLAIN, PRINTED_LINKS, RELATIVE_LINKS, SOFTENED
 from securefair_lab.papers.cycle_settings import CNN, RESNET
-from securefair_lab.papers.experiment import Claim, Fields, Row
+from securefair_lab.papers.experiment import Claim, Fields, Parts, Row
 from securefair_lab.papers.measures import every
 
 
@@ -18,15 +18,15 @@ def _mine(alignment: str) -> Fields:
     return {"method": "CYCle", "family": "PDL", "model": RESNET, "alignment": alignment}
 
 
-def _fairer(rows: Sequence[Row], *, alignment: str, theirs: str) -> bool:
+def _fairer(rows: Sequence[Row], *, alignment: str, theirs: str) -> Parts:
     return measures.below(rows, "CGS", _mine(alignment), {"method": theirs})
 
 
-def _more(rows: Sequence[Row], *, alignment: str) -> bool:
+def _more(rows: Sequence[Row], *, alignment: str) -> Parts:
     return measures.below(rows, "MCG", {"method": "VPDL"}, _mine(alignment))
 
 
-def _everyone_gains(rows: Sequence[Row], *, alignment: str, skewed: bool) -> bool:
+def _everyone_gains(rows: Sequence[Row], *, alignment: str, skewed: bool) -> Parts:
     return every(
         measures.worst(row, "least gain") > 0
         for row in rows
@@ -38,10 +38,10 @@ def _everyone_gains(rows: Sequence[Row], *, alignment: str, skewed: bool) -> boo
 def _distilled(alignment: str) -> tuple[Claim, Claim, Claim, Claim, Claim]:
     """With either reading of what alignment compares."""
 
-    def claim(words: str, holds: Callable[..., bool], **settings: object) -> Claim:
+    def claim(words: str, parts: Callable[..., Parts], **settings: object) -> Claim:
         return Claim(
             words=f"{words}; {alignment} alignment",
-            holds=partial(holds, alignment=alignment, **settings),
+            parts=partial(parts, alignment=alignment, **settings),
         )
 
     return (
@@ -81,7 +81,7 @@ def _more_than(name: str, *, but: int) -> Claim:
     return Claim(
         words=f"With the custom CNN, CYCle's mean gain (MCG) is above {name}'s on "
         + ("all but one split" if but else "every split"),
-        holds=lambda rows: measures.above_in_all_but(
+        parts=lambda rows: measures.above_in_all_but(
             but, rows, "MCG", _with_cnn("CYCle"), _with_cnn(name)
         ),
     )
@@ -91,7 +91,7 @@ def _fairer_than(name: str) -> Claim:
     return Claim(
         words=f"With the custom CNN, CYCle's gains are spread less than {name}'s (CGS) on all but "
         "one split",
-        holds=lambda rows: measures.above_in_all_but(
+        parts=lambda rows: measures.above_in_all_but(
             1, rows, "CGS", _with_cnn(name), _with_cnn("CYCle")
         ),
     )
@@ -105,14 +105,19 @@ REWARDED_CLAIMS = (
 )
 
 
-def _best_of_the_plane(rows: Sequence[Row]) -> bool:
+def _best_of_the_plane(rows: Sequence[Row]) -> Parts:
     """On the means over the ten divisions, in the networks of the distillation methods."""
     fields = {"CYCle": _mine(SOFTENED), **{name: {"method": name} for name in ("VPDL", "FedAvg")}}
     spread = {name: measures.values(rows, "CGS", **own) for name, own in fields.items()}
     gain = {name: measures.values(rows, "MCG", **own) for name, own in fields.items()}
-    return all(spread.values()) and (
-        min(spread, key=lambda name: mean(spread[name].values())) == "CYCle"
-        and mean(gain["CYCle"].values()) > mean(gain["VPDL"].values())
+    if not all(spread.values()):
+        return every([])
+    smallest = mean(spread["CYCle"].values())
+    return every(
+        [
+            *(smallest < mean(spread[name].values()) for name in ("VPDL", "FedAvg")),
+            mean(gain["CYCle"].values()) > mean(gain["VPDL"].values()),
+        ]
     )
 
 
@@ -129,31 +134,33 @@ def _on_gossip(
     return mine, plain
 
 
-def _spread_no_more(rows: Sequence[Row], *, links: str) -> bool:
+def _spread_no_more(rows: Sequence[Row], *, links: str) -> Parts:
     mine, plain = _on_gossip(rows, "CGS", links, hardest=min)
     return every(found <= plain.get(key, nan) for key, found in mine.items())
 
 
-def _gain(rows: Sequence[Row], *, links: str) -> bool:
+def _gain(rows: Sequence[Row], *, links: str) -> Parts:
     mine, _ = _on_gossip(rows, "MCG", links)
     return every(found > 0 for found in mine.values())
 
 
-def _comparable(rows: Sequence[Row], *, links: str) -> bool:
+def _comparable(rows: Sequence[Row], *, links: str) -> Parts:
     mine, plain = _on_gossip(rows, "MCG", links)
     return every(found > plain.get(key, nan) / 2 for key, found in mine.items())
 
 
-def _correlates(rows: Sequence[Row], *, links: str) -> bool:
+def _correlates(rows: Sequence[Row], *, links: str) -> Parts:
     mine, plain = _on_gossip(rows, "pearson", links)
-    return every(found > 0.5 and found > plain.get(key, nan) for key, found in mine.items())
+    return every(
+        found > least for key, found in mine.items() for least in (0.5, plain.get(key, nan))
+    )
 
 
-def _gossip_claims(words: str, holds: Callable[..., bool]) -> tuple[Claim, Claim]:
+def _gossip_claims(words: str, parts: Callable[..., Parts]) -> tuple[Claim, Claim]:
     """With either rule for links, of which the paper prints one."""
     return (
-        Claim(words=f"{words}; links as printed", holds=partial(holds, links=PRINTED_LINKS)),
-        Claim(words=f"{words}; relative links", holds=partial(holds, links=RELATIVE_LINKS)),
+        Claim(words=f"{words}; links as printed", parts=partial(parts, links=PRINTED_LINKS)),
+        Claim(words=f"{words}; relative links", parts=partial(parts, links=RELATIVE_LINKS)),
     )
 
 
@@ -171,7 +178,7 @@ FOLLOWS_GOSSIP = _gossip_claims(
 GOSSIP_CLAIMS = (*FAIRER_GOSSIP, *GAIN_GOSSIP, *COMPARABLE_GOSSIP)
 BEST_OF_THE_PLANE = Claim(
     words="On average CYCle has the smallest spread, and more gain than VPDL",
-    holds=_best_of_the_plane,
+    parts=_best_of_the_plane,
 )
 
 
@@ -183,19 +190,22 @@ def _one_large(rows: Sequence[Row], alignment: str) -> list[Mapping[str, float]]
     ]
 
 
-def _large_valued(rows: Sequence[Row], *, alignment: str) -> bool:
+def _large_valued(rows: Sequence[Row], *, alignment: str) -> Parts:
     return every(own["of P1"] > own["of the others"] for own in _one_large(rows, alignment))
 
 
-def _ever_more(rows: Sequence[Row], *, alignment: str) -> bool:
+def _ever_more(rows: Sequence[Row], *, alignment: str) -> Parts:
     return every(
-        own["of P1"] > own["of P1 at first"]
-        and own["of the others"] < own["of the others at first"]
+        part
         for own in _one_large(rows, alignment)
+        for part in (
+            own["of P1"] > own["of P1 at first"],
+            own["of the others"] < own["of the others at first"],
+        )
     )
 
 
-def _falling(rows: Sequence[Row], *, alignment: str) -> bool:
+def _falling(rows: Sequence[Row], *, alignment: str) -> Parts:
     return every(
         row.metrics["of all"] < row.metrics["of all at first"]
         for row in rows
@@ -203,16 +213,19 @@ def _falling(rows: Sequence[Row], *, alignment: str) -> bool:
     )
 
 
-def _fewer_answers(rows: Sequence[Row], *, alignment: str) -> bool:
+def _fewer_answers(rows: Sequence[Row], *, alignment: str) -> Parts:
     return every(
-        50 <= row.metrics["answered"] <= 65 for row in rows if row.fields["alignment"] == alignment
+        part
+        for row in rows
+        if row.fields["alignment"] == alignment
+        for part in (row.metrics["answered"] >= 50, row.metrics["answered"] <= 65)
     )
 
 
-def _both_readings(words: str, holds: Callable[..., bool]) -> tuple[Claim, Claim]:
+def _both_readings(words: str, parts: Callable[..., Parts]) -> tuple[Claim, Claim]:
     return (
-        Claim(words=f"{words}; {SOFTENED} alignment", holds=partial(holds, alignment=SOFTENED)),
-        Claim(words=f"{words}; {PLAIN} alignment", holds=partial(holds, alignment=PLAIN)),
+        Claim(words=f"{words}; {SOFTENED} alignment", parts=partial(parts, alignment=SOFTENED)),
+        Claim(words=f"{words}; {PLAIN} alignment", parts=partial(parts, alignment=PLAIN)),
     )
 
 

@@ -35,6 +35,7 @@ from securefair_lab.papers.experiment import (
     Experiment,
     Finished,
     Measured,
+    Parts,
     Row,
     Size,
 )
@@ -70,16 +71,19 @@ def _betas() -> tuple[Method, ...]:
     )
 
 
-def _half_shared(rows: Sequence[Row], *, links: str) -> bool:
+def _half_shared(rows: Sequence[Row], *, links: str) -> Parts:
     return measures.every(
-        41 <= row.metrics["P2 from P1"] <= 61 for row in rows if row.fields["links"] == links
+        part
+        for row in rows
+        if row.fields["links"] == links
+        for part in (row.metrics["P2 from P1"] >= 41, row.metrics["P2 from P1"] <= 61)
     )
 
 
 HALF_SHARED = tuple(
     Claim(
         words=f"P1 shares with P2 in 51 % of rounds, as in the paper (within 10 %); {word}",
-        holds=partial(_half_shared, links=links),
+        parts=partial(_half_shared, links=links),
     )
     for links, word in ((PRINTED_LINKS, "links as printed"), (RELATIVE_LINKS, "relative links"))
 )
@@ -132,20 +136,20 @@ def _no_metrics(run: Finished) -> Mapping[str, float]:
     return {}
 
 
-def _sharper(rows: Sequence[Row]) -> bool:
+def _sharper(rows: Sequence[Row]) -> Parts:
+    found = []
     for links in (PRINTED_LINKS, RELATIVE_LINKS):
         own = {row.fields["beta"]: row.metrics for row in rows if row.fields["links"] == links}
         mild, sharp = own.get(BETAS[0]), own.get(BETAS[-1])
         if mild is None or sharp is None:
-            return False
-        if not (sharp["MCG"] < mild["MCG"] and sharp["pearson"] > mild["pearson"]):
-            return False
-    return True
+            return measures.every([])
+        found += [sharp["MCG"] < mild["MCG"], sharp["pearson"] > mild["pearson"]]
+    return measures.every(found)
 
 
 SHARPER_IS_FAIRER = Claim(
     words="From the least to the largest beta gains fall, and follow accuracy alone more closely",
-    holds=_sharper,
+    parts=_sharper,
 )
 
 CYCLE_HOSPITALS = (

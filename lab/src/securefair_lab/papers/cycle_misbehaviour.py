@@ -25,7 +25,7 @@ from securefair_lab.papers.cycle_methods import (
     cycle_experiment,
 )
 from securefair_lab.papers.cycle_settings import Setting
-from securefair_lab.papers.experiment import Claim, Contender, Contenders, Row, Size
+from securefair_lab.papers.experiment import Claim, Contender, Contenders, Parts, Row, Size
 
 RATES = (0.0, 0.2, 0.5, 1.0)
 
@@ -61,23 +61,23 @@ def _at(rows: Sequence[Row], metric: str, rate: float | None, alignment: str) ->
     )
 
 
-def _shunned(rows: Sequence[Row], *, alignment: str) -> bool:
-    return _at(rows, "reputation of flippers", 1.0, alignment) < 0.1
+def _shunned(rows: Sequence[Row], *, alignment: str) -> Parts:
+    return measures.every([_at(rows, "reputation of flippers", 1.0, alignment) < 0.1])
 
 
-def _falling(rows: Sequence[Row], *, alignment: str) -> bool:
+def _falling(rows: Sequence[Row], *, alignment: str) -> Parts:
     found = [_at(rows, "reputation of flippers", rate, alignment) for rate in RATES]
-    return all(after < before for before, after in pairwise(found))
+    return measures.every(after < before for before, after in pairwise(found))
 
 
-def _harmless(rows: Sequence[Row], *, alignment: str) -> bool:
+def _harmless(rows: Sequence[Row], *, alignment: str) -> Parts:
     alone = _at(rows, "honest_average", None, alignment)
-    return all(_at(rows, "honest_average", rate, alignment) > alone for rate in RATES)
+    return measures.every(_at(rows, "honest_average", rate, alignment) > alone for rate in RATES)
 
 
 CLAIMS = tuple(
-    Claim(words=f"{words}; {alignment} alignment", holds=partial(holds, alignment=alignment))
-    for words, holds in (
+    Claim(words=f"{words}; {alignment} alignment", parts=partial(parts, alignment=alignment))
+    for words, parts in (
         ("Whoever flips all labels ends with a reputation below 0.1 among the honest", _shunned),
         ("A flipper's reputation falls with its flip rate", _falling),
         ("Honest participants do better than alone at every flip rate", _harmless),

@@ -23,6 +23,7 @@ from securefair_lab.papers.algorithms.checkpoints import chosen_accuracy
 from securefair_lab.papers.dpfl_methods import dpfl_experiment
 from securefair_lab.papers.dpfl_settings import CIFAR10, SCALES, Scale, source
 from securefair_lab.papers.experiment import Claim, Contender, Fields, Finished, Row, Size
+from securefair_lab.papers.measures import every
 
 HELD: tuple[Mapping[int, int], ...] = (
     {0: 50, 4: 50, 6: 50, 8: 50},
@@ -146,15 +147,15 @@ def _synergy(method: str) -> tuple[Claim, ...]:
     return (
         Claim(
             words=f"Either peer alone harms P1; {method}",
-            holds=lambda rows: all(_gain(rows, method, one) < 0 for one in (FIRST, SECOND)),
+            parts=lambda rows: every(_gain(rows, method, one) < 0 for one in (FIRST, SECOND)),
         ),
         Claim(
             words=f"Both peers together help P1; {method}",
-            holds=lambda rows: _gain(rows, method, BOTH) > 0,
+            parts=lambda rows: every([_gain(rows, method, BOTH) > 0]),
         ),
         Claim(
             words=f"Both peers together are better for P1 than either; {method}",
-            holds=lambda rows: all(
+            parts=lambda rows: every(
                 _gain(rows, method, BOTH) > _gain(rows, method, one) for one in (FIRST, SECOND)
             ),
         ),

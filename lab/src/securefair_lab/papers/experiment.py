@@ -104,17 +104,37 @@ Contenders = Callable[[Size, Path | None], Sequence[Contender]]
 """For a size and the data folder (None for "smoke")."""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What is true of a claim's settings, one by one; it is true of all, or of all but so many.
+
+    Of rows that are not there nothing is shown: without more parts than may be left out, no claim
+    is true.
+    """
+
+    each: Sequence[bool]
+    but: int = 0
+
+    def __bool__(self) -> bool:
+        return len(self.each) > self.but and self.each.count(False) <= self.but
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """What must come out the same way round, whatever the size.
 
     Args:
         words: in one sentence.
-        holds: of the rows: of means over seeds, or of each seed where the words say so.
+        parts: what it says of each setting, of the rows: of means over seeds, or of each seed where
+            the words say so. Values never decide which parts there are, and in which order.
     """
 
     words: str
-    holds: Callable[[Sequence[Row]], bool]
+    parts: Callable[[Sequence[Row]], Parts]
+
+    def holds(self, rows: Sequence[Row]) -> bool:
+        """Whether it is true of these rows, without a margin."""
+        return bool(self.parts(rows))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from securefair.errors import ConfigError
 from securefair.model import OptimizerConfig
 from securefair_lab.algorithms import NetworkPopulation
 from securefair_lab.algorithms.schedule import StepFactors
-from securefair_lab.data.catalogue import load_data_set
+from securefair_lab.data.catalogue import load_image_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folder import data_folder
 from securefair_lab.data.partition import RatioPartitioner
@@ -159,7 +159,7 @@ def source(task: Task, size: Size, data: Path | None) -> DataSet:
         return photographs(task.dataset, size, data)
     if task is REUTERS:
         return load_reuters(data_folder(data))
-    whole = load_data_set("mnist" if size == "cpu" else "fashion-mnist", data)
+    whole = load_image_set("mnist" if size == "cpu" else "fashion-mnist", data).data_set()
     test = whole.test
     if test is not None and size == "cpu":
         test = _some(test, CPU_TESTED)

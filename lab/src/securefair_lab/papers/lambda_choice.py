@@ -13,7 +13,7 @@ from functools import partial
 from statistics import mean
 
 from securefair_lab.papers.cycle_methods import PLAIN, SOFTENED
-from securefair_lab.papers.experiment import Claim, Row
+from securefair_lab.papers.experiment import Claim, Parts, Row
 from securefair_lab.papers.measures import HELD_OUT, every
 
 LAMBDAS = (10.0, 25.0, 50.0, 100.0, 200.0)
@@ -97,20 +97,21 @@ def advantage(
     }
 
 
-def _more(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> bool:
+def _more(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> Parts:
     return every(value > 0 for value in advantage(rows, lambda_0, "MCG", alignment).values())
 
 
-def _fairer(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> bool:
+def _fairer(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> Parts:
     return every(value < 0 for value in advantage(rows, lambda_0, "CGS", alignment).values())
 
 
-def _more_on_most(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> bool:
-    return sum(v > 0 for v in advantage(rows, lambda_0, "MCG", alignment).values()) >= 5
+def _more_on_most(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> Parts:
+    found = advantage(rows, lambda_0, "MCG", alignment).values()
+    return every((value > 0 for value in found), but=2)
 
 
 def _claims(alignment: str) -> list[Claim]:
-    questions: list[tuple[str, Callable[..., bool], float | None]] = [
+    questions: list[tuple[str, Callable[..., Parts], float | None]] = [
         ("CYCle's mean gain (MCG) is above VPDL's on five of seven splits", _more_on_most, PRINTED),
         *(
             ("CYCle's mean gain (MCG) is above VPDL's on every split", _more, value)
@@ -124,9 +125,9 @@ def _claims(alignment: str) -> list[Claim]:
     return [
         Claim(
             words=f"{words}; {_where(value)}; {alignment} alignment",
-            holds=partial(holds, lambda_0=value, alignment=alignment),
+            parts=partial(parts, lambda_0=value, alignment=alignment),
         )
-        for words, holds, value in questions
+        for words, parts, value in questions
     ]
 
 

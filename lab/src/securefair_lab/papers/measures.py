@@ -10,7 +10,7 @@ from securefair.records import RoundRecord
 from securefair.worth import cgs, gains, mcg, mva
 from securefair_lab.papers.algorithms.checkpoints import chosen_accuracy
 from securefair_lab.papers.correlation import collaborative_fairness
-from securefair_lab.papers.experiment import Finished, Row
+from securefair_lab.papers.experiment import Finished, Parts, Row
 
 
 def percent(record: RoundRecord) -> list[float]:
@@ -146,10 +146,9 @@ def personalised(run: Finished) -> Mapping[str, float]:
     return {"accuracy": float(accuracy.mean()), "variance": float(accuracy.var())}
 
 
-def every(findings: Iterable[bool]) -> bool:
-    """Whether there are findings, and all are so: of rows that are not there nothing is shown."""
-    found = list(findings)
-    return bool(found) and all(found)
+def every(findings: Iterable[bool], but: int = 0) -> Parts:
+    """A claim that is true where there are findings, and all are so, or all but so many."""
+    return Parts(tuple(bool(one) for one in findings), but)
 
 
 def worst(row: Row, metric: str) -> float:
@@ -171,11 +170,10 @@ def values(rows: Sequence[Row], metric: str, **fields: object) -> dict[tuple[obj
 
 def below(
     rows: Sequence[Row], metric: str, mine: Mapping[str, object], theirs: Mapping[str, object]
-) -> bool:
+) -> Parts:
     """Whether a method's number is below another's in every setting that has both."""
     ours, others = values(rows, metric, **mine), values(rows, metric, **theirs)
-    both = ours.keys() & others.keys()
-    return every(ours[key] < others[key] for key in both)
+    return every(own < others[key] for key, own in ours.items() if key in others)
 
 
 def above_in_all_but(
@@ -184,8 +182,7 @@ def above_in_all_but(
     metric: str,
     mine: Mapping[str, object],
     theirs: Mapping[str, object],
-) -> bool:
+) -> Parts:
     """Whether a method's number is above another's in all but so many settings that have both."""
     ours, others = values(rows, metric, **mine), values(rows, metric, **theirs)
-    both = ours.keys() & others.keys()
-    return len(both) > most and sum(not ours[key] > others[key] for key in both) <= most
+    return every((own > others[key] for key, own in ours.items() if key in others), most)

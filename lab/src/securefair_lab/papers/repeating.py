@@ -13,6 +13,7 @@ from typing import Literal
 from securefair.errors import ConfigError
 from securefair_lab.papers.comparison import ComparedNumber, Comparison
 from securefair_lab.papers.origin import Origin
+from securefair_lab.papers.verdicts import Verdict
 
 Status = Literal["equal", "within", "flipped", "missing"]
 
@@ -27,6 +28,7 @@ class Repetition:
             side has no such number.
         beyond: those of them whose mean moved by more than a standard deviation over seeds.
         flipped: claims that held and fail now, or the other way round.
+        moved: claims that can be told on one side only.
         apart: what is not the same on both sides, such as code, processor or seeds; equal seeds
             repeat to the bit only where nothing is.
     """
@@ -35,6 +37,7 @@ class Repetition:
     different: Mapping[str, float]
     beyond: Sequence[str]
     flipped: Sequence[str]
+    moved: Sequence[str]
     apart: Sequence[str]
 
     @property
@@ -42,7 +45,7 @@ class Repetition:
         """In a word."""
         if self.flipped:
             return "flipped"
-        return "within" if self.different else "equal"
+        return "within" if self.different or self.moved else "equal"
 
 
 def repetition(stored: Comparison, again: Comparison) -> Repetition:
@@ -65,12 +68,14 @@ def repetition(stored: Comparison, again: Comparison) -> Repetition:
     before = {_key(number): number for number in stored.numbers}
     now = {_key(number): number for number in again.numbers}
     differences = {key: _difference(before.get(key), now.get(key)) for key in {**before, **now}}
+    judged = _judged(stored, again)
     different = {key: by for key, by in differences.items() if by}
     return Repetition(
         numbers=len(differences),
         different=different,
         beyond=[key for key in different if _is_beyond(before.get(key), now.get(key))],
-        flipped=_flipped(stored, again),
+        flipped=[words for words, both in judged if both == {"holds", "fails"}],
+        moved=[words for words, both in judged if "cannot be told" in both],
         apart=_apart(stored, again),
     )
 
@@ -81,12 +86,12 @@ def _key(number: ComparedNumber) -> str:
 
 
 def _difference(old: ComparedNumber | None, new: ComparedNumber | None) -> float:
-    """The largest of any seed of both, and of means where they are of equally many seeds."""
+    """The largest of any seed, and of means and spreads where both have equally many seeds."""
     if old is None or new is None:
         return inf
     pairs = list(zip(old.each, new.each, strict=False))
     if not pairs or len(old.each) == len(new.each):
-        pairs.append((old.ours, new.ours))
+        pairs += [(old.ours, new.ours), (old.spread, new.spread)]
     return max(abs(a - b) for a, b in pairs)
 
 
@@ -96,12 +101,13 @@ def _is_beyond(old: ComparedNumber | None, new: ComparedNumber | None) -> bool:
     return abs(old.ours - new.ours) > max(old.spread, new.spread)
 
 
-def _flipped(stored: Comparison, again: Comparison) -> list[str]:
+def _judged(stored: Comparison, again: Comparison) -> list[tuple[str, set[Verdict]]]:
+    """Claims of both sides that are judged in two ways, with both."""
     before = {own.claim: own.verdict for own in stored.claims}
     return [
-        own.claim
+        (own.claim, {own.verdict, before[own.claim]})
         for own in again.claims
-        if {own.verdict, before.get(own.claim)} == {"holds", "fails"}
+        if before.get(own.claim, own.verdict) != own.verdict
     ]
 
 

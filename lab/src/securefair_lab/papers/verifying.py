@@ -30,14 +30,17 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: of the experiment.
-        status: equal: no number differs. within: numbers differ, and no claim is judged the other
-            way round. flipped: one is. missing: nothing is stored, or no origin or single seeds.
+        status: equal: nothing differs. within: numbers differ, or what can be told, and no claim is
+            judged the other way round. flipped: one is. missing: nothing is stored, or no origin or
+            single seeds. "Equal" says that a result repeats only where `against` is a run or
+            "computed now"; against "its own seeds" it says that the file agrees with itself.
         claims: of the stored result, how many hold, fail and cannot be told.
         origin: what made the stored result; None where that is not stored.
         against: what it was compared with.
         numbers, different, beyond: how many were compared, differ at all, and have means that
             differ by more than a standard deviation over seeds.
         flipped: claims that held and fail there, or the other way round.
+        moved: claims that can be told on one side only.
         apart: what is not the same on both sides.
     """
 
@@ -50,6 +53,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     different: int = 0
     beyond: int = 0
     flipped: list[str] = []
+    moved: list[str] = []
     apart: list[str] = []
 
 
@@ -97,35 +101,42 @@ def verified(name: str, out: Path | None) -> Verified:
         different=len(found.different),
         beyond=len(found.beyond),
         flipped=list(found.flipped),
+        moved=list(found.moved),
         apart=list(found.apart),
     )
 
 
 def _again(stored: Comparison, out: Path | None) -> tuple[str, Comparison]:
     """The best that there is to compare with, and what it is in words."""
-    name = stored.experiment
+    name, beside = stored.experiment, ""
     for folder in (
         (Path("runs/all-cpu") / name, Path(f"runs/{name}-cpu")) if out is None else (out / name,)
     ):
         if (folder / "comparison.json").exists():
-            return f"a run in {folder}", read_json(folder / "comparison.json", Comparison)
+            run = read_json(folder / "comparison.json", Comparison)
+            if (run.experiment, run.size) == (name, stored.size):
+                return f"a run in {folder}", run
+            beside = f"; the run in {folder} is of {run.experiment}, size {run.size}"
     experiment = experiment_named(name)
     if experiment.measure is not None and not experiment.needs:
         rows = compared_rows(experiment, "cpu", [], seeds=stored.seeds, data=None, papers=None)
         made = [origin(experiment.code("cpu"))]
-        return "computed now", compare(experiment, "cpu", stored.seeds, rows, made)
-    return "its own seeds", _follows(stored)
+        return f"computed now{beside}", compare(experiment, "cpu", stored.seeds, rows, made)
+    return f"its own seeds{beside}", _follows(stored)
 
 
 def _follows(stored: Comparison) -> Comparison:
     """The same with means, spreads and verdicts as they follow from its single seeds."""
     rows = [Row.of(row.fields, row.each, row.paper) if row.each else row for row in rows_of(stored)]
-    mean = {
-        (*row.fields.items(), name): value for row in rows for name, value in row.metrics.items()
+    found = {
+        (*row.fields.items(), name): (mean, row.spread[name])
+        for row in rows
+        for name, mean in row.metrics.items()
     }
     numbers = [
-        msgspec.structs.replace(one, ours=mean[*one.fields.items(), one.metric])
+        msgspec.structs.replace(one, ours=mean, spread=spread)
         for one in stored.numbers
+        for mean, spread in (found[*one.fields.items(), one.metric],)
     ]
     words = [own.claim for own in stored.claims]
     claims = judged(experiment_named(stored.experiment), rows, words)
