@@ -18,6 +18,7 @@ from stored_cells import (
     worst,
 )
 
+from securefair_lab.papers.capride_batches import ALONE, BATCH, OWN
 from securefair_lab.papers.capride_code import FRESH, FROZEN, NUMBERS, weight
 from securefair_lab.papers.comparison import rows_of
 from securefair_lab.papers.cycle_rates import RATES
@@ -203,6 +204,17 @@ def published_code() -> str:
     return table("capride-code", ["N", "weight in all"], lines, columns)
 
 
+def batch_statistics() -> str:
+    """A network on pixels alone, and with teachers that normalise in either way."""
+    lines = [
+        Line([f"{n}", f"{weight(n, 2):.0f}"], {"n": n})
+        for (n,) in fields_of("capride-batches", "n")
+    ]
+    columns = [Column(ALONE, ours("MVA", 1), {"answers": ALONE})]
+    columns += [Column(f"{one}: MCG", ours("MCG", 2), {"answers": one}) for one in (OWN, BATCH)]
+    return table("capride-batches", ["N", "weight in all"], lines, columns)
+
+
 DISTILLED = {"VPDL": {"method": "VPDL"}, "CYCle": {"method": "CYCle", "family": "PDL"}}
 GOSSIPING = {
     "Gossip-SGD": {"method": "Gossip-SGD"},
@@ -225,6 +237,7 @@ CYCLE: Mapping[str, Callable[[], str]] = {
     "cycle-figure8": usefulness,
     "cycle-lambda": by_lambda,
     "capride-code": published_code,
+    "capride-batches": batch_statistics,
     "cycle-table3": partial(wrong_labels, "cycle-table3"),
     "cycle-table11": partial(wrong_labels, "cycle-table11"),
     "cycle-figure22": thresholds,

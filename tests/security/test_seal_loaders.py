@@ -17,7 +17,7 @@ import zstandard
 
 import securefair.ckks
 from securefair.ckks.backends import get_backend, seal_bytes, seal_keys
-from securefair.ckks.backends.seal_bytes import Written, unwrap, wrap
+from securefair.ckks.backends.seal_bytes import Written, unwrap, wrapped
 from securefair.ckks.backends.seal_context import SealContext, seal_context
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
@@ -28,6 +28,10 @@ CONTEXT = seal_context(PARAMS)
 SOURCES = sorted(Path(securefair.ckks.__file__).parent.rglob("*.py"))
 ARRAY = np.dtype("<u8")
 SWITCHING = (seal.RelinKeys, seal.GaloisKeys)
+
+
+def wrap(body):
+    return b"".join(wrapped([body]))
 
 
 @pytest.fixture

@@ -183,6 +183,9 @@ def test_survival_falls_with_the_horizon(started, tmp_path):
     assert (early > late).all()
     assert ((late > 0) & (early < 1)).all()
     assert command("predict", model, "south.csv", "--horizon", "-1").exit_code != 0
+    beyond = command("predict", model, "south.csv", "--horizon", "10000")
+    assert beyond.exit_code == 2
+    assert "nobody in training was followed so long" in " ".join(beyond.output.split())
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,9 @@ def test_where_hospitals_gain_nobody_is_told_the_opposite(verdicts):
     for row in rows.values():
         assert row.true() == 2 * verdicts.HOSPITALS
         assert row.true(("better",)) > row.true(("worse",))
-        assert row.told("better", ("worse",)) == row.told("worse", ("better",)) == 0
+        assert row.told("worse", ("better",)) == 0
+        # An exception among hospitals that gain may be told the others' verdict: see the page.
+        assert row.told("better", ("worse",)) <= 1
 
 
 def test_where_nothing_is_left_to_gain_every_difference_is_none(verdicts):

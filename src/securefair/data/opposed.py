@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.data.cells import Column, Table
 from securefair.data.findings import EVERYONE, Finding
@@ -64,8 +65,8 @@ def opposed_classes(
             column=label,
             line=None,
             kind="opposed_classes",
-            message=f"{', '.join(against)} speak for one class at {one} and for the other class at "
-            f"{other}: the codes of the classes may be swapped at one of them",
+            message=f"{', '.join(against)} speak for one code at {one} and for the other code at "
+            f"{other}: the two codes may be swapped at one of them",
             remedy="Ask what each code means there, before anything is learnt from both",
             severity="grave",
         )
@@ -84,11 +85,24 @@ def _pull(column: Column, shape: Shape, classes: Classes) -> float:
         )
     else:
         return 0.0
-    values = of_text[column.codes]
-    known = np.isfinite(values) & (classes.of_row >= 0)
+    return pull(
+        of_text[column.codes], np.where(classes.of_row >= 0, classes.of_row.astype(float), np.nan)
+    )
+
+
+def pull(values: NDArray[np.float64], outcome: NDArray[np.float64]) -> float:
+    """Standard errors between 0 and the correlation of two columns.
+
+    Args:
+        values, outcome: (B,), NaN where a value is missing.
+
+    Returns:
+        With the correlation's sign; 0 of fewer than `LEAST` patients, or where one is constant.
+    """
+    known = np.isfinite(values) & np.isfinite(outcome)
     if known.sum() < LEAST:
         return 0.0
-    x, y = values[known], classes.of_row[known].astype(np.float64)
+    x, y = values[known], outcome[known]
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
     r = float(np.corrcoef(x, y)[0, 1])

@@ -209,7 +209,8 @@ def check_classes(groups: Sequence[Sequence[str]], label: str, *, least: int = 2
             if len(groups) > MAX_LEVELS
             else "; ".join(", ".join(codes) for codes in groups) or "none",
             expected=f"2 to {MAX_LEVELS} classes",
-            hint="Name another column, or say in table.classes which codes make a class",
+            hint="Name another column, or say in table.classes which codes make a class; codes of "
+            "a missing value (--missing) are none",
         )
 
 

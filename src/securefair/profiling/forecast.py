@@ -186,7 +186,9 @@ def _warnings(backend: str, origin: str | None, data: Sequence[ParticipantData])
     for own in data:
         alone = np.unique(own.train.labels)
         if len(alone) == 1:
-            found.append(f"{own.name} has training samples of one class only ({alone[0]}).")
+            strata = outcome_of(own.train).strata
+            kind, one = ("kind", strata[alone[0]]) if strata else ("class", alone[0])
+            found.append(f"{own.name} has training samples of one {kind} only ({one}).")
         if len(own.train) < LEAST_TRAINING:
             found.append(
                 f"{own.name} trains on {len(own.train)} samples only, and tests on "

@@ -224,3 +224,44 @@ def test_the_only_number_below_zero_is_a_code_and_counts_as_missing_in_predictio
     (tables / "new.csv").write_text("age,crea,sex\n-5,1.1,f\n60,1.1,f\n")
     code, said = run("predict", "runs/m/models/north", "new.csv")
     assert (code, '"-5": unknown to the model' in said) == (0, True)
+
+
+def with_diabetes(path, seed, turned):
+    rng = np.random.default_rng(seed)
+    lines = path.read_text().splitlines()
+    codes = [str(int((rng.random() < 0.08) != turned)) for _ in lines[1:]]
+    rows = [f"{line},{one}" for line, one in zip(lines[1:], codes, strict=True)]
+    path.write_text("\n".join([lines[0] + ",diabetes", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_codes_that_may_be_swapped_at_one_hospital_are_asked_about_and_stop_nothing(tables, turned):
+    with_diabetes(tables / "north.csv", 1, turned)
+    with_diabetes(tables / "south.csv", 2, False)
+    said = [
+        run(*NEW),
+        run("check", "m/config.toml"),
+        run("run", "m/config.toml", "--quiet", "--backend", "clear"),
+    ]
+    assert [code for code, _ in said] == [0, 0, 0]
+    asked = ["the two codes may be swapped at one of them" in text for _, text in said[:2]]
+    assert asked == [turned, turned]
+    metrics = (tables / "runs" / "m" / "metrics.json").read_text()
+    assert ("the two codes may be swapped at one of them" in metrics) == turned
+
+
+def test_a_code_of_the_label_that_is_given_as_missing_is_named_as_a_reason(tables):
+    code, said = run(*NEW, "--missing", "ill")
+    assert (code, "codes of a missing value (--missing) are none" in said) == (2, True)
+
+
+def test_a_hospital_where_everybody_had_the_event_is_told_in_its_words(tables):
+    rng = np.random.default_rng(0)
+    for name, all_died in (("north", False), ("south", True)):
+        died = all_died | (rng.random(60) < 0.5)
+        rows = [f"{rng.normal(60, 9):.0f},{rng.uniform(1, 50):.1f},{int(one)}" for one in died]
+        (tables / f"{name}.csv").write_text("\n".join(["age,months,died", *rows]) + "\n")
+    files = ("--data", "north.csv", "--data", "south.csv")
+    assert run("new", "m", *files, "--time", "months", "--event", "died")[0] == 0
+    code, said = run("check", "m/config.toml")
+    assert (code, "south has training samples of one kind only (event)" in said) == (0, True)

@@ -190,14 +190,16 @@ class TimeToEvent(StudyOutcome):
         return np.stack(costs).reshape(unseen.shape[:-2])
 
     def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
-        """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events."""
+        """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events, and the
+        longest time that anybody was followed."""
         del spread
         times, events = _values(samples)
         counts = counts_of(samples)
         hazards, came = counts * np.exp(predictors[:, 0]), counts * events
         at = np.unique(times[events > 0])
         steps = [came[times == one].sum() / hazards[times >= one].sum() for one in at]
-        return {"times": at.tolist(), "hazard": np.cumsum(steps).tolist()}
+        until = [float(times.max())] if len(times) else []
+        return {"times": at.tolist(), "hazard": np.cumsum(steps).tolist(), "until": until}
 
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
         """See `StudyOutcome`: whole times, so that some are alike; a third is censored."""
@@ -224,6 +226,14 @@ class TimeToEvent(StudyOutcome):
         horizons = np.array(frame.horizons or usual_horizons(frame.own), dtype=np.float64)
         if not (np.isfinite(horizons) & (horizons > 0)).all():
             raise ConfigError("a horizon is a time above 0", where="horizon", found=horizons.min())
+        until = frame.own.get("until")  # models of before do not have it
+        if until and frame.horizons and horizons.max() > until[0]:
+            raise ConfigError(
+                "nobody in training was followed so long: the model says nothing of this time",
+                where="horizon",
+                found=f"{horizons.max():g}",
+                expected=f"at most {until[0]:g}",
+            )
         surviving = survival(said[:, :1], frame.own, horizons)
         return {
             "log_hazard_ratio": said[:, 0],

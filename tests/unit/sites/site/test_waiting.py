@@ -11,6 +11,7 @@ class Waiting(Site):
     def __init__(self, until, pieces):
         self.until, self.pieces, self.waited = until, pieces, 0
         self._post = self._host = self
+        self._schedule = SimpleNamespace(monotonic=lambda: 0.0, leave=0.0)
         self.changes, self.ending = 0, False
 
     def turn(self):
@@ -39,9 +40,6 @@ class Waiting(Site):
     @property
     def left(self):
         return 1.0
-
-    def _take_leave(self):
-        pass
 
     def _settle(self):
         pass
