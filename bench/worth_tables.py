@@ -4,8 +4,10 @@
     python bench/worth_tables.py --seeds 4 --write docs/notebook/worth.md
 
 Tables are read from installed packages, which are not imported, and not copied. Each is divided at
-random among hospitals; rules are inferred as `securefair new` infers them, and everything has its
-default. Outcomes of survival tables are whether the event was seen; times are left out.
+random among hospitals; rules are inferred as `securefair new` infers them. `transfer` asks for
+answers under encryption (`sums = "none"`). The default, sums of fits, is measured in the same
+divisions by `worth_leaves.py`, whose kept rows the table takes. Outcomes of survival tables are
+whether the event was seen; times are left out.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from securefair.worth import own_fits
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
 
 RESULTS = Path(__file__).parent / "worth_tables.json"
+SUMS = Path(__file__).parent / "worth_leaves.json"
+TITLES = {"transfer": "answers", "transfer, trees": "answers, trees"}
 MOST = 40
 """Training patients of a hospital."""
 
@@ -255,12 +259,36 @@ def measure(table: ClinicalTable, seeds: int) -> TableRow:
     )
 
 
-def told(rows: Mapping[str, TableRow]) -> str:
+class _Summed(msgspec.Struct):
+    """Of a row of `worth_leaves`: log-loss with linear fits, and the change with the default."""
+
+    seeds: int
+    linear: float
+    changes: dict[str, float]
+
+    def over(self, alone: float) -> float:
+        """The default, sums of fits, less alone."""
+        return self.linear + list(self.changes.values())[-1] - alone
+
+
+def summed(rows: Mapping[str, TableRow], path: Path) -> dict[str, float]:
+    """Change of log-loss with sums of fits by table, where the divisions are the same."""
+    found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Summed]) if path.exists() else {}
+    return {
+        name: found[name].over(row.alone)
+        for name, row in rows.items()
+        if name in found and found[name].seeds == row.seeds
+    }
+
+
+def told(rows: Mapping[str, TableRow], sums: Mapping[str, float]) -> str:
     """The table of the page."""
     methods = list(next(iter(rows.values())).changes) if rows else []
+    titles = [TITLES.get(one, one) for one in methods]
     lines = [
-        f"| table | from | hospitals | alone | {' | '.join(methods)} | share | worse / better |",
-        "|---|---|---|---|" + "---|" * (len(methods) + 2),
+        f"| table | from | hospitals | alone | {' | '.join(titles)} "
+        "| sums (default) | share, answers | worse / better, answers |",
+        "|---|---|---|---|" + "---|" * (len(methods) + 3),
     ]
     for name, r in rows.items():
         cells = [
@@ -269,19 +297,25 @@ def told(rows: Mapping[str, TableRow]) -> str:
         ]
         lines.append(
             f"| {name} | {r.source} | {r.hospitals} | {r.alone:.3f} | {' | '.join(cells)} "
+            f"| {f'{sums[name]:+.3f}' if name in sums else '-'} "
             f"| {r.share:.2f} | {r.worse:.2f} / {r.better:.2f} |"
         )
     if rows:
         every = {one: np.array([r.changes[one] for r in rows.values()]) for one in methods}
         means = " | ".join(f"{changes.mean():+.3f}" for changes in every.values())
-        lines.append(f"| mean | | | | {means} | | |")
-        low, high = _interval(every["transfer"])
+        default = np.array([sums.get(name, np.nan) for name in rows])
+        lines.append(f"| mean | | | | {means} | {default.mean():+.3f} | | |")
         seeds = sorted({r.seeds for r in rows.values()})
-        lines.append(
-            f"\n{' or '.join(map(str, seeds))} divisions a table. Transfer is better than alone on "
-            f"{int((every['transfer'] < 0).sum())} of {len(rows)}. Its mean over other tables like "
-            f"these lies between {low:+.3f} and {high:+.3f} (90 %, bootstrap over tables)."
-        )
+        lines.append(f"\n{' or '.join(map(str, seeds))} divisions a table.")
+        for title, changes in (("Answers are", every["transfer"]), ("Sums are", default)):
+            low, high = _interval(changes)
+            lines[-1] += (
+                f" {title} better than alone on {int((changes < 0).sum())} of {len(rows)}, "
+                f"between {low:+.3f} and {high:+.3f} in the mean over other tables like these "
+                "(90 %, bootstrap over tables)."
+            )
+        better = int((default < every["transfer"]).sum())
+        lines[-1] += f" Sums are better than answers on {better} of {len(rows)}."
     return "\n".join(lines)
 
 
@@ -314,7 +348,8 @@ def main(
             rows[name] = measure(table, seeds)
             text = msgspec.json.format(msgspec.json.encode(rows)).decode() + "\n"
             write_text(results, text)
-    made = {"tables": told(kept(results))}
+    found = kept(results)
+    made = {"tables": told(found, summed(found, SUMS))}
     print(made["tables"])
     if write is not None:
         replace_tables(write, made)

@@ -43,7 +43,7 @@ LEAST = 0.005
 """Share of the control's score from which a difference is called one."""
 
 FEW = 30
-"""Test patients below which "better" is said falsely more often than that: errors of so few are
+"""Test patients below which a verdict is false more often than that: errors of so few are
 themselves uncertain."""
 
 _NORMAL = NormalDist()

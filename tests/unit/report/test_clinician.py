@@ -80,7 +80,7 @@ def test_the_plot_has_the_place_of_what_came_true(result):
     ]
 
 
-def test_it_says_that_few_tested_are_called_better_by_chance(result):
+def test_it_says_that_few_tested_are_told_so_by_chance_more_often(result):
     few = NOUNS("ward.cannot_few", number="30")
     for number, said in ((29, True), (30, False)):
         people = [structs.replace(one, test_samples=number) for one in result.participants]

@@ -49,6 +49,25 @@ def test_two_in_five_of_the_truly_better_are_told_so_and_few_others(apart):
     assert (truth[better] <= 0.002).mean() <= 0.05
 
 
+@pytest.mark.parametrize(
+    ("patients", "least", "most"), [(6, 0.05, 0.09), (10, 0.05, 0.09), (30, 0, 0.05)]
+)
+def test_few_patients_are_falsely_told_better_more_often(patients, least, most):
+    """Of three hospitals that gain nothing; errors are of few patients as well (`FEW`)."""
+    rng = np.random.default_rng(0)
+    false = 0
+    for _ in range(400):
+        apart = rng.normal(0, 1, (3, patients))
+        errors = apart.std(axis=1) / math.sqrt(patients)  # as of patients drawn again
+        gains = {
+            f"h{at}": LossDifference(float(each.mean()), float(error))
+            for at, (each, error) in enumerate(zip(apart, errors, strict=True))
+        }
+        told = shrunk_against(gains, Against(3))
+        false += sum(one.told == "better" for one in told.values())
+    assert least < false / 1200 < most
+
+
 def test_one_hospital_that_loses_much_is_not_told_the_others_verdict():
     seen = {str(at): (0.04, 0.01) for at in range(4)} | {"south": (-0.2, 0.03)}
     found = shrunk(seen)
