@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from securefair.model.transfer import Polynomial
+from securefair.worth.verdict import FEW
 
 ROOT = Path(__file__).parents[3]
 
@@ -62,5 +63,16 @@ def test_the_page_shows_the_stored_rows_and_keeps_its_promise(verdicts):
     assert verdicts.table(rows) in (ROOT / "docs" / "notebook" / "verdicts.md").read_text("utf-8")
     for name, row in rows.items():
         assert row.told("better", ("same", "worse")) <= 0.05 * row.true(), name
+        if int(name.partition(", ")[2]) < FEW:
+            continue
+        assert row.told("worse", ("same", "better")) <= 0.05 * row.true(), name
         if name.startswith("none"):
             assert row.true(("same",)) == row.true()
+
+
+def test_false_verdicts_are_counted_among_those_of_whom_they_are_not_true(verdicts):
+    """Of ten hospitals one does not gain, and is told that it does."""
+    row = verdicts.counted([(0.01, "better")] * 9 + [(0.0, "better")], 10)
+    cells = verdicts.table({"gain, 30": row}).splitlines()[-1].split(" | ")
+    assert cells[4].startswith("1: 10.0% (")
+    assert cells[5].startswith("1 of 1: 100.0% (")

@@ -83,8 +83,8 @@ def test_the_manual_shows_rivals_in_short(stored):
         "random forest alone": "forest alone",
         "ensemble alone (fits, forest, Gaussian process)": "ensemble alone",
         "mean of everybody's fits": "FedAvg of fits",
-        "**transfer**": "transfer",
-        'transfer, `fit = "trees"`': "transfer, trees",
+        "**transfer, answers**": "transfer",
+        'answers, `fit = "trees"`': "transfer, trees",
         "pooled ensemble": "pooled ensemble",
     }
     measured = [row.rivals.changes for row in rows.values() if row.rivals is not None]
@@ -113,4 +113,14 @@ def test_the_page_shows_twelve_other_tables(monkeypatch):
     assert len(rows) == 12
     shown = re.search(r"<!-- tables -->\n\n(.*?)\n\n<!-- /tables -->", PAGE.read_text(), re.S)
     assert shown is not None
-    assert shown[1] == module.told(rows)
+    sums = module.summed(rows, module.SUMS)
+    assert list(sums) == list(rows)
+    assert shown[1] == module.told(rows, sums)
+
+
+def test_sums_of_other_divisions_are_not_set_beside_a_table(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    module = importlib.import_module("worth_tables")
+    rows = module.kept(module.RESULTS)
+    fewer = {name: msgspec.structs.replace(row, seeds=row.seeds - 1) for name, row in rows.items()}
+    assert module.summed(fewer, module.SUMS) == {}

@@ -1,12 +1,10 @@
-"""Scripts that no test runs: they import what is there, and pages have what they kept."""
+"""Scripts that no test runs import what is there: they take minutes, their names need not."""
 
 import ast
 import importlib
-import re
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
 
 ROOT = Path(__file__).parents[3]
@@ -85,37 +83,3 @@ def test_scripts_import_what_is_there():
 )
 def test_a_name_that_is_gone_is_seen(line, expected):
     assert list(missing(line, ROOT / "bench")) == [expected]
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    return importlib.import_module
-
-
-def table_in(page, name):
-    return re.search(rf"<!-- {name} -->\n\n(.*?)\n\n<!-- /{name} -->", page, re.DOTALL)[1]
-
-
-def test_verdicts_on_the_page_are_those_that_were_kept(bench):
-    script = bench("verdicts")
-    kept = msgspec.json.decode(script.ROWS.read_bytes(), type=dict[str, script.Row])
-    names = [f"{name}, {tests}" for name, one in script.WORLDS.items() for tests in one.tests]
-    page = (ROOT / "docs/notebook/verdicts.md").read_text("utf-8")
-    assert table_in(page, "verdicts") == script.table({name: kept[name] for name in names})
-
-
-def test_clinical_tables_on_the_page_are_those_that_were_kept(bench):
-    script = bench("worth_tables")
-    rows = script.kept(script.RESULTS)
-    sums = script.summed(rows, script.SUMS)
-    assert list(sums) == list(rows)  # in the same divisions
-    page = (ROOT / "docs/notebook/worth.md").read_text("utf-8")
-    assert table_in(page, "tables") == script.told(rows, sums)
-
-
-def test_sums_of_other_divisions_are_not_set_beside_a_table(bench):
-    script = bench("worth_tables")
-    rows = script.kept(script.RESULTS)
-    fewer = {name: msgspec.structs.replace(row, seeds=row.seeds - 1) for name, row in rows.items()}
-    assert script.summed(fewer, script.SUMS) == {}
