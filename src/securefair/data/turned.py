@@ -130,8 +130,13 @@ Groups = tuple[list[str], list[str]]
 
 
 def _mirrored(of_site: Mapping[str, NDArray[np.float64]], chance: float) -> Groups | None:
-    """Hospitals where most have the upper code, and where few have it; None if neither."""
+    """Hospitals where most have the upper code, and where few have it; None if neither.
+
+    Where each has one code only, it is a name of the hospital and not a measurement.
+    """
     groups: Groups = ([], [])
+    if not any(np.isin([0, 1], values).all() for values in of_site.values()):
+        return None
     having, of = [0, 0], [0, 0]
     for site, values in of_site.items():
         known = values[np.isfinite(values)]

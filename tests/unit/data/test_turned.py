@@ -36,6 +36,10 @@ def test_a_share_that_is_mirrored_at_one_hospital_is_told():
     assert "Ask what each code means" in one.remedy
 
 
+def test_one_code_at_each_hospital_is_a_name_of_the_hospital():
+    assert found(a=table(1, share=0.0), b=table(2, share=0.0, turned=["diabetes"])) == []
+
+
 def test_words_and_two_hospitals_are_told_as_well():
     words = {"codes": ("no", "yes")}
     (one,) = found(a=table(1, **words), b=table(2, turned=["diabetes"], **words))
