@@ -88,7 +88,10 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     elif result.algorithm in REGISTERED:
         told = kind_of(result.algorithm).tell(config, result, words)
         steps, counted, limits = told.steps, told.counted, told.limits
-    return Told(steps=steps, counted=counted, limits=[simulated(words), *limits])
+    everywhere = [simulated(words)]
+    if config.table is not None and config.table.origin == "participants":
+        everywhere.append((words("limits.ranges"), words("limits.ranges_text")))
+    return Told(steps=steps, counted=counted, limits=[*everywhere, *limits])
 
 
 def encryption(result: EncryptionResult | None, words: Words) -> str:

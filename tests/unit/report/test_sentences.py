@@ -7,6 +7,7 @@ from securefair.collaboration.distillation.telling import released
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.wording import encrypts
 from securefair.config import override
+from securefair.config.user_data import TableSection
 from securefair.report import sentences
 from securefair.words import words_of
 
@@ -16,6 +17,14 @@ WORDS = words_of().about("hospitals")
 def test_alone_has_one_step(make_run):
     run = make_run(algorithms=("standalone",), backend=None)
     assert len(sentences.tell(run.config, run.result, WORDS).steps) == 1
+
+
+@pytest.mark.parametrize("origin", ["public", "participants"])
+def test_ranges_that_come_from_tables_are_told(run, origin):
+    given = {"label": "sick", "classes": [["0"], ["1"]], "origin": origin}
+    config = run.config.model_copy(update={"table": TableSection.model_validate(given)})
+    titles = [title for title, _ in sentences.tell(config, run.result, WORDS).limits]
+    assert ("Ranges from tables" in titles) == (origin == "participants")
 
 
 def test_the_weight_of_one_patient_is_told(run, make_run):
