@@ -13,12 +13,7 @@ from securefair.averaging.recovery import taken_apart
 from securefair.averaging.streams import crypt
 from securefair.collaboration.host import Stored
 from securefair.collaboration.transfer.answering import answering_of
-from securefair.collaboration.transfer.exchange import (
-    TransferStudent,
-    answer,
-    masked,
-    read_request,
-)
+from securefair.collaboration.transfer.exchange import TransferStudent, answer, masked, read_request
 from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples

@@ -41,7 +41,7 @@ def describe(
     """
     from rich.text import Text
 
-    from securefair.collaboration.describing import Told, describe_config
+    from securefair.collaboration.describing import ToldCounts, describe_config
     from securefair.config import load_config
     from securefair.prediction.folder import folder_name
     from securefair.report import check_writable, read_json, write_json, write_text
@@ -60,7 +60,7 @@ def describe(
     if out is not None:
         check_writable(out)
     ledger = config.parent / LEDGER
-    before = read_json(ledger, dict[str, Told]) if ledger.exists() else {}
+    before = read_json(ledger, dict[str, ToldCounts]) if ledger.exists() else {}
     found = describe_config(loaded, before=before, again=again)
     write_json(ledger, {**before, **found.told})
     names = list(found.by_hospital)

@@ -25,12 +25,12 @@ def marks_of(samples: Samples, key: bytes) -> Iterator[bytes]:
         samples: any.
         key: up to 64 bytes, without which nobody can try rows.
     """
-    known = samples.values
+    beside = [known for known in (samples.values, samples.weights) if known is not None]
     for at in range(len(samples)):
         digest = blake2b(digest_size=MARK_BYTES, key=key, person=b"sf-row")
         digest.update(np.ascontiguousarray(samples.features[at]).tobytes())
         digest.update(int(samples.labels[at]).to_bytes(8, "big", signed=True))
-        if known is not None:
+        for known in beside:
             digest.update(np.ascontiguousarray(known[at]).tobytes())
         yield digest.digest()
 

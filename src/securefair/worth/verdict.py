@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Told = Literal["better", "worse", "unclear"]
+Judgement = Literal["better", "worse", "unclear"]
 
 SURE = 0.95
 """Probability from which a difference is called one."""
@@ -82,7 +82,7 @@ class Against:
     controls: int = 1
     level: float = 0.0
 
-    def told(self, probability: float, own: float, gain: float) -> Told:
+    def told(self, probability: float, own: float, gain: float) -> Judgement:
         """What a difference is called.
 
         Args:
@@ -110,7 +110,7 @@ class Shrunk:
 
     gain: float
     se: float
-    told: Told
+    told: Judgement
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Posterior:
     positive: Array
 
 
-def told_of(difference: LossDifference | None, against: Against) -> Told:
+def told_of(difference: LossDifference | None, against: Against) -> Judgement:
     """What one difference is called by itself, such as a mean over hospitals."""
     if difference is None or not difference.gain or not difference.error:
         return "unclear"  # one patient has no error, and tells nothing

@@ -5,7 +5,7 @@ under masks, `ledger` remembers what was told before, `table_one` goes from ever
 the table.
 """
 
-from securefair.collaboration.describing.ledger import Told
+from securefair.collaboration.describing.ledger import ToldCounts
 from securefair.collaboration.describing.table_one import (
     Described,
     DescribedRow,
@@ -13,4 +13,4 @@ from securefair.collaboration.describing.table_one import (
     describe_samples,
 )
 
-__all__ = ["Described", "DescribedRow", "Told", "describe_config", "describe_samples"]
+__all__ = ["Described", "DescribedRow", "ToldCounts", "describe_config", "describe_samples"]

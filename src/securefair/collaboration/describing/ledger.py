@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import msgspec
-import numpy as np
 
 from securefair.data import Samples
+from securefair.data.places import marks_of
 from securefair.errors import LedgerError
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ToldCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Of one hospital; it stays there.
 
     Attributes:
@@ -34,7 +34,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     numbers: int = 0
 
 
-Before = Mapping[str, Told]
+Before = Mapping[str, ToldCounts]
 """By hospital, what it told in earlier descriptions."""
 
 NOTHING_TOLD: Before = MappingProxyType({})
@@ -42,7 +42,7 @@ NOTHING_TOLD: Before = MappingProxyType({})
 
 def about_to_tell(
     before: Before, rules: bytes, people: Mapping[str, Samples], *, again: bool
-) -> dict[str, Told]:
+) -> dict[str, ToldCounts]:
     """What every hospital notes before anything of it leaves, yet without numbers.
 
     Args:
@@ -56,7 +56,7 @@ def about_to_tell(
     """
     found = {}
     for name, samples in people.items():
-        now, known = Told(rules=rules.hex(), patients=_digest(samples)), before.get(name)
+        now, known = ToldCounts(rules=rules.hex(), patients=_digest(samples)), before.get(name)
         if known is None:
             found[name] = now
             continue
@@ -82,7 +82,7 @@ def about_to_tell(
     return found
 
 
-def with_numbers(told: Before, before: Before, numbers: int) -> dict[str, Told]:
+def with_numbers(told: Before, before: Before, numbers: int) -> dict[str, ToldCounts]:
     """With what others opened; a description that is repeated tells nothing new."""
     return {
         name: one
@@ -94,8 +94,4 @@ def with_numbers(told: Before, before: Before, numbers: int) -> dict[str, Told]:
 
 def _digest(samples: Samples) -> str:
     """The same in whatever order patients stand."""
-    columns = [np.asarray(samples.features, np.float64), samples.labels[:, None].astype(np.float64)]
-    if samples.values is not None:
-        columns.append(samples.values)
-    rows = sorted(row.tobytes() for row in np.ascontiguousarray(np.hstack(columns)))
-    return hashlib.sha256(b"".join(rows)).hexdigest()
+    return hashlib.sha256(b"".join(sorted(marks_of(samples, b"")))).hexdigest()

@@ -19,7 +19,7 @@ from securefair.collaboration.describing.cells import (
 from securefair.collaboration.describing.ledger import (
     NOTHING_TOLD,
     Before,
-    Told,
+    ToldCounts,
     about_to_tell,
     with_numbers,
 )
@@ -86,7 +86,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     filled: list[str]
     numbers: int
     bits: int
-    told: dict[str, Told]
+    told: dict[str, ToldCounts]
 
 
 def describe_samples(
