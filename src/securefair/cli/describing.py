@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.options import JsonOption, TrustOption
+from securefair.cli.options import ForceOption, JsonOption, TrustOption
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
@@ -26,6 +26,7 @@ def describe(
             "--again", help="Tell what differs from an earlier description; the ledger counts it."
         ),
     ] = False,
+    force: ForceOption = False,
     trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -44,7 +45,7 @@ def describe(
     from securefair.collaboration.describing import ToldCounts, describe_config
     from securefair.config import load_config
     from securefair.prediction.folder import folder_name
-    from securefair.report import check_writable, read_json, write_json, write_text
+    from securefair.report import check_new_folder, read_json, write_json, write_text
     from securefair.report.described import (
         described_csv,
         described_lines,
@@ -58,7 +59,7 @@ def describe(
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     if out is not None:
-        check_writable(out)
+        check_new_folder(out, force=force)
     ledger = config.parent / LEDGER
     before = read_json(ledger, dict[str, ToldCounts]) if ledger.exists() else {}
     found = describe_config(loaded, before=before, again=again)
@@ -84,6 +85,7 @@ def describe(
                 )
                 for at, title in enumerate(head)
             ],
+            hidden="Not shown, as the terminal is too narrow (--out writes a page of each):",
         )
     )
     for note in described_notes(found, words):
