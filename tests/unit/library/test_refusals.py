@@ -302,3 +302,24 @@ def test_a_module_that_wraps_another_or_has_no_values(hospitals):
     assert "model.module" in refusal(ModelError, hospitals, wrapped)
     empty = nn.Linear(4, 2).to("meta")
     assert "no values" in refusal(ModelError, hospitals, empty)
+
+
+def test_most_patients_of_another_part_are_no_patients_of_ones_own():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, (40, 4)), rng.integers(0, 2, 40)
+    other = (rng.uniform(-1, 1, (40, 4)), rng.integers(0, 2, 40))
+    tested = {"North": ((x[:20], y[:20]), (x, y)), "South": other}
+    assert "North: a model is tested on" in refusal(DataError, tested)
+    new = (rng.uniform(-1, 1, (40, 4)), rng.integers(0, 2, 40))
+    mixed = tuple(
+        np.concatenate([one[:25], two[:15]]) for one, two in zip((x, y), new, strict=True)
+    )
+    message = refusal(DataError, {"North": (x, y), "South": other, "East": mixed})
+    assert message.startswith("East: two hospitals bring the same samples")
+    assert "are the same" in message
+
+
+def test_equal_patients_are_usual_where_few_values_are_possible():
+    rng = np.random.default_rng(0)
+    few = {name: (rng.integers(0, 2, (40, 3)), rng.integers(0, 2, 40)) for name in "ab"}
+    assert sf.collaborate(few, backend="clear", progress=False).models
