@@ -130,10 +130,11 @@ class Stage:
     def state(self) -> RoundState:
         return self.machine.memory.state
 
-    def blamed(self, sender: str, message, reason: str) -> None:
+    def blamed(self, sender: str, message, reason: str, *declined) -> None:
         """The message is blamed on its sender, for this reason, and nothing has changed."""
         before = self.machine.memory
-        [blame] = self.hear(sender, message)
+        *sent, blame = self.hear(sender, message)
+        assert sent == [Send(sender, decline) for decline in declined]
         assert isinstance(blame, Blame)
         assert blame.peer == sender
         assert reason in blame.reason

@@ -123,7 +123,11 @@ def link(turn: Turn, *, late: bool = False) -> None:
         averaging = replace(averaging, offers={**averaging.offers, turn.round: there})
         turn.set_averaging(averaging)
     offers = averaging.offers.get(turn.round, {})
-    awaited = [name for name in sums.neighbours if name not in offers and not gone(turn, name)]
+    awaited = [
+        name
+        for name in sums.neighbours
+        if name not in offers and not went_on(averaging, name, turn.round) and not gone(turn, name)
+    ]
     if awaited and not late:
         return
     senders = tuple(
@@ -134,6 +138,16 @@ def link(turn: Turn, *, late: bool = False) -> None:
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LINKED))
     summing.ask(turn, 0, senders)
+
+
+def went_on(averaging: Averaging, name: str, round: int) -> bool:
+    """Whether a neighbour makes offers of later rounds and none of this one.
+
+    It never will: messages of one sender come in its order. So it is with all neighbours of a
+    participant whose store was put back: what it was offered is lost with what it forgot.
+    """
+    of = [number for number, offers in averaging.offers.items() if name in offers]
+    return max(of, default=round) > round and round not in of
 
 
 def gone(turn: Turn, name: str) -> bool:

@@ -87,7 +87,8 @@ class DeclineReason(enum.Enum):
     DISCLOSURE_LIMIT = "disclosure_limit"
     """One more answer would exceed what the teacher's ledger allows."""
     STALE = "stale"
-    """The teacher has begun a later round; its model of the asked round is gone."""
+    """The teacher has begun a later round, so that its model of the asked one is gone; or it had
+    another question of that round before, as of a student whose store was put back since."""
     FAILED = "failed"
     """The teacher could not import the student's upload, compute the answer or find its key."""
 

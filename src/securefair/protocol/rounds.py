@@ -104,12 +104,14 @@ def awaited(memory: Memory, settings: MachineSettings) -> tuple[str, ...]:
         return tuple(name for name, state in states.items() if state in student.UNSETTLED)
     if settings.sums is None or memory.state not in (RoundState.LINKING, RoundState.SUMMING):
         return ()
-    heard, current = memory.averaging.offers.get(memory.round, {}), memory.averaging.sum
+    averaging, current = memory.averaging, memory.averaging.sum
+    heard = averaging.offers.get(memory.round, {})
     asked = {} if current is None else {n: one.state for n, one in current.teachers.items()}
     return tuple(
         name
         for name in settings.sums.neighbours
         if (name not in heard or asked.get(name) in summing.AWAITED)
+        and not linking.went_on(averaging, name, memory.round)
         and not memory.peers[name].away
         and memory.peers[name].introduction.state is not AdmissionState.REFUSED
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LedgerError, RemoteProtocolError
+from securefair.protocol.effects import Blame
 from securefair.protocol.flows import REPLY_BITS
 from securefair.protocol.jobs import AnswerAsk, Answered
 from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason
@@ -39,7 +40,7 @@ def begin(turn: Turn) -> None:
 
 
 def on_ask(turn: Turn, name: str, ask: Ask) -> None:
-    """Repeat, decline, keep or decide."""
+    """Repeat, decline, keep or decide; a second question of a round is declined and blamed."""
     known = turn.peer(name).serving.get((ask.round, ask.summed))
     stale = ask.round < turn.round - (turn.settings.keep_rounds if ask.summed else 0)
     if not ask.summed:
@@ -50,9 +51,12 @@ def on_ask(turn: Turn, name: str, ask: Ask) -> None:
         if known.reply is not None:
             turn.send(name, known.reply)
         return
-    if known is not None:
-        _check_later_attempt(name, known, ask)
-    elif stale:
+    if known is not None and (problem := _second_question(known, ask)):
+        # A student whose store was put back asks again, and must not wait for an answer.
+        turn.send(name, Decline(ask.round, ask.attempt, DeclineReason.STALE, ask.summed))
+        turn.effects.append(Blame(name, str(_not_as_before(problem, name, known.asked, ask))))
+        return
+    if known is None and stale:
         turn.send(name, Decline(ask.round, ask.attempt, DeclineReason.STALE, ask.summed))
         return
     serving = Serving(ask, SERVING.initial if known is None else known.state)
@@ -171,19 +175,22 @@ def _check_sum(turn: Turn, name: str, ask: Ask) -> None:
         )
 
 
-def _check_later_attempt(name: str, known: Serving, ask: Ask) -> None:
+def _second_question(known: Serving, ask: Ask) -> str:
+    """What is wrong with another question of a round; "" for a later attempt at a sum."""
     before = known.asked
     if not ask.summed:
-        problem = "sent two different questions for one round"
-    elif known.state is ServingState.REVEALED:
-        problem = "asks for another sum after a key was given away"
-    elif ask.attempt <= before.attempt:
-        problem = "asks for two sums in one attempt"
-    elif not set(ask.senders) < set(before.senders):
-        problem = "repeats a sum without losing a sender"
-    else:
-        return
-    raise RemoteProtocolError(
+        return "sent two different questions for one round"
+    if known.state is ServingState.REVEALED:
+        return "asks for another sum after a key was given away"
+    if ask.attempt <= before.attempt:
+        return "asks for two sums in one attempt"
+    if not set(ask.senders) < set(before.senders):
+        return "repeats a sum without losing a sender"
+    return ""
+
+
+def _not_as_before(problem: str, name: str, before: Ask, ask: Ask) -> RemoteProtocolError:
+    return RemoteProtocolError(
         problem,
         culprit=name,
         where=f"round {ask.round}",

@@ -134,8 +134,10 @@ def over(effects):
     return summaries[0] if summaries else None
 
 
-def blamed(effects):
-    (blame,) = effects
+def blamed(effects, *declined):
+    """The blame, after messages that decline."""
+    *sent, blame = effects
+    assert [one.message for one in sent] == list(declined)
     assert isinstance(blame, Blame)
     return blame
 

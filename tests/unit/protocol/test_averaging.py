@@ -74,6 +74,23 @@ class TestOffers:
         asked = PrepareAsk(0, 0, ("bea", "dan"), summed=True)
         assert jobs(stage.expire()) == [asked]
 
+    def test_nobody_waits_for_neighbours_that_went_on(self):
+        # They offer in a later round: what they offered in this one is lost with an older store.
+        stage = Stage()
+        stage.hear("bea", Offer(1, True))
+        assert stage.machine.awaited == ("cem", "dan")
+        stage.hear("cem", Offer(2, False))
+        summary = over(stage.hear("dan", Offer(1, True)))
+        assert summary.combined == ()
+
+    def test_an_offer_of_this_round_counts_whatever_was_offered_later(self):
+        stage = Stage()
+        stage.hear("bea", Offer(0, True))
+        stage.hear("bea", Offer(1, False))
+        stage.hear("cem", Offer(0, True))
+        asked = PrepareAsk(0, 0, ("bea", "cem"), summed=True)
+        assert jobs(stage.hear("dan", Offer(1, True))) == [asked]
+
     @pytest.mark.parametrize("senders", [(), ("cem",)])
     def test_fewer_than_two_are_never_asked(self, senders):
         summary = over(Stage().linked(*senders))

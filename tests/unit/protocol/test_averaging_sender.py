@@ -27,6 +27,11 @@ from unit.protocol.averager import (
 )
 
 
+def stale(attempt):
+    """What a student hears whose store was put back: it need not wait for its second sum."""
+    return Decline(0, attempt, DeclineReason.STALE, True)
+
+
 class TestParts:
     def made_share(self, stage, *senders, attempt=0, payload=b"closed"):
         (job,) = jobs(stage.hear("bea", gather(*senders, attempt=attempt)))
@@ -70,7 +75,7 @@ class TestParts:
         stage = Stage()
         self.made_share(stage, "ann", "cem", "dan")
         before = stage.machine.memory
-        blame = blamed(stage.hear("bea", gather(*senders, attempt=attempt)))
+        blame = blamed(stage.hear("bea", gather(*senders, attempt=attempt)), stale(attempt))
         assert reason in blame.reason
         assert stage.machine.memory is before
 
@@ -78,14 +83,14 @@ class TestParts:
         stage = Stage()
         self.made_share(stage, "ann", "cem")
         again = stage.hear("bea", gather("ann", "cem", request=b"other"))
-        assert "two sums in one attempt" in blamed(again).reason
+        assert "two sums in one attempt" in blamed(again, stale(0)).reason
 
     def test_after_a_key_was_given_away_there_is_no_other_sum(self):
         stage = Stage()
         self.made_share(stage, "ann", "cem", "dan")
         stage.hear("bea", Reveal(0, 0))
         again = stage.hear("bea", gather("ann", "cem", attempt=1))
-        assert "after a key was given away" in blamed(again).reason
+        assert "after a key was given away" in blamed(again, stale(1)).reason
 
     def test_the_key_of_an_earlier_attempt_stays(self):
         stage = Stage()

@@ -178,7 +178,8 @@ def test_a_repeated_query_that_was_declined_is_declined_again():
 def test_two_different_queries_for_one_round_are_blamed():
     stage = Stage().started()
     stage.hear("bea", Ask(0, 0, b""))
-    stage.blamed("bea", Ask(0, 1, b""), "two different questions")
+    stale = Decline(0, 1, DeclineReason.STALE)  # the store of an honest one may be an older one
+    stage.blamed("bea", Ask(0, 1, b""), "two different questions", stale)
 
 
 def test_an_answer_that_fails_is_declined_and_stays_so():
@@ -201,7 +202,8 @@ def test_a_query_of_the_next_round_is_kept_until_it_begins():
     stage = Stage().after_round_0(bea=0.5, cem=0.5)
     assert stage.hear("bea", Ask(1, 0, b"")) == []
     stage.ignored("bea", Ask(1, 0, b""))
-    stage.blamed("bea", Ask(1, 1, b""), "two different questions")
+    stale = Decline(1, 1, DeclineReason.STALE)
+    stage.blamed("bea", Ask(1, 1, b""), "two different questions", stale)
     assert stage.serving("bea", 1).state is ServingState.KEPT
     assert Run(AnswerAsk("bea", 1, 0, b"")) in stage.begin(1, bea=0.2)
 

@@ -210,7 +210,9 @@ class Year:
         twice = 0
         for student in self.names:
             # A round that was asked in before a backup was put back, and after it, counts once.
-            due = {**self.forgotten.get(student, {}), **self._asked(student)}
+            due = self._asked(student)
+            for number, before in self.forgotten.get(student, {}).items():
+                due[number] = (*due.get(number, ()), *before)
             for teacher in self.names:
                 if teacher == student:
                     continue

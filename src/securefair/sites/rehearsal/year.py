@@ -5,7 +5,7 @@ and its answer the next. Real stores, keystores, envelopes and projects; only th
 simulated, and encryption is left out (`backend`): neither decides when anything happens.
 
     every week      one site is down for a day
-    day 20          one hospital has other patients, within the project
+    day 20          one hospital has other patients, within the project, where its kind lets it
     day 30          a clock is a day ahead, for a day
     day 45          one hospital leaves
     day 50          all are down for three days
@@ -26,6 +26,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from securefair.collaboration.kinds import kind_of
 from securefair.data import ParticipantData, Samples
 from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.identity import Identity
@@ -45,6 +46,9 @@ UPGRADES = (70, 200)
 PROJECTS = (range(120), range(120, 240), range(240, DAYS))
 ROUND_DAYS = 3.0
 """Deadline of a round: an answer that is a night late is in time, three days of silence are not."""
+NIGHTS_A_SUM = 7
+"""Of a round in which models are averaged: an alignment and its answer, offers, requests, parts, a
+request for keys, keys. A project has as many rounds as it has time for."""
 
 
 class YearResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,13 +98,15 @@ def rehearse_year(
     Args:
         folder: empty; it holds the sites afterwards.
         algorithm: the kind of collaboration; None for one with reputations.
-        rounds: of each of the three projects, where its kind takes so many.
+        rounds: most of each of the three projects, where its kind takes several and has the time.
         backend: encryption engine.
         say: hears of every day.
 
     Raises:
         SecureFairError: a site could not go on.
     """
+    algorithm = algorithm or reputation_kind()
+    kind = kind_of(algorithm)
     everyone = hospitals(SITES + 1)
     first, joins = everyone[:SITES], everyone[SITES]
     leaves, loses, wrong, backs_up = (first[at].name for at in (-1, 2, 1, 3))
@@ -116,8 +122,8 @@ def rehearse_year(
             members = [later_patients(members[0]), *members[1:]]
         project, identities = project_between(
             members,
-            algorithm or reputation_kind(),
-            rounds,
+            algorithm,
+            min(rounds, len(days) // NIGHTS_A_SUM) if kind.wording.averages else rounds,
             backend,
             known=known,
             now=clock.began + clock.now,
@@ -138,7 +144,7 @@ def rehearse_year(
                 year.ahead = {wrong: DAY} if day == WRONG_CLOCK else {}
                 if day in (WRONG_CLOCK, WRONG_CLOCK + 1):
                     year.stop(wrong)  # it is started again, by another clock
-                if day == RENEWED:
+                if day == RENEWED and not kind.validates:
                     first[4] = later_patients(first[4])
                     year.renew(first[4].name, first[4])
                 if day == LEAVES:

@@ -200,3 +200,26 @@ def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
             with year.opened(site).store.view() as tx:
                 assert not [fact for event, fact in noted_in(tx) if event == "blame"]
         assert len(year.opened(name).own.train) == len(later.train)
+
+
+@pytest.mark.slow  # whole rounds of four sites
+@pytest.mark.parametrize(("backed_up", "put_back"), [(3, 5), (7, 11)], ids=["sum", "next round"])
+def test_a_site_that_was_put_back_finds_the_others_again(tmp_path, backed_up, put_back):
+    """Nobody offers or answers again what it forgot: it hears so, and keeps nobody waiting."""
+    data = hospitals(4)
+    project, identities = project_between(
+        data, "cycle-gossip", 8, "clear", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    year = Year(tmp_path, project, Clock(NOW))
+    name, *others = year.names
+    with contextlib.closing(year):
+        for day in range(put_back + 12):
+            if day == backed_up:
+                year.back_up(name)
+            if day == put_back:
+                year.put_back(name)
+            year.night()
+        rounds = {one: year.opened(one).site.machine.memory.round for one in year.names}
+        assert rounds[name] >= min(rounds[other] for other in others)
+        assert year.spent_twice() == 0
