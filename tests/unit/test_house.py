@@ -225,7 +225,8 @@ NO_LIBRARY_ERROR = {
     "config/writing.py": {"TypeError"},
     "privacy/randomness.py": {"ValueError"},
     "profiling/cost.py": {"ValueError"},
-    "run/execute.py": {"LookupError"},
+    "run/parts.py": {"LookupError"},
+    "run/processes.py": {"ChildProcessError"},  # the system ended one; the run can go on
     "storage/secret.py": {"TypeError"},
 }
 """Built-in errors that are raised, by module. Whatever a user can do has a SecureFairError."""
