@@ -39,6 +39,7 @@ def test_numbers_and_lists():
     words = words_of()
     assert words.listing(["a", "b", "c"]) == "a, b and c"
     assert words.listing(["a"]) == "a"
+    assert words.listing(["a", "b", "c"], either=True) == "a, b or c"
     assert words.count(5120) == "5,120"
     assert words.decimal(-0.5, 1) == "\u22120.5"
     assert words.percent(0.7349) == "73\u00a0%"
