@@ -130,6 +130,8 @@ class TimeToEvent(StudyOutcome):
     on_ward: ClassVar = ("concordance", "integrated_brier")
     as_shares: ClassVar = frozenset({"concordance"})
     effect: ClassVar = "hazard_ratio"
+    takes_leaves: ClassVar = False
+    curvature: ClassVar = 1.0
     moves: ClassVar = False
     beside: ClassVar = {"event": True}
     expects: ClassVar = (

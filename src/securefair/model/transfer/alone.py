@@ -112,7 +112,7 @@ def _own_fit(
     family = _fitted(design, samples, PENALTIES, dealt)
     outcome, best = outcome_of(samples), int(family.validated.scores.argmin())
     found = design.function(family.validated.coefficients[best])
-    model = spreading(found, outcome.spread(family.validated.held_out[best], samples))
+    model = spreading(found, outcome.squares(family.validated.held_out[best], samples))
     if not isinstance(model, Polynomial):
         raise ModelError("the first family has no leaves", found=design.family)
     families = [family]
@@ -125,7 +125,7 @@ def _own_fit(
     averaged = average(families)
     return OwnFit(
         model=model,
-        averaged=spreading(averaged.model, outcome.spread(averaged.held_out, samples)),
+        averaged=spreading(averaged.model, outcome.squares(averaged.held_out, samples)),
         penalty=PENALTIES[best],
         design=design,
         folds=dealt,
