@@ -339,7 +339,7 @@ class Student(NeverPickled):
         if plan.spec.leaves.rows and reconstruction is None:
             raise EncryptionError(
                 "an answer was opened before the features were encrypted",
-                hint="Opening needs what a request leaves: request first, save and rotate after",
+                hint="Opening needs what a request leaves: save after it, ask anew after rotate",
             )
         planned = get_backend(self._backend).planned_bytes
         if planned and len(answer) != plan.answer_bytes:

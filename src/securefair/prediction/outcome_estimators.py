@@ -29,6 +29,7 @@ from securefair.prediction.estimator import (
 from securefair.prediction.estimator_input import (
     check_settings,
     checked_weights,
+    numbers_of,
     refuse_rows,
     transferred_of,
     two_columns,
@@ -210,7 +211,7 @@ class TransferRegressor(RegressorMixin, OutcomeEstimator):  # type: ignore[misc]
                 "not a range", where="low", found=self.low, expected=f"less than {self.high}"
             )
         features, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        scaled = (np.asarray(values, dtype=np.float64) - self._middle) / self._half
+        scaled = (numbers_of(values, "y") - self._middle) / self._half
         counted = checked_weights(sample_weight, len(features)) > 0
         strata = scaled > np.median(scaled[counted])
         self._learn(features, numbers.OUTCOME.name, strata, scaled[:, None], sample_weight)

@@ -8,6 +8,7 @@ of `securefair.words`; what an outcome alone says stands there under its name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -265,11 +266,14 @@ class _Said:
         value, ends = metric.by_hospital[name], _ends(metric, name)
         share = score in self.outcome.as_shares
 
-        def text(number: float) -> str:
-            return words.decimal(100 * number, 0) if share else plain(number, words, 3)
-
         if value is None:
             return ""
+        # As many decimals for the ends as the value needs for three figures.
+        digits = 0 if share else min(max(2 - math.floor(math.log10(abs(value) or 0.01)), 0), 4)
+
+        def text(number: float) -> str:
+            return words.decimal(100 * number if share else number, digits)
+
         shown = words.percent(value) if share else text(value)
         if ends is None:
             return shown

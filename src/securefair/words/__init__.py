@@ -100,6 +100,7 @@ class Words:
 
     def decimal(self, value: float, digits: int = 3, *, sign: bool = False) -> str:
         """A number with so many digits after the comma, with a typographic minus."""
+        value = 0.0 if round(value, digits) == 0 else value  # no minus before a zero
         text = f"{value:{'+' if sign else ''}.{digits}f}"
         return self.figure(text).replace("-", MINUS)
 

@@ -221,3 +221,8 @@ def test_survival_is_told_only_until_somebody_was_followed(horizon, words):
     found = TransferSurvival().fit(X, TIME, EVENT)
     with pytest.raises(SecureFairError, match=words):
         found.predict_survival(X[:2], [horizon])
+
+
+def test_a_number_that_is_a_text_is_named(patients):
+    with pytest.raises(DataError, match=r"y: these are no numbers"):
+        TransferRegressor().fit(patients[0], ["well"] * 300)
