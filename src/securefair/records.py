@@ -48,6 +48,14 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     present: list[bool] | None = None  # who still takes part: some algorithms drop participants
     headline: str = ACCURACY  # the score that `accuracy` holds, of what is predicted
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Between processes as on disk: of a copied value nobody sees that it is the default."""
+        return _read_record, (msgspec.json.encode(self),)
+
+
+def _read_record(line: bytes) -> RoundRecord:
+    return msgspec.json.decode(line, type=RoundRecord)
+
 
 class ExchangeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Cost of one answered or declined query, as measured; never part of reproducible files."""

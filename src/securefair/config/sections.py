@@ -18,6 +18,7 @@ from securefair.config.encryption import DisclosureSection, EncryptionSection
 from securefair.config.gossip import GossipSection
 from securefair.config.privacy import PrivacySection
 from securefair.config.run import ReportSection, RunSection
+from securefair.config.table_one import TableOneSection
 from securefair.config.training import ModelSection, TrainingSection
 from securefair.config.transfer import TransferSection
 from securefair.config.user_data import ParticipantSection, TableSection
@@ -39,6 +40,7 @@ class RunConfig(Section):
     training: TrainingSection = TrainingSection()
     transfer: TransferSection = TransferSection()
     validation: ValidationSection = ValidationSection()
+    table_one: TableOneSection = TableOneSection()
     distillation: DistillationSection = DistillationSection()
     fairness: FairnessSection = FairnessSection()
     gossip: GossipSection = GossipSection()

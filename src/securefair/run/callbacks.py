@@ -19,6 +19,7 @@ from securefair.collaboration.kept import KeptModel
 from securefair.errors import ConfigError
 from securefair.prediction.card import ModelCard, markdown
 from securefair.records import RoundRecord
+from securefair.report import Progress
 
 _SLASH = re.compile("/")
 _REFUSED_BY_MLFLOW = re.compile(r"[^\w\-. ]")  # and slashes, which part a tag
@@ -34,6 +35,20 @@ class Callback(Protocol):
 
     def on_round(self, record: RoundRecord) -> None:
         """A round is over."""
+
+
+class Telling:
+    """Progress of which callbacks hear, too."""
+
+    def __init__(self, progress: Progress, callbacks: Sequence[Callback]) -> None:
+        self._progress, self._callbacks = progress, callbacks
+        self.start, self.finish = progress.start, progress.finish
+
+    def advance(self, record: RoundRecord) -> None:
+        """One round is over."""
+        self._progress.advance(record)
+        for callback in self._callbacks:
+            callback.on_round(record)
 
 
 def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[str, float]]:

@@ -66,6 +66,18 @@ class Repetition:
     estimates: dict[str, dict[str, list[ColumnEstimate]]] = field(default_factory=dict)
     refitted: dict[str, dict[str, FittedToAll]] = field(default_factory=dict)
 
+    def add(self, other: Repetition) -> None:
+        """Take in what further algorithms made of the same seed."""
+        self.rounds.update(other.rounds)
+        self.exchanges.update(other.exchanges)
+        self.runs.update(other.runs)
+        self.seconds.update(other.seconds)
+        self.models.update(other.models)
+        self.heads.update(other.heads)
+        self.estimates.update(other.estimates)
+        self.refitted.update(other.refitted)
+        self.interrupted += other.interrupted
+
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
         return self.rounds[algorithm][-1].accuracy
