@@ -1,9 +1,10 @@
 """Whether a column of two codes, such as yes and no, is coded the other way round somewhere.
 
-Two things speak for that: the share of the upper code is mirrored (92 % at one hospital, 6 to 11 %
-at the others), or what the column says of the outcome is reversed. Both must be beyond chance, with
-Bonferroni's correction for all columns. Where the shares are mirrored and the column says the same
-of the outcome everywhere, the patients differ, not the codes.
+Three things speak for that: the share of the upper code is mirrored (92 % at one hospital, 6 to
+11 % at the others), or what the column says of the outcome is reversed, or what it says of a
+measurement (men are taller). The first two must be beyond chance, with Bonferroni's correction for
+all columns. Where the shares are mirrored and the column says the same of the outcome everywhere,
+the patients differ, not the codes.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ APART, MIRRORED = 2 / 3, 0.15
 """Share of one code from which it is not about half of the patients; and how far the shares may be
 from adding up to 1: codes that are swapped change no share, they mirror it."""
 
+STRONG, MOST_PAIRS = 0.5, 4000
+"""Correlation with a measurement, either way, from which a reversed one is told: whatever hospitals
+are for, it seldom turns by as much; and pairs of columns that are looked at."""
+
 Tables = Mapping[str, tuple[Table, Mapping[str, Shape]]]
 
 
@@ -53,6 +58,7 @@ def turned_codes(
         for name in next(iter(tables.values()))[0].columns
         if name != label and (coded := _coded(name, tables, joined=joined)) is not None
     }
+    measured = _measurements(tables, {label, *known})
     for name, (codes, of_site) in columns.items():
         pulls = {site: pull(values, outcomes[site]) for site, values in of_site.items()}
         shares = {site: float(np.nanmean(values)) for site, values in of_site.items()}
@@ -63,6 +69,13 @@ def turned_codes(
             told = (
                 f'{_percent(groups[0], shares)} of the patients have "{codes[1]}", and '
                 f"{_percent(groups[1], shares)}"
+            )
+        elif (against := _against(name, of_site, measured, len(columns))) is not None:
+            groups, other = against
+            higher, lower = (_named(group) for group in groups)
+            told = (
+                f'"{codes[1]}" goes with higher {other} at {higher}, and with lower {other} at '
+                f"{lower}"
             )
         elif (groups := _reversed(pulls, chance)) is not None:
             ways = ("higher", "lower") if known else ("one class", "the other class")
@@ -127,6 +140,55 @@ def _coded(
 
 
 Groups = tuple[list[str], list[str]]
+
+
+def _measurements(tables: Tables, outcome: set[str]) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Columns of numbers of all hospitals, each hospital's values by row, (B,)."""
+    first = next(iter(tables.values()))[0]
+    return {
+        name: {
+            site: shapes[name].values[table.columns[name].codes]
+            for site, (table, shapes) in tables.items()
+        }
+        for name in first.columns
+        if name not in outcome
+        and all(
+            name in shapes and shapes[name].numeric and np.isfinite(shapes[name].values).sum() > 2
+            for _, shapes in tables.values()
+        )
+    }
+
+
+def _against(
+    name: str,
+    of_site: Mapping[str, NDArray[np.float64]],
+    measured: Mapping[str, Mapping[str, NDArray[np.float64]]],
+    coded: int,
+) -> tuple[Groups, str] | None:
+    """Hospitals where the upper code goes with a higher measurement, those where it goes with a
+    lower one, and the measurement; None where no strong relation is turned round."""
+    if coded * len(measured) > MOST_PAIRS:
+        return None
+    for other, values in measured.items():
+        if other == name:
+            continue
+        related = {site: _correlation(codes, values[site]) for site, codes in of_site.items()}
+        if min(map(abs, related.values())) < STRONG:
+            continue
+        groups = (
+            [site for site, r in related.items() if r > 0],
+            [site for site, r in related.items() if r < 0],
+        )
+        if all(groups):
+            return groups, other
+    return None
+
+
+def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    known = np.isfinite(one) & np.isfinite(other)
+    if known.sum() < LEAST or np.ptp(one[known]) == 0 or np.ptp(other[known]) == 0:
+        return 0.0
+    return float(np.corrcoef(one[known], other[known])[0, 1])
 
 
 def _mirrored(of_site: Mapping[str, NDArray[np.float64]], chance: float) -> Groups | None:
