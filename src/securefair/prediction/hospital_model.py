@@ -267,7 +267,8 @@ class HospitalModel:
             raise DataError(
                 f"this model predicts {self.outcome.title}: it has no probabilities of classes",
                 where=self.record.hospital,
-                hint="predict_details tells what it says of each patient",
+                hint="predict and predict_details tell what it says of each patient, "
+                "`securefair evaluate` how good that is",
             )
 
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
@@ -315,11 +316,12 @@ class HospitalModel:
     def _numbers(self, data: Data) -> Array:
         numbers = array_of(data, where="samples")
         table = self.record.table
-        if table is not None and numbers.dtype.kind in "fiub" and np.nanmax(np.abs(numbers)) > 1:
+        told = numbers.dtype.kind in "fiub"
+        if table is not None and not (told and np.nanmax(np.abs(numbers)) <= 1):
             raise DataError(
-                "these are no features in [-1, 1]",
+                "these are no features in [-1, 1]" if told else "this is no table of patients",
                 where="samples",
-                found=f"{np.nanmax(np.abs(numbers)):g}",
+                found=f"{np.nanmax(np.abs(numbers)):g}" if told else type(data).__name__,
                 expected="a DataFrame or a table with the columns of the training: "
                 + ", ".join(column.name for column in table.columns),
             )
