@@ -68,6 +68,7 @@ class FirstPage:
         classes: names; empty where none are told apart.
         recognised: the confusion matrix.
         pictures: what is predicted beside what was seen.
+        of_first: whether these are of the first of several repetitions alone.
         thresholds: rows of text; of two classes only.
         looks: None where nobody could read them.
         cannot: sentences.
@@ -81,6 +82,7 @@ class FirstPage:
     classes: list[str]
     recognised: list[Recognised]
     pictures: list[Drawn]
+    of_first: bool
     thresholds: list[tuple[str, ...]]
     looks: Looks | None
     cannot: list[str]
@@ -118,6 +120,7 @@ def first_page(
             label=said.label,
             plotted=said.plotted(),
         ),
+        of_first=not outcome.tells_classes and len(result.seeds) > 1,
         thresholds=thresholds(result, words),
         looks=looks_of(
             models,
