@@ -163,6 +163,7 @@ class TimeToEvent(StudyOutcome):
         "1 where the event came, 0 where it was not seen",
     )
     strata: ClassVar = ("not seen", "event")
+    few_events: ClassVar = 6
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """See `StudyOutcome`."""
