@@ -206,6 +206,6 @@ def kept_estimates(
     found = coefficients()
     if found is None:
         return []
-    usual = np.array(training_facts(own.train).usual)
+    usual = np.array(training_facts(own.whole() or own.train).usual)
     low, high = rules.target.range or (-1.0, 1.0)
     return estimates_of(rules, usual, found, outcome_of(own.train), half=(high - low) / 2)

@@ -81,7 +81,13 @@ class TableSpec(Section):
     """The public rules that turn a table into features and labels.
 
     Every feature lies in [-1, 1]. Features come in the order of the columns, a column's
-    missing-value indicator after its own features.
+    missing-value indicator after its own features. In Python, with `NumericColumn` and its like of
+    `securefair.config` and `Target` of `securefair.data.table`:
+
+        TableSpec(
+            columns=[NumericColumn(name="age", low=18, high=90)],
+            target=Target(name="ill", groups=[["no"], ["yes"]]),
+        )
 
     Args:
         columns: those that become features; other columns of the table are ignored.

@@ -123,3 +123,20 @@ def test_events_that_are_coded_the_other_way_round_are_told(seed):
     assert found(a=hospital(seed, False), b=hospital(100 + seed, False), **known) == []
     told = found(a=hospital(seed, False), b=hospital(100 + seed, True), **known)
     assert [one.column for one in told] == ["died"]
+
+
+def test_a_column_that_says_the_opposite_of_a_measurement_is_told():
+    def heights(seed, turned=False):
+        rng = np.random.default_rng(seed)
+        lines = ["height,sex,ill\n"]
+        for _ in range(60):
+            man = rng.random() < 0.5
+            tall = rng.normal(178 if man else 165, 6)
+            lines.append(f"{tall:.0f},{'12'[int(man != turned)]},{rng.choice(['y', 'n'])}\n")
+        read = parse_rows(lines, "made up")
+        return read, shapes_of(read, ("",))
+
+    (one,) = found(a=heights(1), b=heights(2, turned=True), c=heights(3))
+    assert (one.site, one.column) == ("b", "sex")
+    assert '"2" goes with higher height at a, c, and with lower height at b' in one.message
+    assert found(a=heights(1), b=heights(2), c=heights(3)) == []

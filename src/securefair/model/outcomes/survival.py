@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.errors import ConfigError
 from securefair.model.outcomes.pictures import (
     LEAST,
     PREDICTED,
@@ -52,6 +53,23 @@ def baseline(own: Mapping[str, Sequence[float]], horizons: Array) -> Array:
     steps = np.searchsorted(np.array(own["times"]), horizons, side="right")
     hazard: Array = np.concatenate([[0.0], np.array(own["hazard"])])[steps]
     return hazard
+
+
+def check_followed(own: Mapping[str, Sequence[float]], horizons: Array) -> None:
+    """Refuse a time until which none of the own patients in training was followed.
+
+    Raises:
+        ConfigError: names the latest horizon.
+    """
+    # Models of before do not say how long patients were followed: to the last event at least.
+    until = (own.get("until") or own["times"])[-1:]
+    if until and horizons.max() > until[0]:
+        raise ConfigError(
+            "the own patients in training say nothing of so late a time",
+            where="horizon",
+            found=f"{horizons.max():g}",
+            expected=f"at most {until[0]:g}",
+        )
 
 
 def kaplan_meier(times: Array, events: Array, at: Array) -> tuple[Array, Array, Array]:

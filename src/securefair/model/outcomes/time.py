@@ -27,7 +27,7 @@ from securefair.model.outcomes.interface import (
     known_values,
 )
 from securefair.model.outcomes.pictures import Shown
-from securefair.model.outcomes.survival import survival, survival_pictures
+from securefair.model.outcomes.survival import check_followed, survival, survival_pictures
 from securefair.records import Picture
 
 Array = NDArray[np.float64]
@@ -154,6 +154,8 @@ class TimeToEvent(StudyOutcome):
     on_ward: ClassVar = ("concordance", "integrated_brier")
     as_shares: ClassVar = frozenset({"concordance"})
     effect: ClassVar = "hazard_ratio"
+    takes_leaves: ClassVar = False
+    curvature: ClassVar = 1.0
     moves: ClassVar = False
     beside: ClassVar = {"event": True}
     expects: ClassVar = (
@@ -250,15 +252,8 @@ class TimeToEvent(StudyOutcome):
         horizons = np.array(frame.horizons or usual_horizons(frame.own), dtype=np.float64)
         if not (np.isfinite(horizons) & (horizons > 0)).all():
             raise ConfigError("a horizon is a time above 0", where="horizon", found=horizons.min())
-        # Models of before do not say how long patients were followed: to the last event at least.
-        until = (frame.own.get("until") or frame.own["times"])[-1:]
-        if until and frame.horizons and horizons.max() > until[0]:
-            raise ConfigError(
-                "the own patients in training say nothing of so late a time",
-                where="horizon",
-                found=f"{horizons.max():g}",
-                expected=f"at most {until[0]:g}",
-            )
+        if frame.horizons:
+            check_followed(frame.own, horizons)
         surviving = survival(said[:, :1], frame.own, horizons)
         return {
             "log_hazard_ratio": said[:, 0],
