@@ -8,8 +8,8 @@ than the patients.
 Else three things speak for a column whose codes are swapped: the share of the upper code is
 mirrored (92 % at one hospital, 6 to 11 % at the others), or what the column says of the outcome is
 reversed, or what it says of a measurement (men are taller). The first two must be beyond chance,
-with Bonferroni's correction for all columns. Where the shares are
-mirrored and the column says the same of the outcome everywhere, the patients differ, not the codes.
+with Bonferroni's correction for all columns. Where the shares are mirrored and the column says the
+same of the outcome everywhere, the patients differ, not the codes.
 """
 
 from __future__ import annotations
@@ -19,20 +19,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtrc, ndtri
 
-from securefair.config.columns import code
-from securefair.data.cells import Column, Table
 from securefair.data.findings import EVERYONE, Finding
 from securefair.data.leaks import Classes
-from securefair.data.shape import Shape
+from securefair.data.relations import (
+    Array,
+    Pulls,
+    Tables,
+    coded,
+    correlation,
+    measurements,
+    numbers_of,
+    of_two,
+    outcome_of,
+    pulls_of,
+)
 
 CLEAR, COLUMNS = 2.5, 2
 """Standard errors from which a column points one way, and columns that must be opposed."""
-
-LEAST = 20
-"""Patients of each hospital."""
 
 CHANCE = 0.01
 """Of any swapped column among all, where hospitals differ by chance alone."""
@@ -44,13 +49,6 @@ from adding up to 1: codes that are swapped change no share, they mirror it."""
 STRONG, MOST_PAIRS = 0.5, 4000
 """Correlation with a measurement, either way, from which a reversed one is told: whatever hospitals
 are for, it seldom turns by as much; and pairs of columns that are looked at."""
-
-Tables = Mapping[str, tuple[Table, Mapping[str, Shape]]]
-
-Array = NDArray[np.float64]
-
-Pulls = Mapping[str, float]
-"""By site: standard errors between 0 and a correlation with the outcome, with its sign."""
 
 
 def swapped_codes(
@@ -82,11 +80,11 @@ def _opposed(tables: Tables, label: str, *, joined: bool) -> Iterator[Finding]:
     }
     if len({one.names for one in classes.values()}) != 1:
         return
-    outcomes = {site: _of_two(one) for site, one in classes.items()}
+    outcomes = {site: of_two(one) for site, one in classes.items()}
     pulls = {
-        name: _pulls(values, outcomes)
+        name: pulls_of(values, outcomes)
         for name in {name for table, _ in tables.values() for name in table.columns}
-        if name != label and (values := _numbers(name, tables, joined=joined))
+        if name != label and (values := numbers_of(name, tables, joined=joined))
     }
     for one, other in combinations(tables, 2):
         clear = {
@@ -110,20 +108,20 @@ def _opposed(tables: Tables, label: str, *, joined: bool) -> Iterator[Finding]:
 
 
 def _turned(tables: Tables, label: str, *, joined: bool, known: Sequence[str]) -> Iterator[Finding]:
-    """Columns of two codes that look swapped; the arguments are those of `swapped_codes`."""
-    ranked = bool(known)
+    """Columns of two codes that look swapped."""
+    ranked = bool(known)  # what is predicted is a number
     outcomes = {
-        site: _outcome(table.columns[label], shapes[label], is_class=not ranked, joined=joined)
+        site: outcome_of(table.columns[label], shapes[label], is_class=not ranked, joined=joined)
         for site, (table, shapes) in tables.items()
     }
     columns = {
-        name: coded
+        name: two
         for name in next(iter(tables.values()))[0].columns
-        if name != label and (coded := _coded(name, tables, joined=joined)) is not None
+        if name != label and (two := coded(name, tables, joined=joined)) is not None
     }
-    measured = _measurements(tables, {label, *known})
+    measured = measurements(tables, {label, *known})
     for name, (codes, of_site) in columns.items():
-        pulls = _pulls(of_site, outcomes)
+        pulls = pulls_of(of_site, outcomes)
         shares = {site: float(np.nanmean(values)) for site, values in of_site.items()}
         chance = CHANCE / len(columns)
         groups = _mirrored(of_site, chance)
@@ -161,112 +159,23 @@ def _turned(tables: Tables, label: str, *, joined: bool, known: Sequence[str]) -
             )
 
 
-def _outcome(column: Column, shape: Shape, *, is_class: bool, joined: bool) -> Array:
-    """(B,) of the label: 0 and 1 of two classes, or the number; NaN of others."""
-    if not is_class:
-        return shape.values[column.codes]
-    return _of_two(Classes.of(column, shape, joined=joined))
-
-
-def _of_two(classes: Classes) -> Array:
-    """(B,) 0 and 1 of two classes; NaN where one is missing, and of others."""
-    known = classes.of_row >= 0 if len(classes.names) == 2 else np.zeros_like(classes.of_row, bool)
-    return np.where(known, classes.of_row.astype(np.float64), np.nan)
-
-
-def _numbers(name: str, tables: Tables, *, joined: bool) -> Mapping[str, Array]:
-    """By site, (B,) of a column of numbers, or of two codes; empty where it is neither."""
-    having = {site: one for site, one in tables.items() if name in one[0].columns}
-    if all(shapes[name].numeric for _, shapes in having.values()):
-        return {
-            site: shapes[name].values[table.columns[name].codes]
-            for site, (table, shapes) in having.items()
-        }
-    coded = _coded(name, having, joined=joined)
-    return {} if coded is None else coded[1]
-
-
-def _coded(
-    name: str, tables: Tables, *, joined: bool
-) -> tuple[tuple[str, str], dict[str, Array]] | None:
-    """The two codes of a column, and each hospital's values as 0 and 1 (NaN: missing).
-
-    None where the codes of all are not two, or fewer than two hospitals have enough patients.
-    """
-    spelt: dict[str, list[str]] = {}
-    for site, (table, shapes) in tables.items():
-        if name not in table.columns or np.count_nonzero(shapes[name].counted) > 2:
-            return None
-        spelt[site] = [code(text, joined=joined) for text in table.columns[name].texts]
-    codes = sorted(
-        {
-            one
-            for site, (_, shapes) in tables.items()
-            for one, counts in zip(spelt[site], shapes[name].counted, strict=True)
-            if counts
-        }
-    )
-    if len(codes) != 2:
-        return None
-    result = {}
-    for site, (table, shapes) in tables.items():
-        upper = np.array([float(one == codes[1]) for one in spelt[site]])
-        values = np.where(shapes[name].counted, upper, np.nan)[table.columns[name].codes]
-        if np.isfinite(values).sum() >= LEAST:
-            result[site] = values
-    return None if len(result) < 2 else ((codes[0], codes[1]), result)
-
-
-def _pulls(of_site: Mapping[str, Array], outcomes: Mapping[str, Array]) -> Pulls:
-    """How a column goes with the outcome; 0 of fewer than `LEAST` patients, or one value alone."""
-    return {site: _pull(values, outcomes[site]) for site, values in of_site.items()}
-
-
-def _pull(values: Array, outcome: Array) -> float:
-    known = np.isfinite(values) & np.isfinite(outcome)
-    if known.sum() < LEAST:
-        return 0.0
-    x, y = values[known], outcome[known]
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 0.0
-    r = float(np.corrcoef(x, y)[0, 1])
-    return float(r * np.sqrt((len(x) - 2) / max(1e-12, 1 - r * r)))
-
-
 Groups = tuple[list[str], list[str]]
-
-
-def _measurements(tables: Tables, outcome: set[str]) -> dict[str, dict[str, Array]]:
-    """Columns of numbers of all hospitals, each hospital's values by row, (B,)."""
-    first = next(iter(tables.values()))[0]
-    return {
-        name: {
-            site: shapes[name].values[table.columns[name].codes]
-            for site, (table, shapes) in tables.items()
-        }
-        for name in first.columns
-        if name not in outcome
-        and all(
-            name in shapes and shapes[name].numeric and np.isfinite(shapes[name].values).sum() > 2
-            for _, shapes in tables.values()
-        )
-    }
 
 
 def _against(
     name: str,
     of_site: Mapping[str, Array],
     measured: Mapping[str, Mapping[str, Array]],
-    coded: int,
+    columns: int,
 ) -> tuple[Groups, str] | None:
     """Hospitals where the upper code goes with a higher measurement, those where it goes with a
     lower one, and the measurement; None where no strong relation is turned round."""
-    if coded * len(measured) > MOST_PAIRS:
+    if columns * len(measured) > MOST_PAIRS:
         return None
     for other, values in measured.items():
         if other == name:
             continue
-        related = {site: _correlation(codes, values[site]) for site, codes in of_site.items()}
+        related = {site: correlation(codes, values[site])[0] for site, codes in of_site.items()}
         if min(map(abs, related.values())) < STRONG:
             continue
         groups = (
@@ -276,13 +185,6 @@ def _against(
         if all(groups):
             return groups, other
     return None
-
-
-def _correlation(one: Array, other: Array) -> float:
-    known = np.isfinite(one) & np.isfinite(other)
-    if known.sum() < LEAST or np.ptp(one[known]) == 0 or np.ptp(other[known]) == 0:
-        return 0.0
-    return float(np.corrcoef(one[known], other[known])[0, 1])
 
 
 def _mirrored(of_site: Mapping[str, Array], chance: float) -> Groups | None:
