@@ -293,9 +293,9 @@ class HospitalModel:
         table = self.record.table
         if not (is_frame(data) or isinstance(data, str | Path) or _are_rows(data)):
             return None
+        if table is None and is_frame(data):
+            return None
         if table is None:
-            if is_frame(data):
-                return None
             raise DataError(
                 "this model was trained on numbers, not on a table",
                 where=self.record.hospital,
