@@ -94,6 +94,7 @@ def _inspected(
         rules=[column for column in section.columns if column.kind != "ignored"],
         classes=section.classes,
         known=() if section.outcome is None else (label, *section.beside.values()),
+        same_unit=section.same_unit,
     )
     own_names = {rule.name for rules in further.values() for rule in rules}
     between = [
@@ -115,6 +116,7 @@ def look_at(
     rules: Sequence[ColumnRule] = (),
     classes: Sequence[Sequence[str]] = (),
     known: Sequence[str] = (),
+    same_unit: Collection[str] = (),
 ) -> tuple[list[Finding], list[Finding]]:
     """Findings of single tables, and between them.
 
@@ -128,6 +130,7 @@ def look_at(
         rules: of columns, that are given.
         classes: that are given, the codes of each.
         known: columns that say what is known of a patient where that is no class, the label first.
+        same_unit: columns that are said to be in one unit everywhere.
 
     Raises:
         DataError: a table lacks the label; names the site.
@@ -160,7 +163,7 @@ def look_at(
         }
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
-    between = list(findings_between(sites, label=of_classes, joined=joined))
+    between = list(findings_between(sites, label=of_classes, joined=joined, same_unit=same_unit))
     coded = known[1:] if known else (label,)
     swapped = [one for name in coded for one in opposed_classes(looked, name, joined=joined)]
     # Where the label itself is swapped, every column says the opposite of what it should.
