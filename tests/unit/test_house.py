@@ -199,6 +199,7 @@ NO_LIBRARY_ERROR = {
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"AttributeError", "ValueError"},
+    "prediction/estimator_input.py": {"ValueError"},
     "sites/site/hosting.py": {"KeyError"},
     "sites/site/starting.py": {"KeyboardInterrupt"},
     # The other end of a pipe or a connection is gone: caught where it was opened.

@@ -196,7 +196,8 @@ def _warnings(backend: str, origin: str | None, data: Sequence[ParticipantData])
             )
         if len(own.test) < 20:
             found.append(
-                f"{own.name} tests on {len(own.test)} samples: its accuracy moves in steps of "
+                f"{own.name} tests on {len(own.test)} sample{'s' * (len(own.test) != 1)}: its "
+                "accuracy moves in steps of "
                 f"{100 / max(1, len(own.test)):.0f} points."
             )
     return found
