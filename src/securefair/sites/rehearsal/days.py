@@ -20,7 +20,7 @@ from securefair.sites.operator.lifecycle import say_farewell, upgrade
 from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
-from securefair.sites.rehearsal.spending import Spending
+from securefair.sites.rehearsal.payments import Payments
 from securefair.sites.site.records import SiteRecord, stored_records
 from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.samples import write_samples
@@ -56,7 +56,7 @@ class Year:
         gone: sites that left, or cannot open their keystore any more.
         actions: what operators did so far.
         outages: nights of a site.
-        spending: what ledgers counted.
+        payments: what ledgers counted.
     """
 
     place: Path
@@ -66,7 +66,7 @@ class Year:
     gone: set[str] = field(default_factory=set)
     actions: list[str] = field(default_factory=list)
     outages: int = 0
-    spending: Spending = field(default_factory=Spending)
+    payments: Payments = field(default_factory=Payments)
     _running: dict[str, tuple[OpenSite, contextlib.ExitStack]] = field(default_factory=dict)
 
     def start(self, name: str) -> None:
@@ -216,14 +216,14 @@ class Year:
 
     def spent_twice(self) -> int:
         """What ledgers counted again for the same peer and round."""
-        return self.spending.twice
+        return self.payments.twice
 
     def _work(self) -> None:
         for name, (opened, _) in self._running.items():
             machine = opened.site.machine
             before = machine.memory
             while opened.site.turn():
-                self.spending.see(name, before, machine.memory)
+                self.payments.see(name, before, machine.memory)
                 before = machine.memory
 
     def _carry(self) -> None:

@@ -14,7 +14,7 @@ from securefair.storage import Item
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrival:
+class Reading:
     """What an envelope says.
 
     Attributes:
@@ -32,7 +32,7 @@ class Arrival:
     newcomer: bool
 
 
-def arrived(item: Item, pace: Pace, *, rounds: int, limits: Limits) -> Arrival:
+def arrived(item: Item, pace: Pace, *, rounds: int, limits: Limits) -> Reading:
     """Read an envelope.
 
     Args:
@@ -62,7 +62,7 @@ def arrived(item: Item, pace: Pace, *, rounds: int, limits: Limits) -> Arrival:
         back.append(Presence(peer, here=True))
     if first and anew:
         back.append(BeganAnew(peer))
-    return Arrival(
+    return Reading(
         peer=peer,
         pace=pace,
         inputs=(*back, *said),

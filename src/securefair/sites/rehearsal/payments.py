@@ -16,7 +16,7 @@ from securefair.protocol.turn import Memory
 
 
 @dataclass(eq=False)
-class Spending:
+class Payments:
     """Answers, parts of sums of models, and offers of the own model, that ledgers have counted.
 
     Attributes:
