@@ -256,7 +256,7 @@ def transferred(
     """As `transfer.sums = "auto"` learns: of sums of fits where fits can be added up."""
     if outcome.curvature is None:
         return run_transfer(Transfer(release=ProjectionRelease(q=64)), people, seed, own=own).models
-    kind = sum_of(AUTO)
+    kind = sum_of(AUTO, squares=outcome.spreads)
     assert kind is not None
     found = {}
     for name, fit in own.items():
@@ -347,8 +347,9 @@ def table(rows: Mapping[str, Row]) -> str:
             f"{one.worse:.2f} / {one.better:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    mean = np.mean([one.share for one in rows.values()])
-    return "\n".join([*lines, "", f"The mean share: **{mean:.2f}**."])
+    # A share of a gain of next to nothing says nothing: it counts as all of it at most.
+    mean = np.mean([min(1.0, one.share) for one in rows.values()])
+    return "\n".join([*lines, "", f"The mean share, none counted above 1: **{mean:.2f}**."])
 
 
 def main(

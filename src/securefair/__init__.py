@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from securefair.prediction.hospital_model import HospitalModel as HospitalModel
     from securefair.prediction.outcome_estimators import TransferRate as TransferRate
     from securefair.prediction.outcome_estimators import TransferRegressor as TransferRegressor
-    from securefair.prediction.outcome_estimators import TransferSurvival as TransferSurvival
+    from securefair.prediction.survival_estimator import TransferSurvival as TransferSurvival
     from securefair.run.callbacks import (
         Callback as Callback,
     )

@@ -52,6 +52,10 @@ class SecureFairError(Exception):
         self.hint = hint
         super().__init__(problem)  # planners raise some ten thousand: text is made when read
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors may come from another process; not all of them are made of one argument."""
+        return _remade, (type(self), self.problem, vars(self))
+
     def about(self, name: str) -> Self:
         """The same error, which says first whom or what it is about; `self` stays as it is.
 
@@ -202,3 +206,9 @@ def _imported_for_types(package: str) -> dict[str, str]:
         if isinstance(statement, ast.ImportFrom) and statement.module
         for alias in statement.names
     }
+
+
+def _remade(kind: type[SecureFairError], problem: str, facts: dict[str, object]) -> SecureFairError:
+    error = kind.__new__(kind, problem)
+    vars(error).update(facts)
+    return error

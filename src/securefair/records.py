@@ -48,6 +48,14 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     present: list[bool] | None = None  # who still takes part: some algorithms drop participants
     headline: str = ACCURACY  # the score that `accuracy` holds, of what is predicted
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Between processes as on disk: of a copied value nobody sees that it is the default."""
+        return _read_record, (msgspec.json.encode(self),)
+
+
+def _read_record(line: bytes) -> RoundRecord:
+    return msgspec.json.decode(line, type=RoundRecord)
+
 
 class ExchangeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Cost of one answered or declined query, as measured; never part of reproducible files."""
@@ -381,6 +389,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
     problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them
-    outcome: str = "two_classes"  # what is predicted: a name of `model.outcomes`
-    headline: str = ACCURACY  # the score that rounds, `accuracy` and gains of it are of
+    outcome: str = (
+        "two_classes"  # what is predicted; its `headline` is what `accuracy` and gains say
+    )
     findings: dict[str, list[str]] = {}  # what makes results wrong in a table, by whose it is

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from securefair.data.dataset import Samples, together
-from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_named, outcome_of
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.register import REGISTERED
@@ -62,21 +61,25 @@ def test_no_growth_has_no_effect(outcome):
     assert more > nothing
 
 
-def test_fits_are_added_up_only_where_losses_bend_so_much_at_most(outcome):
-    samples, p = draw(outcome), truth(outcome, draw(outcome).features)
-    if outcome.curvature is None:
-        with pytest.raises(ConfigError):
-            outcome.curvatures(p, samples)
-        return
-    found = outcome.curvatures(p, samples)
-    assert found.shape == (len(samples),)
-    assert (found > 0).all()
-    assert found.max() <= outcome.curvature
-    if width_of(outcome) == 1:
-        constant = Columns(np.ones((len(samples), 1)), np.zeros((len(samples), 1, 0)))
-        likelihood, ones = outcome.likelihood(samples), np.ones((1, len(samples)))
-        _, hessian = likelihood.derivatives(constant, p[None], ones)
-        assert found.sum() == pytest.approx(hessian[0, 0, 0])
+def test_losses_bend_by_slopes_as_much_as_was_said_at_most(outcome):
+    samples = draw(outcome)
+    columns, p = columns_of(outcome, samples).own, truth(outcome, samples.features)
+    found = outcome.curvatures(columns, p, samples)
+    assert found.shape == (4, 4)
+    np.testing.assert_allclose(found, found.T, atol=1e-9)
+    assert np.linalg.eigvalsh(found).min() >= -1e-9
+    if outcome.curvature is not None:  # features lie in [-1, 1]
+        assert np.diagonal(found).max() <= outcome.curvature * len(samples)
+    twice = replace(samples, weights=np.full(len(samples), 2.0))
+    if outcome.curvature is not None and outcome.moves:
+        np.testing.assert_allclose(outcome.curvatures(columns, p, twice), 2 * found)
+
+
+def test_what_is_said_has_a_deviation_of_held_out_patients_or_none(outcome):
+    samples = draw(outcome)
+    found = outcome.squares(truth(outcome, samples.features), samples)
+    assert (found is not None) == outcome.spreads
+    assert found is None or found > 0
 
 
 def test_derivatives_are_those_of_the_total(outcome):

@@ -103,13 +103,20 @@ def test_no_unpickling_anywhere():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] + [getattr(node, "module", "") or ""]
                 found += [(path.name, n) for n in names if n in ("pickle", "shelve", "dill")]
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pickle":
+                found.append((path.name, f"pickle.{node.attr}"))
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "load":
                 called = ast.unparse(node.func)
                 if called in ("torch.load", "joblib.load"):
                     found.append((path.name, called))
                 if called == "np.load" and "allow_pickle=False" not in ast.unparse(node):
                     found.append((path.name, called))
-    assert found == []
+    only_asks = {  # whether a run could be sent to a process of its own
+        ("processes.py", "pickle"),
+        ("processes.py", "pickle.dumps"),
+        ("processes.py", "pickle.PicklingError"),
+    }
+    assert set(found) == only_asks
 
 
 def test_first_weights_are_foretold_from_a_public_seed_and_from_no_private_one():

@@ -199,6 +199,7 @@ NO_LIBRARY_ERROR = {
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"AttributeError", "ValueError"},
+    "prediction/estimator_input.py": {"ValueError"},
     "sites/site/hosting.py": {"KeyError"},
     "sites/site/starting.py": {"KeyboardInterrupt"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
@@ -225,7 +226,8 @@ NO_LIBRARY_ERROR = {
     "config/writing.py": {"TypeError"},
     "privacy/randomness.py": {"ValueError"},
     "profiling/cost.py": {"ValueError"},
-    "run/execute.py": {"LookupError"},
+    "run/parts.py": {"LookupError"},
+    "run/processes.py": {"ChildProcessError"},  # the system ended one; the run can go on
     "storage/secret.py": {"TypeError"},
 }
 """Built-in errors that are raised, by module. Whatever a user can do has a SecureFairError."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.options import JsonOption, TrustOption
+from securefair.cli.options import ForceOption, JsonOption, TrustOption
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
@@ -26,25 +26,25 @@ def describe(
             "--again", help="Tell what differs from an earlier description; the ledger counts it."
         ),
     ] = False,
+    force: ForceOption = False,
     trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
     """Table 1 of all hospitals together, by sums under masks: three hospitals or more.
 
     Counts, means, standard deviations, quartiles and missing values by the agreed rules. A cell is
-    told where three hospitals have two patients or more in it. Nothing is predicted.
+    told where every hospital has three patients or more in it. Nothing is predicted.
 
-    What each hospital told is noted in described.json beside the configuration: by other rules, or
-    of other patients, none takes part a second time unless --again says so.
+    What each hospital told is noted in described.json beside the configuration: by other rules, of
+    other patients or with other hospitals, none takes part a second time unless --again says so.
 
     Example: securefair describe my-hospitals/config.toml --out table1
     """
     from rich.text import Text
 
-    from securefair.collaboration.describing import ToldCounts, describe_config
     from securefair.config import load_config
     from securefair.prediction.folder import folder_name
-    from securefair.report import check_writable, read_json, write_json, write_text
+    from securefair.report import check_new_folder, write_text
     from securefair.report.described import (
         described_csv,
         described_lines,
@@ -53,16 +53,14 @@ def describe(
     )
     from securefair.report.fitting import FittingTable, TableColumn
     from securefair.report.screen import Screen
+    from securefair.run.describing import describe_config
     from securefair.words import words_of
 
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     if out is not None:
-        check_writable(out)
-    ledger = config.parent / LEDGER
-    before = read_json(ledger, dict[str, ToldCounts]) if ledger.exists() else {}
-    found = describe_config(loaded, before=before, again=again)
-    write_json(ledger, {**before, **found.told})
+        check_new_folder(out, force=force)
+    found = describe_config(loaded, ledger=config.parent / LEDGER, again=again)
     names = list(found.by_hospital)
     if out is not None:
         for name in names:
@@ -84,6 +82,7 @@ def describe(
                 )
                 for at, title in enumerate(head)
             ],
+            hidden="Not shown, as the terminal is too narrow (--out writes a page of each):",
         )
     )
     for note in described_notes(found, words):

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 NewFolder = Annotated[Path, typer.Argument(help="New folder, with a short path.")]
 ProjectOption = Annotated[Path, typer.Option("--project", help="Project file of all sites.")]
 IdentityOption = Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")]
-DataOption = Annotated[Path, typer.Option("--data", help="Own samples: .csv, .parquet or .npz.")]
+DataOption = Annotated[
+    Path, typer.Option("--data", help="Own samples: a table of any kind, or .npz.")
+]
 TeacherOption = Annotated[
     str | None,
     typer.Option(
@@ -50,6 +52,13 @@ ColumnsOption = Annotated[
         "repeatable. Nothing of it leaves.",
     ),
 ]
+AgainOption = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="In a description: tell what differs from an earlier one; the ledger counts it.",
+    ),
+]
 RoleOption = Annotated[
     str, typer.Option(help="both; a transfer and a validation also know teacher and student alone.")
 ]
@@ -68,6 +77,7 @@ def join(
     shared_folder: SharedFolderOption = None,
     role: RoleOption = "both",
     own_column: ColumnsOption = None,
+    again: AgainOption = False,
     passphrase_file: PassphraseOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Sign without asking.")] = False,
     json: JsonOption = False,
@@ -102,7 +112,8 @@ def join(
             own.card.name, loaded, data, test_data, teacher, role, own_column or ()
         )
         # A signature binds: what is wrong with the own table is said before.
-        own_samples(brought, loaded.terms, seed=0)
+        found = own_samples(brought, loaded.terms, seed=0)
+        check_telling(loaded, found, identity, again=again)
         if shared_folder is not None:
             check_share(shared_folder)
         if not yes:
@@ -128,8 +139,29 @@ def join(
         role=role,
         columns=own_column or (),
         secret=secret,
+        again=again,
     )
     run(folder, secret, log, json=json)
+
+
+def check_telling(project: Project, own: ParticipantData, identity: Path, *, again: bool) -> None:
+    """See that this project tells nothing that differs from what an earlier one told.
+
+    Raises:
+        LedgerError: it does.
+    """
+    from securefair.collaboration.told import ToldFile
+    from securefair.sites.project.agreeing import agreement_of, kind_in
+
+    ledger = ToldFile(told_beside(identity), own.name, again=again)
+    kind = kind_in(project.terms)
+    kind.check_own(agreement_of(project), own)
+    kind.check_told(agreement_of(project), own, ledger)
+
+
+def told_beside(identity: Path) -> Path:
+    """Where a hospital notes what it tells in descriptions: beside the keys of all its projects."""
+    return identity.absolute().with_name("described.json")
 
 
 def check_asked(folder: Path, identity: Path, data: Path, test_data: Path | None) -> None:
@@ -179,6 +211,7 @@ def make_site(
     role: str,
     columns: Sequence[str],
     secret: Secret,
+    again: bool = False,
 ) -> tuple[str, ParticipantData, Path]:
     """Make a site's folder: its name, its samples, and its systemd unit.
 
@@ -192,6 +225,7 @@ def make_site(
     from securefair.sites.couriers.interface import CourierSettings
     from securefair.sites.operator.making import identity_in
     from securefair.sites.operator.unit import unit_text
+    from securefair.sites.project.agreeing import kind_in
     from securefair.sites.site.folder import make_place
     from securefair.sites.site.samples import own_samples
 
@@ -202,7 +236,11 @@ def make_site(
         place = make_project_folder(shared_folder.absolute(), name, project.digest)
         courier = CourierSettings(kind="folder", folder=str(place))
         settings = msgspec.structs.replace(settings, courier=courier)
+    if kind_in(project.terms).describes:
+        told = str(told_beside(identity))
+        settings = msgspec.structs.replace(settings, told=told, again=again)
     found = own_samples(settings, project.terms, seed=0)
+    check_telling(project, found, identity, again=again)
     make_place(folder, settings, project, own, secret)
     unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
     return own.card.name, found, unit

@@ -14,6 +14,15 @@ SeedsOption = Annotated[
     int | None,
     typer.Option("--seeds", min=1, max=1000, help="Repeat with so many seeds: 0, 1, ..."),
 ]
+ProcessesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        min=1,
+        max=256,
+        help="Processes that share the work (default: one a seed, as cores allow).",
+    ),
+]
 BackendOption = Annotated[
     str | None, typer.Option("--backend", help="Encryption engine, instead of the config's.")
 ]

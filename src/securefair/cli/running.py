@@ -18,6 +18,7 @@ from securefair.cli.options import (
     JsonOption,
     LogOption,
     OutOption,
+    ProcessesOption,
     QuietOption,
     RestartOption,
     RoundsOption,
@@ -38,6 +39,7 @@ def demo(
     rounds: RoundsOption = None,
     backend: BackendOption = None,
     ceiling: CeilingOption = False,
+    processes: ProcessesOption = None,
     restart: RestartOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -48,7 +50,18 @@ def demo(
     """
     from securefair.config import demo_config
 
-    _start(demo_config(), out, seeds, rounds, backend, ceiling, restart, quiet, json)
+    _start(
+        demo_config(),
+        out,
+        seeds,
+        rounds,
+        backend,
+        ceiling,
+        restart,
+        quiet,
+        json,
+        processes=processes,
+    )
 
 
 def run(
@@ -59,6 +72,7 @@ def run(
     backend: BackendOption = None,
     device: DeviceOption = None,
     ceiling: CeilingOption = False,
+    processes: ProcessesOption = None,
     restart: RestartOption = False,
     log: LogOption = None,
     quiet: QuietOption = False,
@@ -81,12 +95,14 @@ def run(
         quiet,
         json,
         device=device,
+        processes=processes,
         log=log or (),
     )
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of results that a run was writing to.")],
+    processes: ProcessesOption = None,
     trust: TrustOption = False,
     log: LogOption = None,
     quiet: QuietOption = False,
@@ -110,7 +126,16 @@ def resume(
     config = unfinished_config(folder)
     check_trusted(config, trust=trust)
     check_writable(folder)
-    _run(config, kinds_of(config), folder, quiet, json, resume=True, log=log or ())
+    _run(
+        config,
+        kinds_of(config),
+        folder,
+        quiet,
+        json,
+        resume=True,
+        processes=processes,
+        log=log or (),
+    )
 
 
 def renew(
@@ -184,6 +209,7 @@ def _start(
     json: bool,
     *,
     device: str | None = None,
+    processes: int | None = None,
     log: Sequence[str] = (),
     again: bool = False,
 ) -> None:
@@ -227,7 +253,7 @@ def _start(
             f"{folder} holds a configuration, which that of the results would replace. Write to "
             "another folder with --out"
         )
-    _run(config, kinds, folder, quiet, json, resume=False, log=log)
+    _run(config, kinds, folder, quiet, json, resume=False, processes=processes, log=log)
 
 
 def _run(
@@ -238,6 +264,7 @@ def _run(
     json: bool,
     *,
     resume: bool,
+    processes: int | None,
     log: Sequence[str],
 ) -> None:
     from securefair.ckks.threads import set_threads
@@ -248,6 +275,7 @@ def _run(
     from securefair.report.screen import Screen
     from securefair.run.execute import run_resolved, write_outcome
     from securefair.run.lock import only_run
+    from securefair.run.processes import usual_processes
     from securefair.user.inspection import inspect_tables
 
     # On heads of this size threads mostly wait for each other.
@@ -276,7 +304,12 @@ def _run(
             show_progress(console) as progress,
         ):
             outcome = run_resolved(
-                resolved, progress, out=folder, resume=resume, callbacks=callbacks
+                resolved,
+                progress,
+                out=folder,
+                resume=resume,
+                callbacks=callbacks,
+                processes=processes or usual_processes(len(config.run.seeds)),
             )
             write_outcome(outcome, config, folder)
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase, site_passphrase
 from securefair.cli.joining import (
+    AgainOption,
     ColumnsOption,
     DataOption,
     IdentityOption,
@@ -47,6 +48,7 @@ def init(
     shared_folder: SharedFolderOption = None,
     role: RoleOption = "both",
     own_column: ColumnsOption = None,
+    again: AgainOption = False,
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -72,6 +74,7 @@ def init(
         role=role,
         columns=own_column or (),
         secret=passphrase(passphrase_file),
+        again=again,
     )
     text = (
         f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"

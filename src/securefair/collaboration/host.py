@@ -15,6 +15,8 @@ from securefair.protocol.turn import Memory
 from securefair.storage import Secret, Store
 
 if TYPE_CHECKING:
+    from securefair.collaboration.described import Described
+    from securefair.collaboration.told import TellingLedger
     from securefair.collaboration.validated import HospitalValidation
     from securefair.model.stored import Function
     from securefair.model.transfer import LinearEstimates
@@ -150,6 +152,15 @@ class Host(Protocol):
         """
         ...
 
+    def description(self, pieces: Mapping[str, bytes] | None = None) -> Described | None:
+        """Table 1 of all hospitals, beside own patients; None in most kinds, and where a sum was
+        not opened.
+
+        Args:
+            pieces: as of `estimates`.
+        """
+        ...
+
     def reputations(self) -> Mapping[str, float | None]:
         """How much each peer counts to it now: its reputation, or the weight of its model or
         answers; None where it has none."""
@@ -184,6 +195,7 @@ class Stored:
         key_epoch: of its keys; higher than that of any earlier ones.
         budget: open, for what private fits cost its patients; None: a simulation.
         keep: puts renewed keys in its keystore, before the public ones leave.
+        told: what it told in descriptions, in this project and others; None: nobody counts that.
     """
 
     pieces: Mapping[str, bytes] = field(default_factory=dict)
@@ -193,6 +205,7 @@ class Stored:
     key_epoch: int = 0
     budget: Store | None = None
     keep: Callable[[Secret], None] = lambda _: None
+    told: TellingLedger | None = None
 
     @property
     def keys_in_use(self) -> Secret | None:

@@ -38,6 +38,7 @@ from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
+    from securefair.collaboration.told import TellingLedger
     from securefair.model.heads import Head
 
 LOCAL = MappingProxyType({"local": True})
@@ -121,6 +122,9 @@ class Kind(ABC, Generic[A]):
 
     validates: ClassVar[bool] = False
     """Whether it is there to look at peers' models, and not to learn: `Host.validation` tells."""
+
+    describes: ClassVar[bool] = False
+    """Whether it is there to describe patients, and not to learn: `Host.description` tells."""
 
     model_key: ClassVar[str] = "model.kind"
     """The dotted key that says which kind of model everyone fits."""
@@ -212,6 +216,14 @@ class Kind(ABC, Generic[A]):
 
         Raises:
             ConfigError: names the participant.
+        """
+
+    def check_told(self, agreement: A, own: ParticipantData, told: TellingLedger) -> None:
+        """Refuse what would tell the difference to an earlier project; nothing is noted.
+
+        Raises:
+            LedgerError: so it is.
+            StorageError: what was told cannot be read.
         """
 
     def rounds(self, config: RunConfig) -> int:

@@ -19,6 +19,7 @@ AnyKind = Kind[Any]
 REGISTERED: dict[str, str] = {
     "transfer": "securefair.collaboration.transfer.kind:TRANSFER",
     "validation": "securefair.collaboration.validation.kind:VALIDATE",
+    "table-one": "securefair.collaboration.table_one.kind:DESCRIBE",
     "vpdl": "securefair.collaboration.distillation.kind:VPDL",
     "cycle": "securefair.collaboration.distillation.kind:CYCLE",
     "cycle-gossip": "securefair.collaboration.gossip.kind:CYCLE_GOSSIP",
@@ -45,6 +46,11 @@ def kind_of(algorithm: str, *, where: str = "run.algorithms") -> AnyKind:
 def validating_kind() -> AnyKind:
     """The kind by which hospitals look at each other's models."""
     return next(kind for kind in map(kind_of, REGISTERED) if kind.validates)
+
+
+def describing_kind() -> AnyKind:
+    """The kind by which hospitals describe their patients together."""
+    return next(kind for kind in map(kind_of, REGISTERED) if kind.describes)
 
 
 FOR_MODULES = "cycle"

@@ -17,6 +17,7 @@ from securefair.protocol.jobs import ImportPeer
 from securefair.protocol.messages import Features, Keys
 
 if TYPE_CHECKING:
+    from securefair.collaboration.described import Described
     from securefair.collaboration.validated import HospitalValidation
     from securefair.model.transfer import LinearEstimates
     from securefair.worth.page import Groups
@@ -111,6 +112,11 @@ class Remembering:
     ) -> HospitalValidation | None:
         """See `Host`: none, as in most kinds."""
         del groups, pieces
+        return None
+
+    def description(self, pieces: Mapping[str, bytes] | None = None) -> Described | None:
+        """See `Host`: none, as in most kinds."""
+        del pieces
         return None
 
     def _take_up(self, pieces: Mapping[str, bytes]) -> None:

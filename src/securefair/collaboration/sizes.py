@@ -15,9 +15,10 @@ def longest_plans(
     """Plans that need no shorter messages than any number of samples from `fewest` to `most`.
 
     Means over few used slots need more precision, so fewer samples may need larger parameters: the
-    largest number is planned, its half, and so on until a release refuses. Few samples travel in
-    another way than more of them, in more bytes at times: the last number of each way is planned
-    as well.
+    largest number is planned, its half, and so on until a release refuses. Samples that fill their
+    places need more than the next number, which begins new ones: places are powers of two, so the
+    largest number that fills them is planned for each. Few samples travel in another way than more
+    of them, in more bytes at times: the last number of each way is planned as well.
 
     Args:
         most: samples of the largest participant.
@@ -27,13 +28,14 @@ def longest_plans(
     Raises:
         PlanError: the largest exchange is impossible.
     """
-    plans, size = [plan_for(most)], most // 2
-    while size >= fewest:
+    halves = {most >> at for at in range(most.bit_length())}
+    filled = {most >> at << at for at in range(most.bit_length())}
+    plans = [plan_for(most)]
+    for size in sorted({one for one in halves | filled if fewest <= one < most}, reverse=True):
         try:
             plans.append(plan_for(size))
         except PlanError:
             break
-        size //= 2
     for many, few in list(pairwise(plans)):
         plans += _between(few, many, plan_for)
     return plans

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         RunSection as RunSection,
     )
     from securefair.config.sections import RunConfig as RunConfig
+    from securefair.config.table_one import TableOneSection as TableOneSection
     from securefair.config.training import (
         ModelSection as ModelSection,
     )

@@ -65,6 +65,7 @@ SKETCH_FAILURE = 1e-6  # probability with which the stated error of a sketch may
 BOUND = 16.0
 SUM_PRECISION = 2.0**-16
 SUM_FLOODING_BITS = 40
+FEWEST_DESCRIBED = 3  # hospitals whose patients are described together
 MIN_SENDERS = 2  # a sum over one sender is that sender's model
 
 # Encryption.

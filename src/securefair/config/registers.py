@@ -24,6 +24,7 @@ RELEASES: dict[str, str] = {
     "logits": "securefair.releases.logits",
     "alignment": "securefair.releases.alignment",
     "summed_fits": "securefair.releases.summed_fits",
+    "counts": "securefair.releases.counts",
 }
 
 BACKENDS: dict[str, str] = {
@@ -55,7 +56,9 @@ SUMS: dict[str, str] = {
 }
 """What hospitals add up of their fits."""
 
-IN_CODE_ALONE = frozenset({"alignment", "summed_fits", "openfhe", "two_classes", "several_classes"})
+IN_CODE_ALONE = frozenset(
+    {"alignment", "summed_fits", "counts", "openfhe", "two_classes", "several_classes"}
+)
 """No words of a configuration: what kinds release by themselves, what is there to compare, and
 outcomes that the codes of a label tell."""
 

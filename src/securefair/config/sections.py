@@ -18,6 +18,7 @@ from securefair.config.encryption import DisclosureSection, EncryptionSection
 from securefair.config.gossip import GossipSection
 from securefair.config.privacy import PrivacySection
 from securefair.config.run import ReportSection, RunSection
+from securefair.config.table_one import TableOneSection
 from securefair.config.training import ModelSection, TrainingSection
 from securefair.config.transfer import TransferSection
 from securefair.config.user_data import ParticipantSection, TableSection
@@ -39,6 +40,7 @@ class RunConfig(Section):
     training: TrainingSection = TrainingSection()
     transfer: TransferSection = TransferSection()
     validation: ValidationSection = ValidationSection()
+    table_one: TableOneSection = TableOneSection()
     distillation: DistillationSection = DistillationSection()
     fairness: FairnessSection = FairnessSection()
     gossip: GossipSection = GossipSection()
@@ -121,6 +123,26 @@ class RunConfig(Section):
                 "a table needs a column to predict",
                 found="nothing",
                 expected="the name of a column",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_fill(self) -> Self:
+        if self.table is None or not self.table.fill:
+            return self
+        if self.privacy is not None:
+            raise contradiction(
+                "table.fill",
+                "values that are filled in tell of other patients, which no promise counts",
+                found=True,
+                expected="false, or no [privacy] section",
+            )
+        if self.renewals:
+            raise contradiction(
+                "table.fill",
+                "with other patients other values would be filled in: those who stay are not known",
+                found=True,
+                expected="false, or no [[renewals]]",
             )
         return self
 

@@ -6,6 +6,7 @@ that becomes [-1, 1]; nothing is fitted to anybody's data.
 
 from __future__ import annotations
 
+import logging
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
-from securefair.errors import DataError
+from securefair.errors import DataError, printable
+
+_log = logging.getLogger(__name__)
 
 FeatureRange = tuple[float, float]
 
@@ -99,7 +102,11 @@ LEAST_OF_RANGE = 0.001
 """Share of a range that values must fill."""
 
 LEAST_FOR_RANGES = 5
-"""Samples from which a range that holds none of them is wrong."""
+"""Samples from which a range that holds few of them is wrong."""
+
+MOST_BEYOND, MANY_BEYOND = 0.5, 0.05
+"""Shares of a feature's values that a range clips: of more it is wrong, of so many it is told.
+Three standard deviations clip 0.3 %."""
 
 
 def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
@@ -130,10 +137,10 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
     """Features (B, ...) and labels of a pair or an indexed data set, as they are.
 
     Raises:
-        DataError: it is neither, has no samples, or their shapes differ.
+        DataError: it is neither, has no samples, their shapes differ, or a label is missing.
     """
     if isinstance(data, tuple) and len(data) == 2:
-        return array_of(data[0], where), array_of(data[1], where)
+        return array_of(data[0], where), _known(array_of(data[1], where), where)
     if isinstance(data, tuple) and any(
         isinstance(one, tuple) or hasattr(one, "dtype") for one in data
     ):
@@ -159,7 +166,8 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
         match _sample(data, at, where):
             case (x, y):
                 features.append(array_of(x, f"{where}, sample {at}"))
-                labels.append(array_of(y, f"{where}, sample {at}").reshape(-1))
+                own = array_of(y, f"{where}, sample {at}").reshape(-1)
+                labels.append(_known(own, where, at))
             case other:
                 count = f" of {len(other)}" if isinstance(other, tuple | list) else ""
                 raise DataError(
@@ -200,10 +208,43 @@ def array_of(values: object, where: str) -> NDArray[np.generic]:
         raise DataError("this is no array", where=where, found=str(error)) from error
 
 
+def _known(labels: NDArray[np.generic], where: str, at: int | None = None) -> NDArray[np.generic]:
+    """Labels, none of which is None or NaN: as a text, such a one would become a class.
+
+    Args:
+        labels: of all samples, or of one.
+        where: whose they are.
+        at: which sample, if it is one.
+
+    Raises:
+        DataError: one is missing; names the sample.
+    """
+    each = labels.ravel().tolist() if labels.dtype.kind in "fO" else []
+    absent = [place for place, one in enumerate(each) if _is_missing(one)]
+    if absent:
+        sample = absent[0] // (labels.size // len(labels)) if at is None else at
+        raise DataError(
+            "a label is missing",
+            where=f"{where}, sample {sample}",
+            hint="Leave such samples out, the features with them",
+        )
+    return labels
+
+
+def _is_missing(label: object) -> bool:
+    """None, NaN, and what pandas writes for these."""
+    nan = isinstance(label, float) and label != label
+    return label is None or nan or type(label).__name__ in ("NAType", "NaTType")
+
+
 def _features(features: NDArray[np.generic], where: str) -> NDArray[np.float64]:
     if features.dtype.kind not in "fiub" or features.ndim == 0:
         raise DataError(
-            "features are not numbers", where=where, found=f"{features.dtype} {features.shape}"
+            "features are not numbers",
+            where=where,
+            found=f"{features.dtype} {features.shape}",
+            expected="an array of floats, whole numbers or booleans",
+            hint="features.astype(float), if all of them are numbers",
         )
     if features.size == 0:
         raise DataError("there are no samples, or no features", where=where, found=features.shape)
@@ -231,16 +272,21 @@ def _scaled(
 ) -> NDArray[np.float64]:
     if feature_range is not None:
         low, high = feature_range
-        beyond = ((features < low) | (features > high)).all(axis=0)
-        if len(features) >= LEAST_FOR_RANGES and beyond.any():
-            at = int(np.argmax(beyond))
-            own = features[:, at]
+        beyond = ((features < low) | (features > high)).mean(axis=0)
+        at = int(np.argmax(beyond))
+        own = features[:, at]
+        if len(features) >= LEAST_FOR_RANGES and beyond[at] > MOST_BEYOND:
             raise DataError(
-                "feature_range clips every value of a feature, which would tell nothing",
+                "feature_range clips most values of a feature, which would then tell little",
                 where=f"{where}, feature {at}",
-                found=f"values {own.min():g} to {own.max():g}",
+                found=f"values {own.min():g} to {own.max():g}, {beyond[at]:.0%} of them beyond",
                 expected=f"values within [{low:g}, {high:g}]",
                 hint="Give the range of all features, or scale each by itself before",
+            )
+        if len(features) >= LEAST_FOR_RANGES and beyond[at] > MANY_BEYOND:
+            _log.warning(
+                "%s, feature %d: feature_range clips %.0f %% of the values (%g to %g)",
+                *(printable(where), at, 100 * beyond[at], own.min(), own.max()),
             )
         if 0 < np.ptp(features) < LEAST_OF_RANGE * (high - low):
             raise DataError(

@@ -27,7 +27,8 @@ def named_classes(
         everyone: whether there are no other data sets, which may have the numbers that lack here.
 
     Raises:
-        DataError: some number two classes 0 and 1, others 1 and 2.
+        DataError: some number two classes 0 and 1, others 1 and 2; or two names differ in case or
+            white space only.
     """
     flat = [one.reshape(-1) for one in labels]
     if not all(len(one) and one.size == len(one) for one in labels):
@@ -51,8 +52,24 @@ def named_classes(
     found = np.unique(np.concatenate(texts))
     if len(found) > MOST:
         return None
+    if all(named):
+        _refuse_two_spellings([str(one) for one in found.tolist()])
     names = tuple(str(name) for name in found.tolist())
     return [np.searchsorted(found, one).astype(np.int64) for one in texts], names
+
+
+def _refuse_two_spellings(names: Sequence[str]) -> None:
+    """Refuse "ill" beside "Ill ": two names of one class would be two classes."""
+    spelt: dict[str, str] = {}
+    for name in names:
+        other = spelt.setdefault(" ".join(name.split()).casefold(), name)
+        if other != name:
+            raise DataError(
+                "two names of classes differ in case or white space only",
+                where="labels",
+                found=f"{other!r} and {name!r}",
+                expected="one spelling everywhere",
+            )
 
 
 def refuse_two_numberings(codes: Sequence[Collection[object]], where: str | None = None) -> None:

@@ -52,6 +52,13 @@ def make_samples(
         for name, why in rules.unused.items():
             _log.warning("%s", printable(f"{table.source}: column {name} is no feature: {why}"))
         return encode(table, rules.spec)
+    if label is not None:
+        raise DataError(
+            "arrays have no column to predict",
+            where="label",
+            found=label,
+            expected="no such argument: arrays come with their labels, (features, labels)",
+        )
     features, labels = arrays_of(data, where="samples")
     named = named_classes([labels], everyone=False)
     numbers = labels if named is None else named[0][0]

@@ -81,13 +81,20 @@ class TableSpec(Section):
     """The public rules that turn a table into features and labels.
 
     Every feature lies in [-1, 1]. Features come in the order of the columns, a column's
-    missing-value indicator after its own features.
+    missing-value indicator after its own features. In Python, with `NumericColumn` and its like of
+    `securefair.config` and `Target` of `securefair.data.table`:
+
+        TableSpec(
+            columns=[NumericColumn(name="age", low=18, high=90)],
+            target=Target(name="ill", groups=[["no"], ["yes"]]),
+        )
 
     Args:
         columns: those that become features; other columns of the table are ignored.
         target: the column to predict.
         missing: the codes of a missing value.
         spellings: "joined" takes codes that differ in case or white space only for one.
+        fill: whether missing values become likely ones (`data.filling`).
 
     Raises:
         ConfigError: no columns, two of one name, or the target among them.
@@ -99,6 +106,10 @@ class TableSpec(Section):
     target: Target
     missing: Codes = defaults.MISSING
     spellings: Literal["exact", "joined"] = defaults.SPELLINGS
+    fill: bool = False
+
+    later: ClassVar[frozenset[str]] = frozenset({"fill"})
+    """See `Section.later`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -128,12 +139,7 @@ class TableSpec(Section):
         """
         if not further:
             return self
-        return TableSpec(
-            columns=(*self.columns, *further),
-            target=self.target,
-            missing=self.missing,
-            spellings=self.spellings,
-        )
+        return self.model_copy(update={"columns": (*self.columns, *further)})
 
     @property
     def known(self) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class Allowance:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None and not value >= 0:
+            if value is not None and not (isinstance(value, int | float) and value >= 0):
                 raise LedgerError("not a limit", where=name, found=value, expected="0 or more")
 
     def unplanned(self, spec: ExchangeSpec, determining: int) -> DisclosurePolicy:

@@ -22,6 +22,7 @@ from securefair.config import defaults
 from securefair.errors import ModelError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.compile import agreed_segments
+from securefair.exchange.request import check_seed
 from securefair.exchange.upload import ReceivedUpload, receive_upload
 from securefair.model.foldable import Calibrated, Foldable, foldable
 from securefair.model.folded import FoldedNetwork
@@ -77,6 +78,7 @@ class Answerer:
         min_flooding_bits: int = defaults.MIN_FLOODING_BITS,
         min_samples: int | None = None,
     ) -> None:
+        check_seed(seed)
         self.model = foldable(model)
         if agreed is None and isinstance(self.model, Calibrated):
             raise PlanError(

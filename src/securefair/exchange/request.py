@@ -31,6 +31,33 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return f"Request({spec.samples} samples, release {spec.release})"
 
 
+def check_bytes(given: object, what: str) -> None:
+    """Refuse what is no bytes where bytes come from the other side.
+
+    Raises:
+        DataError: it is something else.
+    """
+    if not isinstance(given, bytes | bytearray | memoryview):
+        raise DataError(
+            f"{what} comes as bytes", where=what, found=type(given).__name__, expected="bytes"
+        )
+
+
+def check_seed(seed: object) -> None:
+    """Refuse a public seed that is no bytes.
+
+    Raises:
+        DataError: it is something else.
+    """
+    if not isinstance(seed, bytes):
+        raise DataError(
+            "a public seed is bytes, the same on both sides",
+            where="seed",
+            found=type(seed).__name__,
+            expected="bytes, such as b'2026'",
+        )
+
+
 def decode_request(request: bytes) -> Request:
     """Bytes -> a request.
 

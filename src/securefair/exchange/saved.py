@@ -7,7 +7,7 @@ logits. The map depends on the patients' features, the features themselves are n
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
-from securefair.errors import LedgerError, StorageError
+from securefair.ckks.keys import PublicKeys
+from securefair.errors import EncryptionError, LedgerError, StorageError
 from securefair.model.reconstruction import Reconstructor
 from securefair.storage import Keystore, KeystoreCost, Secret, unlock
 
@@ -28,6 +29,22 @@ ENTRY = "student"
 MAX_OPENINGS = 64
 """Answers that one key opens by default. Key recovery through what a student does with opened
 values takes some hundred rounds at 5 to 11 bits each (docs/threat-model.md)."""
+
+
+class NeverPickled:
+    """A side of an exchange, whose keys and account `save` keeps and nothing else."""
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refused: a copy would hold secrets in the clear, or an account that begins again.
+
+        Raises:
+            StorageError: always.
+        """
+        raise StorageError(
+            "this is not pickled or copied, since secrets would lie in the clear",
+            where=type(self).__name__,
+            hint="save(path, passphrase) keeps it encrypted, load brings it back",
+        )
 
 
 class LogitMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,3 +228,18 @@ def unlocked(
 ) -> Secret:
     """The passphrase of a student's or teacher's file, as `storage.unlock` finds it."""
     return unlock(passphrase, file=None if file is None else Path(file), new=new)
+
+
+def exported_keys(keys: Secret) -> tuple[PublicKeys, Secret]:
+    """What `Student.export_keys` gave: public keys and the secret one.
+
+    Raises:
+        EncryptionError: it is something else.
+    """
+    try:
+        encryption, evaluation, secret = msgspec.msgpack.decode(
+            keys.reveal(), type=tuple[bytes, bytes, bytes]
+        )
+    except msgspec.DecodeError as error:
+        raise EncryptionError("these are no exported keys") from error
+    return PublicKeys.read(encryption, evaluation), Secret(secret)

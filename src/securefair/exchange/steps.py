@@ -25,6 +25,7 @@ from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import DataError, EncryptionError, ModelError
 from securefair.exchange.compile import CompiledNetwork, bound_logits, compile_network
+from securefair.exchange.request import check_seed
 from securefair.model.balance import balance_by_weights
 from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.projection import block_signs, public_indices, sample_at
@@ -53,7 +54,12 @@ class PublicBasis:
 
 
 def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
-    """The basis of this plan's projection under a public seed."""
+    """The basis of this plan's projection under a public seed.
+
+    Raises:
+        DataError: the seed is no bytes.
+    """
+    check_seed(seed)
     signs = block_signs(plan.blocks, seed).astype(np.int64)
     chosen = 1 if plan.spec.leaves.whole else plan.spec.leaves.chosen(plan.spec)
     indices = public_indices(plan.ring_degree, chosen or 1, seed)

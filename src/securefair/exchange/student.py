@@ -27,9 +27,11 @@ from securefair.exchange.saved import (
     SAVED_FORMAT,
     CountedOpenings,
     LogitMap,
+    NeverPickled,
     Openings,
     SavedStudent,
     StoredOpenings,
+    exported_keys,
     read_student,
     unlocked,
     write_student,
@@ -71,7 +73,7 @@ class Opened:
         return f"Opened({self.released.size} numbers)"
 
 
-class Student:
+class Student(NeverPickled):
     """Owns data and the secret key. Nothing it returns as bytes reveals a sample.
 
     Args:
@@ -112,7 +114,7 @@ class Student:
         if keys is None:
             self.rotate()
             return
-        public, secret = _exported(keys)
+        public, secret = exported_keys(keys)
         self._keys = get_backend(backend).restore_keys(self.plan.params, public, secret)
 
     def export_keys(self) -> Secret:
@@ -337,7 +339,7 @@ class Student:
         if plan.spec.leaves.rows and reconstruction is None:
             raise EncryptionError(
                 "an answer was opened before the features were encrypted",
-                hint="Opening needs what a request leaves: save a student after its request",
+                hint="Opening needs what a request leaves: save after it, ask anew after rotate",
             )
         planned = get_backend(self._backend).planned_bytes
         if planned and len(answer) != plan.answer_bytes:
@@ -388,13 +390,3 @@ def _row_scale(rows: Array) -> Array:
     """Factors (q,) that make all of the encoding's precision useful."""
     scale: Array = 1.0 / np.abs(rows).max(axis=1)
     return scale
-
-
-def _exported(keys: Secret) -> tuple[PublicKeys, Secret]:
-    try:
-        encryption, evaluation, secret = msgspec.msgpack.decode(
-            keys.reveal(), type=tuple[bytes, bytes, bytes]
-        )
-    except msgspec.DecodeError as error:
-        raise EncryptionError("these are no exported keys") from error
-    return PublicKeys.read(encryption, evaluation), Secret(secret)

@@ -13,8 +13,8 @@ from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange.account import Allowance, AnswerAccount, item_of
 from securefair.exchange.answerer import Answerer
-from securefair.exchange.request import decode_request
-from securefair.exchange.saved import unlocked
+from securefair.exchange.request import check_bytes, decode_request
+from securefair.exchange.saved import NeverPickled, unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
     SavedTeacher,
@@ -36,7 +36,7 @@ MAX_REQUEST_BYTES = 1 << 30
 """Longer requests are refused unread where nothing was agreed."""
 
 
-class Teacher(Answerer):
+class Teacher(NeverPickled, Answerer):
     """Owns a private model and answers with sanitised releases only.
 
     What it releases is about the model. By default one answer of a linear head tells that head
@@ -113,6 +113,11 @@ class Teacher(Answerer):
         )
         self._store = None if store is None else Path(store).absolute()
         self._account = AnswerAccount(self._store, create=create_store)
+
+    def __repr__(self) -> str:
+        """What it is, without weights or account."""
+        agreed = "whatever a student asks" if self._agreed is None else self._agreed.release
+        return f"Teacher({type(self.model).__name__}, answers {agreed}, {self._backend.name})"
 
     def save(
         self,
@@ -205,6 +210,13 @@ class Teacher(Answerer):
             ModelError: the model does not fit the plan.
             EncryptionError: the encrypted predictions do not fit the plan.
         """
+        if not isinstance(upload, ReceivedUpload):
+            raise DataError(
+                "this is no upload that was received",
+                where="upload",
+                found=type(upload).__name__,
+                hint="answer takes a whole request; receive makes an upload of its parts",
+            )
         plan, inputs = upload.plan, self._inputs(upload, predictions)
         self._account.charge(upload.peer, item_of(self.model), plan, self._policy(plan))
         try:
@@ -230,6 +242,7 @@ class Teacher(Answerer):
             LedgerError: more would be disclosed than allowed.
             PlanError, EncryptionError, ModelError, StorageError: see `receive` and `evaluate`.
         """
+        check_bytes(request, "request")
         if len(request) > MAX_REQUEST_BYTES:
             raise DataError(
                 "the request is too long",

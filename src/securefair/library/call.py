@@ -68,8 +68,8 @@ def collaborate(
             takes no module, and for "quadratic" otherwise.
         label: hospitals bring tables, each a DataFrame of pandas or polars, a path or a query, and
             this is the column to predict. The other rules are inferred from all tables; give a
-            `TableSpec` where ranges and levels are known beforehand. `Result.findings` says what to
-            look at in the tables, and which columns are no features.
+            `securefair.data.TableSpec` where ranges and levels are known beforehand.
+            `Result.findings` says what to look at in the tables, and which columns are no features.
         positive: of two classes the one that must not be missed, by one of its codes: sensitivity
             is of it. None: the last one. Not where labels are numbers from 0: there it is class 1.
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by

@@ -62,6 +62,13 @@ def given_data(
     further: Mapping[str, Sequence[OwnColumn]] = {}
     findings: list[Finding] = []
     if label is not None:
+        if not isinstance(label, str | TableSpec):
+            raise ConfigError(
+                "a label is the name of a column",
+                where="label",
+                found=type(label).__name__,
+                expected="text, or securefair.data.TableSpec with all rules",
+            )
         if extractor is not None:
             raise ConfigError("a table has no pixels to extract features from", where="extractor")
         takes = all(kind_of(name).takes_own for name in config.run.collaborative)

@@ -22,7 +22,7 @@ def validate(
     positive: str | int | None = None,
     teachers: Mapping[str, object] | None = None,
     roles: Mapping[str, str] | None = None,
-    by: Sequence[str] = (),
+    by: Sequence[str] | str = (),
     seed: int = 0,
     threads: int = 1,
     **settings: object,
@@ -38,7 +38,8 @@ def validate(
             hospital brings is the one that is validated.
         roles: by hospital "student", which validates only, "teacher", which is validated only, or
             "both".
-        by: columns of the tables by whose groups scores are given too; only with `label`.
+        by: a column, or columns, of the tables by whose groups scores are given too; only with
+            `label`.
         settings: as of `collaborate`, such as `fit="quadratic"`, `backend="clear"`.
 
     Returns:
@@ -62,6 +63,7 @@ def validate(
         further=given.further,
         data={seed: given.data},
     ).load()
+    by = (by,) if isinstance(by, str) else by
     tables = whole_tables(hospitals) if by and label is not None else None
     with threads_set(threads):
         return validate_resolved(run, by=by, roles=roles, tables=tables)

@@ -31,12 +31,12 @@ class Head(nn.Module, ABC):
     def __init__(self, features: int, classes: int) -> None:
         super().__init__()
         for name, value, least in (("features", features, 1), ("classes", classes, 2)):
-            if value < least:
+            if not isinstance(value, int) or value < least:
                 raise ModelError(
                     "a head of this size cannot be built",
                     where=name,
                     found=value,
-                    expected=f"at least {least}",
+                    expected=f"a whole number, at least {least}",
                 )
         self.features = features
         self.classes = classes
@@ -129,12 +129,12 @@ class QuadraticHead(Head):
         self, features: int, hidden: int, classes: int, generator: torch.Generator
     ) -> None:
         super().__init__(features, classes)
-        if hidden < 1:
+        if not isinstance(hidden, int) or hidden < 1:
             raise ModelError(
                 "a quadratic head needs hidden units",
                 where="hidden",
                 found=hidden,
-                expected="at least 1",
+                expected="a whole number, at least 1",
             )
         self.hidden = hidden
         self.hidden_weights = _uniform((hidden, features), features, generator)
@@ -187,6 +187,13 @@ def build_head(kind: HeadKind, features: int, hidden: int, classes: int, seed: i
 
 
 def _uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> nn.Parameter:
+    if not isinstance(generator, torch.Generator):
+        raise ModelError(
+            "parameters are drawn by a generator",
+            where="generator",
+            found=type(generator).__name__,
+            expected="torch.Generator().manual_seed(0), or build_head with a seed",
+        )
     bound = 1 / math.sqrt(inputs)
     unit = torch.rand(shape, generator=generator, dtype=torch.float64)
     return nn.Parameter((2 * unit - 1) * bound)

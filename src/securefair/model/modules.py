@@ -111,6 +111,20 @@ def _layers(module: nn.Module) -> list[nn.Module]:
     """
     if type(module) in (nn.Linear, Quadratic):
         return [module]
+    if hasattr(module, "input_shape") and isinstance(getattr(module, "layers", None), nn.Module):
+        raise ModelError(
+            "a network comes with samples of its owner, which scale its inner values",
+            where=type(module).__name__,
+            hint="Give Teacher NetworkHead(network, classes, samples); collaborate and "
+            "configurations train the packaged networks only",
+        )
+    for name in ("module", "_orig_mod"):
+        if isinstance(getattr(module, name, None), nn.Module):
+            raise ModelError(
+                "this module only wraps another one",
+                where=type(module).__name__,
+                hint=f"Give what it wraps, model.{name}",
+            )
     try:
         nodes = list(_Chain().trace(module).nodes)
     except Exception as error:  # somebody's own forward pass, with arguments it does not expect
@@ -233,6 +247,14 @@ def _check_parameters(module: nn.Module) -> None:
                 where=name,
                 found="requires_grad=False",
                 hint="Give frozen layers as extractor",
+            )
+        if parameter.is_meta:
+            raise ModelError(
+                "a parameter has no values",
+                where=name,
+                found="device meta",
+                hint="Give a module on a processor or card: module.to_empty(device='cpu') and then "
+                "its weights",
             )
         if not torch.isfinite(parameter).all():
             raise ModelError("a parameter is NaN or infinite", where=name)

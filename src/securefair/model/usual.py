@@ -82,23 +82,15 @@ def estimated(fit: Callable[[Samples, int], Any], samples: Samples, seed: int) -
     if len(np.unique(samples.labels)) == 1:
         said = _frequencies(samples)
     else:
-        said = _known_classes(fit(samples, seed), samples.classes)
-    patients, classes = len(samples), samples.classes
-
-    def shrunk(features: Array) -> Array:
-        return (patients * said(features) + 1 / classes) / (patients + 1)
-
-    return Estimated(shrunk, int(samples.features.shape[1]), classes)
+        said = _KnownClasses(fit(samples, seed), samples.classes)
+    shrunk = _Shrunk(said, len(samples), samples.classes)
+    return Estimated(shrunk, int(samples.features.shape[1]), samples.classes)
 
 
 def averaged(models: Sequence[Probabilities], like: Samples) -> Estimated:
     """The equal average of what several models say."""
 
-    def mean(features: Array) -> Array:
-        result: Array = np.mean([says(features) for says in models], axis=0)
-        return result
-
-    return Estimated(mean, int(like.features.shape[1]), like.classes)
+    return Estimated(_Mean(tuple(models)), int(like.features.shape[1]), like.classes)
 
 
 def _forest(samples: Samples, seed: int) -> Any:
@@ -169,17 +161,54 @@ def _quietly(fit: Callable[..., Any], *data: Any) -> Any:
         return fit(*data)
 
 
-def _known_classes(estimator: Any, classes: int) -> Probabilities:
-    """Its probabilities with a column for every class, those that it never saw included."""
+def _frequencies(samples: Samples) -> Probabilities:
+    return _Constant(np.bincount(samples.labels, minlength=samples.classes) / len(samples))
 
-    def said(features: Array) -> Array:
-        result = np.zeros((len(features), classes))
-        result[:, estimator.classes_] = estimator.predict_proba(features)
+
+# Functions that can be sent to another process.
+
+
+@dataclass(frozen=True, eq=False)
+class _Shrunk:
+    """What a model says, and one patient more, who is divided among all classes."""
+
+    said: Probabilities
+    patients: int
+    classes: int
+
+    def __call__(self, features: Array) -> Array:
+        return (self.patients * self.said(features) + 1 / self.classes) / (self.patients + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Mean:
+    """The equal average."""
+
+    models: Sequence[Probabilities]
+
+    def __call__(self, features: Array) -> Array:
+        result: Array = np.mean([says(features) for says in self.models], axis=0)
         return result
 
-    return said
+
+@dataclass(frozen=True, eq=False)
+class _KnownClasses:
+    """An estimator's probabilities with a column for every class, also those it never saw."""
+
+    estimator: Any
+    classes: int
+
+    def __call__(self, features: Array) -> Array:
+        result = np.zeros((len(features), self.classes))
+        result[:, self.estimator.classes_] = self.estimator.predict_proba(features)
+        return result
 
 
-def _frequencies(samples: Samples) -> Probabilities:
-    frequencies = np.bincount(samples.labels, minlength=samples.classes) / len(samples)
-    return lambda features: np.tile(frequencies, (len(features), 1))
+@dataclass(frozen=True, eq=False)
+class _Constant:
+    """The same for everybody."""
+
+    probabilities: Array
+
+    def __call__(self, features: Array) -> Array:
+        return np.tile(self.probabilities, (len(features), 1))

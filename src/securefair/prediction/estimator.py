@@ -16,22 +16,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
-from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import probabilities_of
 from securefair.model.transfer import (
     DRAWS,
     Family,
     Fitted,
-    OwnFit,
     PeerWeight,
     Polynomial,
-    Transferred,
     intervals,
     linear_estimates,
     own_fit,
-    transfer,
-    transfer_each,
+)
+from securefair.prediction.estimator_input import (
+    check_draws,
+    check_settings,
+    checked_weights,
+    plain_labels,
+    transferred_of,
 )
 
 Array = NDArray[np.float64]
@@ -51,6 +53,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         degree: 1 for linear logits, 2 for quadratic ones.
         folds: of the cross-validation.
         calibrate: divide logits by a temperature, fitted on predictions for held-out patients.
+        trees: average small trees with the linear fits, as a run does; without them a model of
+            degree 1 is linear and has `coef_`. None are fitted with degree 2.
         random_state: seed of the folds.
 
     Attributes:
@@ -68,12 +72,14 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         degree: Literal[1, 2] = 1,
         folds: int = 5,
         calibrate: bool = False,
+        trees: bool = True,
         random_state: int = 0,
     ) -> None:
         self.peers = peers
         self.degree = degree
         self.folds = folds
         self.calibrate = calibrate
+        self.trees = trees
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -86,12 +92,13 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 losses that settings are weighed by. None: 1 for everybody.
 
         Raises:
-            ConfigError: answers of peers are not of these patients and classes; a degree or a
-                number of folds that no fit has.
+            ConfigError: answers of peers are not of these patients and classes; a degree, a number
+                of folds or another setting that no fit has.
             ValueError: as scikit-learn's estimators.
         """
-        check_settings(self.degree, self.folds)
+        check_settings(self.degree, self.folds, calibrate=self.calibrate, trees=self.trees)
         features, labels = validate_data(self, X, y, dtype=np.float64)
+        labels = plain_labels(labels)
         check_classification_targets(labels)
         weights = checked_weights(sample_weight, len(features))
         counted = weights > 0
@@ -103,7 +110,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             features, numbers.astype(np.int64), len(self.classes_), weights=weights[counted]
         )
         rng = np.random.default_rng(self.random_state)
-        own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
+        own = own_fit(samples, self.degree, rng=rng, folds=self.folds, trees=self.trees)
         found = transferred_of(own, self.peers, self.degree, counted)
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
@@ -145,6 +152,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises:
             AttributeError: nothing linear was fitted, or there are more than two classes.
+            ConfigError: fewer than two draws, which have no intervals.
         """
         check_is_fitted(self)
         return estimates_of_fit(self._samples, self._families, draws, random_state)
@@ -191,6 +199,7 @@ def estimates_of_fit(
     samples: Samples, families: Sequence[Family], draws: int, seed: int, half: float = 1.0
 ) -> dict[str, FeatureEstimates]:
     """See `TransferClassifier.estimates`; `half` is half the range of a number."""
+    check_draws(draws)
     outcome = outcome_of(samples)
     found = linear_estimates(samples, families, np.random.default_rng(seed), draws)
     if found is None or not outcome.effect:
@@ -210,80 +219,8 @@ def linear_model(model: Fitted) -> Polynomial:
         AttributeError: it is not linear.
     """
     if not isinstance(model, Polynomial) or model.square is not None:
-        raise AttributeError("only a linear model has coefficients: degree=1, without trees")
-    return model
-
-
-def check_settings(degree: int, folds: int) -> None:
-    """Refuse a degree or a number of folds that no fit has.
-
-    Raises:
-        ConfigError: names which.
-    """
-    for name, given, fits, expected in (
-        ("degree", degree, degree in (1, 2), "1 or 2"),
-        ("folds", folds, isinstance(folds, int) and folds >= 2, "2 or more"),
-    ):
-        if not fits:
-            raise ConfigError("out of range", where=name, found=given, expected=expected)
-
-
-def checked_weights(given: ArrayLike | None, samples: int) -> Array:
-    """How much each sample counts, (n,).
-
-    Raises:
-        ValueError: as scikit-learn's estimators.
-    """
-    if given is None:
-        return np.ones(samples)
-    weights = np.asarray(given, dtype=np.float64)
-    weights = np.full(samples, float(weights)) if weights.ndim == 0 else weights
-    if weights.shape != (samples,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({samples},)")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite, and not below 0")
-    if not weights.any():
-        raise ValueError("sample_weight: all weights are zero, so nobody counts")
-    return weights
-
-
-def transferred_of(
-    own: OwnFit,
-    peers: Mapping[str, ArrayLike] | ArrayLike | None,
-    degree: Literal[1, 2],
-    counted: NDArray[np.bool_],
-) -> Transferred:
-    """Own fits with peers' answers as estimators take them.
-
-    Args:
-        own: fits of those that count.
-        peers: what they said of all.
-        degree: of the peers.
-        counted: (n,), who counts.
-
-    Raises:
-        ConfigError: answers are not of these patients.
-    """
-    shape = (len(counted), own.design.outputs)
-    if peers is None:
-        return transfer(own, None)
-    if not isinstance(peers, Mapping):
-        return transfer(own, _answer(peers, shape, "peers")[counted], degree)
-    answers = {name: _answer(z, shape, name)[counted] for name, z in peers.items()}
-    return transfer_each(own, answers, degree) if answers else transfer(own, None)
-
-
-def _answer(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
-    """A peer's logits as an array of the shape that these patients ask for."""
-    array = np.asarray(values, dtype=np.float64)
-    array = array[:, None] if array.ndim == 1 else array
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ConfigError(
-            "a peer's answer is not of these patients and classes",
-            where=name,
-            found=array.shape,
-            expected=f"{shape}, finite",
-            hint="Fit to the patients that were asked about; in a cross-validation of folds the "
-            "answers of the others would be needed as well",
+        raise AttributeError(
+            "only a linear model has coefficients: degree=1 and trees=False; `estimates` has the "
+            "ratios of the linear part of any model of degree 1"
         )
-    return array
+    return model

@@ -19,6 +19,8 @@ from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
 from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
+from securefair.data.filling import filled, restored
+from securefair.data.headings import under_agreed_names
 from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
@@ -266,7 +268,8 @@ class HospitalModel:
             raise DataError(
                 f"this model predicts {self.outcome.title}: it has no probabilities of classes",
                 where=self.record.hospital,
-                hint="predict_details tells what it says of each patient",
+                hint="predict and predict_details tell what it says of each patient, "
+                "`securefair evaluate` how good that is",
             )
 
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
@@ -274,7 +277,10 @@ class HospitalModel:
         table = self.record.table
         if table is not None and _are_rows(data):
             extract = self._extract() if table.images else None
-            return encode_new(data, table, np.array(self.record.usual), extract)
+            features, stood_in = encode_new(data, table, np.array(self.record.usual), extract)
+            if table.fill:
+                features = filled(table, features, restored(self.record.own))
+            return features, stood_in
         return self._numbers(np.asarray(data) if is_frame(data) else data), []
 
     def _extract(self) -> Extract:
@@ -285,21 +291,24 @@ class HospitalModel:
     def _rows(self, data: Data) -> Sequence[Row] | None:
         """Data as rows of a table; None where they are numbers."""
         table = self.record.table
-        if is_frame(data):
-            return None if table is None else read_frame(data, source="data frame")
-        if not isinstance(data, str | Path) and not _are_rows(data):
+        if not (is_frame(data) or isinstance(data, str | Path) or _are_rows(data)):
             return None
         if table is None:
+            if is_frame(data):
+                return None
             raise DataError(
                 "this model was trained on numbers, not on a table",
                 where=self.record.hospital,
                 expected=f"an array (B, {inputs_of(self.function)})",
             )
-        if isinstance(data, str | Path):
-            return (
-                folder_table(Path(data), table) if _is_folder(data) else read_rows(data, torn=True)
-            )
-        return data
+        if is_frame(data):
+            rows: Sequence[Row] = read_frame(data, source="data frame")
+        elif isinstance(data, str | Path):
+            whole = _is_folder(data)
+            rows = folder_table(Path(data), table) if whole else read_rows(data, torn=True)
+        else:
+            rows = data
+        return under_agreed_names(table_of(rows), [column.name for column in table.columns])
 
     def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
         table = self.record.table
@@ -311,11 +320,12 @@ class HospitalModel:
     def _numbers(self, data: Data) -> Array:
         numbers = array_of(data, where="samples")
         table = self.record.table
-        if table is not None and numbers.dtype.kind in "fiub" and np.nanmax(np.abs(numbers)) > 1:
+        told = numbers.dtype.kind in "fiub"
+        if table is not None and not (told and np.nanmax(np.abs(numbers)) <= 1):
             raise DataError(
-                "these are no features in [-1, 1]",
+                "these are no features in [-1, 1]" if told else "this is no table of patients",
                 where="samples",
-                found=f"{np.nanmax(np.abs(numbers)):g}",
+                found=f"{np.nanmax(np.abs(numbers)):g}" if told else type(data).__name__,
                 expected="a DataFrame or a table with the columns of the training: "
                 + ", ".join(column.name for column in table.columns),
             )

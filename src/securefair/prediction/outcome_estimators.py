@@ -15,27 +15,30 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
-from securefair.errors import ConfigError, DataError
-from securefair.model.outcomes import OwnPart
+from securefair.errors import ConfigError
+from securefair.model.outcomes import OwnPart, StudyOutcome
 from securefair.model.outcomes import count as counts
 from securefair.model.outcomes import number as numbers
-from securefair.model.outcomes import time as times
-from securefair.model.outcomes.survival import survival
 from securefair.model.stored import own_part_of
 from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
 from securefair.prediction.estimator import (
     FeatureEstimates,
-    check_settings,
-    checked_weights,
     estimates_of_fit,
     linear_model,
+)
+from securefair.prediction.estimator_input import (
+    check_settings,
+    checked_weights,
+    numbers_of,
+    refuse_rows,
     transferred_of,
+    two_columns,
 )
 
 Array = NDArray[np.float64]
 
 
-class _Transfer(BaseEstimator):  # type: ignore[misc]
+class OutcomeEstimator(BaseEstimator):  # type: ignore[misc]
     """What these estimators share.
 
     Features are taken as they are: scale them by constants that everybody knows.
@@ -45,6 +48,8 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
             (n,), which are then weighed one by one, or their mean alone. None: no peers.
         degree: 1 for linear predictors, 2 for quadratic ones.
         folds: of the cross-validation.
+        trees: average small trees with the linear fits, where the outcome takes them (rates and
+            times); without them a model of degree 1 is linear and has `coef_`.
         random_state: seed of the folds.
 
     Attributes:
@@ -59,11 +64,13 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         *,
         degree: Literal[1, 2] = 1,
         folds: int = 5,
+        trees: bool = True,
         random_state: int = 0,
     ) -> None:
         self.peers = peers
         self.degree = degree
         self.folds = folds
+        self.trees = trees
         self.random_state = random_state
 
     def predictor(self, X: ArrayLike) -> Array:
@@ -107,6 +114,7 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
 
         Raises:
             AttributeError: nothing linear was fitted.
+            ConfigError: fewer than two draws, which have no intervals.
         """
         check_is_fitted(self)
         return estimates_of_fit(self._samples, self._families, draws, random_state, self._half)
@@ -114,6 +122,22 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
     @property
     def _half(self) -> float:
         return 1.0
+
+    def _scored(
+        self,
+        X: ArrayLike,
+        outcome: StudyOutcome,
+        score: str,
+        values: Array,
+        sample_weight: ArrayLike | None,
+    ) -> float:
+        """One of the outcome's scores of these patients."""
+        features = validate_data(self, X, values[:, 0], dtype=np.float64, reset=False)[0]
+        weights = checked_weights(sample_weight, len(features))
+        strata = np.zeros(len(features), dtype=np.int64)
+        samples = Samples(features, strata, 2, outcome=outcome.name, values=values)
+        said = outcome.said(self.predictor(features)[:, None], self.own_)
+        return float(outcome.weighted_scores(said, samples, weights[None])[score][0])
 
     def _learn(
         self,
@@ -123,7 +147,7 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         values: Array,
         sample_weight: ArrayLike | None,
     ) -> None:
-        check_settings(self.degree, self.folds)
+        check_settings(self.degree, self.folds, trees=self.trees)
         weights = checked_weights(sample_weight, len(features))
         counted = weights > 0
         features = features[counted]
@@ -136,7 +160,7 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
             values=values[counted],
         )
         rng = np.random.default_rng(self.random_state)
-        own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
+        own = own_fit(samples, self.degree, rng=rng, folds=self.folds, trees=self.trees)
         found = transferred_of(own, self.peers, self.degree, counted)
         self.model_: Fitted = found.model
         self.trust_: PeerWeight = found.trust
@@ -144,7 +168,7 @@ class _Transfer(BaseEstimator):  # type: ignore[misc]
         self.own_: OwnPart = own_part_of(found.model, samples)
 
 
-class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
+class TransferRegressor(RegressorMixin, OutcomeEstimator):  # type: ignore[misc]
     """For a number that lies in a range which everybody knows.
 
     Args:
@@ -152,7 +176,7 @@ class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
             in units of half the range around its middle. Values beyond are taken as they are.
         peers: the peers' predictors of the patients that `fit` gets, in their order: by name, each
             (n,), which are then weighed one by one, or their mean alone. None: no peers.
-        degree, folds, random_state: as of `TransferClassifier`.
+        degree, folds, trees, random_state: as of `TransferClassifier`.
     """
 
     def __init__(
@@ -163,9 +187,10 @@ class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
         high: float = 1.0,
         degree: Literal[1, 2] = 1,
         folds: int = 5,
+        trees: bool = True,
         random_state: int = 0,
     ) -> None:
-        super().__init__(peers, degree=degree, folds=folds, random_state=random_state)
+        super().__init__(peers, degree=degree, folds=folds, trees=trees, random_state=random_state)
         self.low = low
         self.high = high
 
@@ -186,7 +211,7 @@ class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
                 "not a range", where="low", found=self.low, expected=f"less than {self.high}"
             )
         features, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        scaled = (np.asarray(values, dtype=np.float64) - self._middle) / self._half
+        scaled = (numbers_of(values, "y") - self._middle) / self._half
         counted = checked_weights(sample_weight, len(features)) > 0
         strata = scaled > np.median(scaled[counted])
         self._learn(features, numbers.OUTCOME.name, strata, scaled[:, None], sample_weight)
@@ -214,12 +239,12 @@ class TransferRegressor(RegressorMixin, _Transfer):  # type: ignore[misc]
         return (self.high - self.low) / 2
 
 
-class TransferRate(_Transfer):
+class TransferRate(OutcomeEstimator):
     """For counts of events over an exposure, such as admissions over years.
 
     Args:
         peers: as `TransferRegressor` takes them.
-        degree, folds, random_state: as of `TransferClassifier`.
+        degree, folds, trees, random_state: as of `TransferClassifier`.
     """
 
     def fit(
@@ -233,7 +258,7 @@ class TransferRate(_Transfer):
 
         Args:
             X: (n, d).
-            y: (n,) whole numbers from 0.
+            y: (n,) whole numbers from 0; or (n, 2), counts and exposures.
             exposure: (n,) above 0; None: 1 for everybody.
             sample_weight: see `TransferClassifier.fit`.
 
@@ -241,83 +266,54 @@ class TransferRate(_Transfer):
             ConfigError: see `TransferClassifier.fit`.
             DataError: counts are not whole, or an exposure is not above 0; names the row.
         """
-        features, seen = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        seen = np.asarray(seen, dtype=np.float64)
-        over = np.ones(len(seen)) if exposure is None else np.asarray(exposure, dtype=np.float64)
-        _refuse(seen, (seen < 0) | (seen != np.rint(seen)), "a count is a whole number from 0")
-        _check_length(over, seen, "exposure")
-        _refuse(over, ~(np.isfinite(over) & (over > 0)), "an exposure is above 0")
-        values = np.column_stack([seen, over])
-        self._learn(features, counts.OUTCOME.name, seen > 0, values, sample_weight)
+        values = self._values(y, exposure)
+        features, _ = validate_data(self, X, values[:, 0], dtype=np.float64, y_numeric=True)
+        self._learn(features, counts.OUTCOME.name, values[:, 0] > 0, values, sample_weight)
+        self._over_one = bool((values[:, 1] == 1).all())
         return self
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        exposure: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """The share of the deviance of one rate for all that is explained, at most 1.
+
+        0 for the best single rate; NaN where nothing happened, or everybody has one rate.
+
+        Args:
+            X, y, exposure, sample_weight: as of `fit`. Where exposures came with `fit` they come
+                here too: `cross_val_score` takes them as the second column of y.
+
+        Raises:
+            ConfigError: exposures came with `fit` and are missing here.
+            DataError: as of `fit`.
+        """
+        check_is_fitted(self)
+        values = self._values(y, exposure)
+        if exposure is None and np.ndim(y) == 1 and not self._over_one:
+            raise ConfigError(
+                "this model was fitted with exposures, so that a score needs them",
+                where="exposure",
+                hint="Give y as (n, 2): counts and exposures, such as for cross_val_score",
+            )
+        return self._scored(X, counts.OUTCOME, "explained_deviance", values, sample_weight)
+
+    @staticmethod
+    def _values(y: ArrayLike, exposure: ArrayLike | None) -> Array:
+        """Counts and exposures, (n, 2)."""
+        values = two_columns(y, exposure, "exposure", optional=True)
+        seen, over = values.T
+        refuse_rows(
+            seen,
+            ~np.isfinite(seen) | (seen < 0) | (seen != np.rint(seen)),
+            "a count is a whole number from 0",
+        )
+        refuse_rows(over, ~(np.isfinite(over) & (over > 0)), "an exposure is above 0")
+        return values
 
     def predict(self, X: ArrayLike) -> Array:
         """Expected counts over one unit of exposure, (B,)."""
         return counts.OUTCOME.said(self.predictor(X)[:, None], self.own_)[:, 0]
-
-
-class TransferSurvival(_Transfer):
-    """For the time to an event: Cox's model, with a baseline of the hospital's own patients.
-
-    Args:
-        peers: as `TransferRegressor` takes them.
-        degree, folds, random_state: as of `TransferClassifier`.
-    """
-
-    def fit(
-        self,
-        X: ArrayLike,
-        time: ArrayLike,
-        event: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to one's own patients.
-
-        Args:
-            X: (n, d).
-            time: (n,) above 0, until the event or until nobody knows more.
-            event: (n,), 1 or True where the event came, 0 or False where it was not seen.
-            sample_weight: see `TransferClassifier.fit`; whole numbers, as ties are counted.
-
-        Raises:
-            ConfigError: see `TransferClassifier.fit`.
-            DataError: a time is not above 0, events have other codes, or there is none; names the
-                row.
-        """
-        features, seen = validate_data(self, X, time, dtype=np.float64, y_numeric=True)
-        seen = np.asarray(seen, dtype=np.float64)
-        came = np.asarray(event, dtype=np.float64)
-        _check_length(came, seen, "event")
-        _refuse(seen, ~(seen > 0), "a time to an event is above 0")
-        _refuse(came, ~np.isin(came, (0.0, 1.0)), "an event is 1 where it came and 0 elsewhere")
-        if not came.any():
-            raise DataError(
-                "nobody had the event: there is no time to predict", expected="one event or more"
-            )
-        weights = checked_weights(sample_weight, len(features))
-        _refuse(weights, weights != np.rint(weights), "a weight of a time is how many have it")
-        values = np.column_stack([seen, came])
-        self._learn(features, times.OUTCOME.name, came > 0, values, sample_weight)
-        return self
-
-    def predict(self, X: ArrayLike) -> Array:
-        """The log of each patient's hazard against that of predictor 0, (B,); higher is worse."""
-        return self.predictor(X)
-
-    def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> Array:
-        """The probability of no event until each horizon, (B, H), by Breslow's own baseline."""
-        at = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
-        return survival(self.predictor(X)[:, None], self.own_, at)
-
-
-def _check_length(values: Array, others: Array, name: str) -> None:
-    if values.shape != others.shape:
-        raise DataError(
-            "not one number a patient", where=name, found=values.shape, expected=others.shape
-        )
-
-
-def _refuse(values: Array, wrong: NDArray[np.bool_], what: str) -> None:
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise DataError(what, where=f"row {row}", found=float(values[row]))

@@ -15,6 +15,7 @@ from securefair.profiling.transfer_prices import foretold, load_transfer, measur
 
 if TYPE_CHECKING:
     from securefair.collaboration.gossip.agreement import GossipAgreement
+    from securefair.collaboration.table_one.agreement import TableAgreement
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,19 @@ def _measuring_averages(agreed: GossipAgreement) -> str:
     )
 
 
+def _measuring_sum(agreed: TableAgreement) -> str:
+    """The command that measures one of its sums under masks, as agreed."""
+    spec = agreed.question.plan.spec
+    return (
+        f"securefair profile averaging --averaging masked --parameters {spec.parameters} "
+        f"--senders {spec.senders} --bound {spec.bound} --precision {spec.precision}"
+    )
+
+
 PRICINGS = {
     "rounds": Pricing(lambda _: MEASURE, _rounds),
     "one exchange": Pricing(measuring, _one_exchange),
+    "one sum": Pricing(_measuring_sum, None),
     "averages": Pricing(_measuring_averages, None),
 }
 """By the name that kinds give."""

@@ -43,7 +43,7 @@ class FheCost:
         head: Head | nn.Module,
         *,
         samples: int,
-        release: str = "logits",
+        release: str | None = None,
         backend: str = defaults.BACKEND,
         repeats: int = 3,
         **spec: Any,
@@ -54,7 +54,8 @@ class FheCost:
             head: a trained head, torch module or network of `he_network`, or a fresh one of the
                 same size.
             samples: the student's.
-            release: what leaves the encryption: "loss", "class_sums", "projection", "logits".
+            release: what leaves the encryption: "loss", "class_sums", "projection", "logits". None:
+                "projection" where q is given, which means nothing for the others, else "logits".
             backend: "rns", "seal" or "clear".
             repeats: times are medians of so many answers.
             spec: other fields of `securefair.ExchangeSpec`, such as q, precision or bounds.
@@ -69,6 +70,8 @@ class FheCost:
         from securefair.profiling.exchange_cost import PreparedExchange, measurable, spec_for
 
         head = measurable(head)
+        if release is None:
+            release = "projection" if "q" in spec else "logits"
         prepared = PreparedExchange(spec_for(head, samples, release, **spec), head, backend=backend)
         self.last = cost = prepared.cost(repeats=repeats)
         # A test has one benchmark: the first exchange that it runs.

@@ -8,6 +8,7 @@ of `securefair.words`; what an outcome alone says stands there under its name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from securefair.records import (
 )
 from securefair.report.drawn import Drawn, drawn, plain
 from securefair.report.scores import constant
-from securefair.report.ward_classes import Recognised, came_true, recognised, thresholds
+from securefair.report.ward_classes import Recognised, probabilities, recognised, thresholds
 from securefair.report.ward_looks import Looks, looks_of
 from securefair.words import Words
 from securefair.worth.verdict import FEW
@@ -67,6 +68,7 @@ class FirstPage:
         classes: names; empty where none are told apart.
         recognised: the confusion matrix.
         pictures: what is predicted beside what was seen.
+        of_first: whether these are of the first of several repetitions alone.
         thresholds: rows of text; of two classes only.
         looks: None where nobody could read them.
         cannot: sentences.
@@ -80,6 +82,7 @@ class FirstPage:
     classes: list[str]
     recognised: list[Recognised]
     pictures: list[Drawn]
+    of_first: bool
     thresholds: list[tuple[str, ...]]
     looks: Looks | None
     cannot: list[str]
@@ -110,20 +113,21 @@ def first_page(
         classes=classes,
         recognised=recognised(result, classes) if classes else [],
         pictures=drawn(
-            [came_true(figure.reliability, len(result.seeds))]
+            [probabilities(figure.reliability, len(result.seeds))]
             if outcome.tells_classes and figure.reliability
             else [one for one in figure.pictures if not one.behind],
             words,
             label=said.label,
             plotted=said.plotted(),
         ),
+        of_first=not outcome.tells_classes and len(result.seeds) > 1,
         thresholds=thresholds(result, words),
         looks=looks_of(
             models,
             outcome,
             words,
             class_name=classes[1] if len(classes) == 2 else "",
-            label=said.label,
+            label=words("ward.quoted", name=said.label) if label else said.label,
         ),
         cannot=said.cannot(models),
         glossary=_glossary(words, outcome, result.metric),
@@ -184,9 +188,10 @@ class _Said:
         """What is predicted, on whom it was tested, how common it is."""
         words, people = self.words, self.result.participants
         if self.classes:
-            listed = words.listing([words("ward.quoted", name=one) for one in self.classes])
+            each = [words("ward.quoted", name=one) for one in self.classes]
+            listed, label = words.listing(each, either=True), words("ward.quoted", name=self.label)
             first = (
-                words("ward.asked_of", label=self.label, classes=listed)
+                words("ward.asked_of", label=label, classes=listed)
                 if named
                 else words("ward.asked", classes=listed)
             )
@@ -198,6 +203,8 @@ class _Said:
         return [first, words("ward.tested", tested=tested, names=names), *([common] * bool(common))]
 
     def _common(self) -> str:
+        if self.classes and not self.two:
+            return self._common_each()
         shares = _prevalence(self.result)
         if not shares:
             return ""
@@ -216,6 +223,15 @@ class _Said:
             values["class_name"] = self.classes[1][:1].upper() + self.classes[1][1:]
             return words("ward.common_same" if one else "ward.common", **values)
         return self.own_words("common_same" if one else "common", **values)
+
+    def _common_each(self) -> str:
+        """How common each of several classes is; empty where counts are of other classes."""
+        words, counts = self.words, np.array(list(self.result.class_counts.values()))
+        if counts.shape[1:] != (len(self.classes),) or not counts.sum():
+            return ""
+        shares = [words.percent(one) for one in (counts.sum(axis=0) / counts.sum()).tolist()]
+        named = zip((words("ward.quoted", name=one) for one in self.classes), shares, strict=True)
+        return words("ward.common_each", shares=words.listing([" ".join(one) for one in named]))
 
     def headings(self) -> list[Heading]:
         """Of all columns of the table."""
@@ -253,11 +269,14 @@ class _Said:
         value, ends = metric.by_hospital[name], _ends(metric, name)
         share = score in self.outcome.as_shares
 
-        def text(number: float) -> str:
-            return words.decimal(100 * number, 0) if share else plain(number, words, 3)
-
         if value is None:
             return ""
+        # As many decimals for the ends as the value needs for three figures.
+        digits = 0 if share else min(max(2 - math.floor(math.log10(abs(value) or 0.01)), 0), 4)
+
+        def text(number: float) -> str:
+            return words.decimal(100 * number if share else number, digits)
+
         shown = words.percent(value) if share else text(value)
         if ends is None:
             return shown

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from securefair.collaboration.describing import Described, DescribedRow
+from securefair.collaboration.described import Described, DescribedRow
 from securefair.report.pages import rendered
 from securefair.words import Words, words_of
 
@@ -78,7 +78,10 @@ def described_page(found: Described, hospital: str, name: str, words: Words | No
 
 def described_notes(found: Described, words: Words) -> list[str]:
     """What a reader must know of the figures."""
-    said = [words("described.rule"), words("described.ranges")]
+    said = [
+        words("described.rule", hospitals=words.count(found.hospitals)),
+        words("described.ranges"),
+    ]
     if found.filled:
         said.append(words("described.filled", names=words.listing(found.filled)))
     return said
@@ -99,9 +102,10 @@ def _of_measurement(
 ) -> list[Line]:
     def shown(name: str, main: str, *others: str) -> str:
         values = [_of(figures[key], name) for key in (main, *others)]
-        if any(one is None for one in values):
+        if all(one is None for one in values):
             return words("described.hidden")
-        first, *rest = [words.decimal(one, _digits(values)) for one in values if one is not None]
+        digits = _digits(values)
+        first, *rest = ["?" if one is None else words.decimal(one, digits) for one in values]
         return f"{first} ({DASH.join(rest)})"
 
     return [

@@ -19,6 +19,7 @@ from securefair.collaboration.kept import KeptModel
 from securefair.errors import ConfigError
 from securefair.prediction.card import ModelCard, markdown
 from securefair.records import RoundRecord
+from securefair.report import Progress
 
 _SLASH = re.compile("/")
 _REFUSED_BY_MLFLOW = re.compile(r"[^\w\-. ]")  # and slashes, which part a tag
@@ -34,6 +35,20 @@ class Callback(Protocol):
 
     def on_round(self, record: RoundRecord) -> None:
         """A round is over."""
+
+
+class Telling:
+    """Progress of which callbacks hear, too."""
+
+    def __init__(self, progress: Progress, callbacks: Sequence[Callback]) -> None:
+        self._progress, self._callbacks = progress, callbacks
+        self.start, self.finish = progress.start, progress.finish
+
+    def advance(self, record: RoundRecord) -> None:
+        """One round is over."""
+        self._progress.advance(record)
+        for callback in self._callbacks:
+            callback.on_round(record)
 
 
 def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[str, float]]:
@@ -189,7 +204,7 @@ class MlflowLogger(_Logger):
         run_name: name of the run that is started where none is active, and ended by `close`.
 
     Raises:
-        ConfigError: the package mlflow is not installed.
+        ConfigError: the package mlflow is not installed, or there is nothing that it can log to.
     """
 
     def __init__(self, names: Sequence[str] = (), *, run_name: str | None = None) -> None:
@@ -201,7 +216,16 @@ class MlflowLogger(_Logger):
         self._names = distinct(names, _REFUSED_BY_MLFLOW)
         self._own = mlflow.active_run() is None
         if self._own:
-            mlflow.start_run(run_name=run_name)
+            try:
+                mlflow.start_run(run_name=run_name)
+            except (ImportError, mlflow.exceptions.MlflowException) as error:
+                raise ConfigError(
+                    "mlflow cannot begin a run",
+                    where="mlflow",
+                    found=" ".join(str(error).split()),
+                    hint="Name a server in MLFLOW_TRACKING_URI; files and databases on this "
+                    "machine need the whole package: pip install mlflow",
+                ) from error
 
     def on_round(self, record: RoundRecord) -> None:
         """See `Callback`."""

@@ -66,6 +66,18 @@ class Repetition:
     estimates: dict[str, dict[str, list[ColumnEstimate]]] = field(default_factory=dict)
     refitted: dict[str, dict[str, FittedToAll]] = field(default_factory=dict)
 
+    def add(self, other: Repetition) -> None:
+        """Take in what further algorithms made of the same seed."""
+        self.rounds.update(other.rounds)
+        self.exchanges.update(other.exchanges)
+        self.runs.update(other.runs)
+        self.seconds.update(other.seconds)
+        self.models.update(other.models)
+        self.heads.update(other.heads)
+        self.estimates.update(other.estimates)
+        self.refitted.update(other.refitted)
+        self.interrupted += other.interrupted
+
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
         return self.rounds[algorithm][-1].accuracy
@@ -130,7 +142,6 @@ def conclude(
             metric=outcome.deciding(asked.metric),
             controls=controls,
             outcome=outcome.name,
-            headline=outcome.headline,
             problems=_problems(repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],

@@ -83,9 +83,9 @@ class Words:
         chosen = "one" if number == 1 else "many"
         return self(f"{key}.{chosen}", number=self.count(number), **values)
 
-    def listing(self, names: Sequence[str]) -> str:
-        """Names in a sentence: "a, b and c"."""
-        last = f" {self('numbers.and')} "
+    def listing(self, names: Sequence[str], *, either: bool = False) -> str:
+        """Names in a sentence: "a, b and c"; of which one is meant: "a, b or c"."""
+        last = f" {self('numbers.or' if either else 'numbers.and')} "
         return last.join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
     def figure(self, text: str) -> str:
@@ -100,6 +100,7 @@ class Words:
 
     def decimal(self, value: float, digits: int = 3, *, sign: bool = False) -> str:
         """A number with so many digits after the comma, with a typographic minus."""
+        value = 0.0 if round(value, digits) == 0 else value  # no minus before a zero
         text = f"{value:{'+' if sign else ''}.{digits}f}"
         return self.figure(text).replace("-", MINUS)
 

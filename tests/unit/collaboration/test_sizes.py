@@ -52,6 +52,20 @@ def test_every_number_of_few_samples_keeps_the_limits(features, most):
         assert max(getattr(plan, name) for plan in longest) == expected
 
 
+@pytest.mark.slow
+def test_samples_that_fill_their_places_keep_the_limits():
+    """Of 115 to 128 samples more bytes travel than of 129, and of 229 to 256 than of 257."""
+    most = 266
+    spec = ExchangeSpec(features=8, classes=1, hidden=0, samples=most, release="logits")
+    longest = longest_plans(most, lambda samples: plan_for(spec, samples))
+    plans = [plan_for(spec, samples) for samples in range(20, most + 1)]
+    sizes = [plan.feature_bytes for plan in plans]
+    assert sizes != sorted(sizes)
+    for name in UPLOADS:
+        expected = max(getattr(plan, name) for plan in plans)
+        assert max(getattr(plan, name) for plan in longest) >= expected
+
+
 def test_a_transfer_admits_the_question_of_an_odd_number_of_blocks():
     agreed = agree("transfer", ("a", "b", "c"), shape=60, samples=16384, fit="quadratic")
     asked = plan_exchange(agreed.spec_for(3 * SLOTS))
@@ -66,6 +80,6 @@ def test_an_impossible_half_ends_the_search_and_an_impossible_whole_is_told():
         schedule = SimpleNamespace(**IN_SLOTS)
         return SimpleNamespace(schedule=schedule, spec=SimpleNamespace(samples=samples))
 
-    assert [plan.spec.samples for plan in longest_plans(45, planned)] == [45, 22, 11]
+    assert [plan.spec.samples for plan in longest_plans(45, planned)] == [*(45, 44, 40, 32, 22, 11)]
     with pytest.raises(PlanError):
         longest_plans(5, planned)

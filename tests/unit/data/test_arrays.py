@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.utils.data import TensorDataset
 
-from securefair.data import Samples, read_npz, samples_of
+from securefair.data import Samples, arrays_of, read_npz, samples_of
 from securefair.errors import DataError
 
 X = np.array([[0.5, -1.0], [0.25, 1.0], [0.0, 0.0]])
@@ -92,7 +92,7 @@ def test_classes_may_be_more_than_occur():
         (([[0.0], [0.1]], [0, -1]), ("sample 1", "found -1")),
         (([[0.0]], [0.5]), ("not one class number",)),
         (([[0.0]], [[0, 1]]), ("not one class number", "(1, 2)")),
-        (([[0.0]], [np.nan]), ("not one class number",)),
+        (([[0.0]], [np.nan]), ("sample 0: a label is missing",)),
         (([[0.0], [0.0]], [0]), ("disagree", "2 and 1")),
         (([["a"]], [0]), ("features are not numbers",)),
         ((np.zeros((0, 2)), np.zeros(0, int)), ("no samples",)),
@@ -147,10 +147,10 @@ def test_npz_files_that_cannot_be_used(tmp_path, write, words):
 def test_a_range_far_from_a_feature_is_refused():
     features = np.column_stack([np.linspace(0, 1, 20), np.linspace(20, 90, 20)])
     labels = np.arange(20) % 2
-    with pytest.raises(DataError, match="clips every value of a feature") as refused:
+    with pytest.raises(DataError, match="clips most values of a feature") as refused:
         samples_of((features, labels), where="north", feature_range=(0, 1))
     assert "north, feature 1" in str(refused.value)
-    samples_of((features, labels), where="north", feature_range=(0, 50))
+    samples_of((features, labels), where="north", feature_range=(0, 70))
 
 
 def test_codes_are_no_numbers_of_classes():
@@ -163,3 +163,28 @@ def test_a_range_far_too_wide_is_refused():
     with pytest.raises(DataError, match="all values become nearly equal"):
         samples_of((features, labels), where="north", feature_range=(-1e9, 1e9))
     samples_of((np.zeros((20, 1)), labels), where="north", feature_range=(-1e9, 1e9))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, float("nan")])
+def test_a_missing_label_is_no_class(missing):
+    named = np.array(["ill", missing, "well"], dtype=object)
+    with pytest.raises(DataError, match="north, sample 1: a label is missing"):
+        arrays_of((X, named), where="north")
+    with pytest.raises(DataError, match="north, sample 1: a label is missing"):
+        arrays_of(Listed(*zip(X, named, strict=True)), where="north")
+    if missing is not None:
+        with pytest.raises(DataError, match="north, sample 2: a label is missing"):
+            arrays_of((X, np.array([0.0, 1.0, missing])), where="north")
+
+
+def test_a_range_that_clips_most_values_is_refused_and_many_are_told(caplog):
+    x = np.linspace(-50, 50, 200)[:, None]
+    y = np.arange(200) % 2
+    with pytest.raises(DataError, match=r"clips most values.*80% of them beyond"):
+        samples_of((x, y), where="north", feature_range=(-10, 10))
+    assert not caplog.messages
+    samples_of((x, y), where="north", feature_range=(-40, 40))
+    assert "north, feature 0: feature_range clips 20 % of the values" in caplog.text
+    caplog.clear()
+    samples_of((x, y), where="north", feature_range=(-49, 49))
+    assert not caplog.messages

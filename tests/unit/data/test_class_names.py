@@ -32,3 +32,10 @@ def test_numbers_with_a_gap_are_names_of_classes():
     # A model of six classes tells that they are numbers; so does a class below 0, which is none.
     assert named_classes([np.array([0, 5])], at_least=6) is None
     assert named_classes([np.array([-1, 0, 1])]) is None
+
+
+@pytest.mark.parametrize("other", ["ILL", "ill ", "Ill"])
+def test_spellings_of_one_class_are_no_two_classes(other):
+    labels = [np.array(["ill", "well"]), np.array([other, "well"])]
+    with pytest.raises(DataError, match="labels: two names of classes differ in case"):
+        named_classes(labels)

@@ -1,6 +1,10 @@
 """`make_samples` of a table: no column is left out without a word."""
 
+import numpy as np
+import pytest
+
 from securefair.data import make_samples
+from securefair.errors import DataError
 
 
 def test_a_column_that_is_no_feature_is_logged(tmp_path, caplog):
@@ -12,3 +16,8 @@ def test_a_column_that_is_no_feature_is_logged(tmp_path, caplog):
     (record,) = caplog.records
     assert "column ward is no feature" in record.getMessage()
     assert "north" not in record.getMessage()
+
+
+def test_arrays_take_no_label():
+    with pytest.raises(DataError, match="label: arrays have no column to predict"):
+        make_samples((np.zeros((3, 2)), np.array([0, 1, 0])), label="ill")

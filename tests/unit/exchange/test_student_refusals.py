@@ -158,3 +158,9 @@ def test_features_that_are_no_array_of_floats_are_refused(wrong):
     student = Student(spec_of("logits", samples=1), backend="clear")
     with pytest.raises(DataError, match="an array of floats"):
         student.request(wrong)
+
+
+@pytest.mark.parametrize("seed", ["2026", 7])
+def test_a_public_seed_is_bytes(seed):
+    with pytest.raises(DataError, match="seed: a public seed is bytes"):
+        Student(spec_of("public"), seed=seed)

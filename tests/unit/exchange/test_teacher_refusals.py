@@ -1,5 +1,8 @@
 """What a teacher refuses: requests that are none, other plans, and models out of bounds."""
 
+import copy
+import pickle
+
 import msgspec
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from securefair.errors import (
     ModelError,
     PlanError,
     SecureFairError,
+    StorageError,
 )
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Student
@@ -273,3 +277,27 @@ def test_a_model_of_other_widths_than_were_agreed_is_refused_at_once(features, c
     quadratic = build_head("quadratic", FEATURES, 3, CLASSES, 0)
     with pytest.raises(ModelError, match="another model was agreed"):
         Teacher(quadratic, spec_of("public"))
+
+
+def test_what_is_no_bytes_is_refused_by_name(linear):
+    with pytest.raises(DataError, match=r"request: request comes as bytes .*Samples"):
+        linear.teacher.answer(linear.samples)
+    with pytest.raises(DataError, match=r"upload: .*answer takes a whole request"):
+        linear.teacher.evaluate(linear.request)
+    for seed in ("2026", 7):
+        with pytest.raises(DataError, match="seed: a public seed is bytes"):
+            Teacher(head_of(spec_of("public")), spec_of("public"), seed=seed)
+
+
+def test_a_limit_is_a_number():
+    with pytest.raises(LedgerError, match="max_numbers: not a limit"):
+        Teacher(head_of(spec_of("public")), spec_of("public"), max_numbers="16")
+
+
+def test_no_side_is_pickled_or_copied_and_none_prints_weights(linear):
+    for side in (linear.teacher, linear.student):
+        for carry in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(StorageError, match=r"secrets would lie in the clear.*save\("):
+                carry(side)
+    assert repr(linear.teacher).startswith("Teacher(")
+    assert "projection" in repr(Teacher(head_of(spec_of("public")), spec_of("public")))

@@ -273,3 +273,53 @@ def test_nothing_is_opened_at_a_temperature_of_0():
     for temperature in (0.0, -1.0, float("nan")):
         with pytest.raises(DataError, match="temperature is above 0"):
             student.open(b"", temperature=temperature)
+
+
+def refusal(kind, *args, **settings):
+    with pytest.raises(kind) as caught:
+        sf.collaborate(*args, **QUICK | settings)
+    return str(caught.value)
+
+
+def test_a_label_that_is_no_name_of_a_column():
+    frame = pytest.importorskip("pandas").DataFrame({"age": [1, 2], "ill": [0, 1]})
+    tables = {"North": frame, "South": frame}
+    for label in (frame["ill"], ["ill"]):
+        message = refusal(ConfigError, tables, label=label)
+        assert message.startswith("label: a label is the name of a column")
+
+
+def test_labels_of_which_one_is_none():
+    x = np.random.default_rng(0).uniform(-1, 1, (30, 4))
+    y = np.array(["ill", "well"] * 15, dtype=object)
+    y[3] = None
+    message = refusal(DataError, {"North": (x, y), "South": (x[::-1].copy(), y)})
+    assert message.startswith("North, sample 3: a label is missing")
+
+
+def test_a_module_that_wraps_another_or_has_no_values(hospitals):
+    wrapped = nn.DataParallel(nn.Linear(4, 2))
+    assert "model.module" in refusal(ModelError, hospitals, wrapped)
+    empty = nn.Linear(4, 2).to("meta")
+    assert "no values" in refusal(ModelError, hospitals, empty)
+
+
+def test_most_patients_of_another_part_are_no_patients_of_ones_own():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, (40, 4)), rng.integers(0, 2, 40)
+    other = (rng.uniform(-1, 1, (40, 4)), rng.integers(0, 2, 40))
+    tested = {"North": ((x[:20], y[:20]), (x, y)), "South": other}
+    assert "North: a model is tested on" in refusal(DataError, tested)
+    new = (rng.uniform(-1, 1, (40, 4)), rng.integers(0, 2, 40))
+    mixed = tuple(
+        np.concatenate([one[:25], two[:15]]) for one, two in zip((x, y), new, strict=True)
+    )
+    message = refusal(DataError, {"North": (x, y), "South": other, "East": mixed})
+    assert message.startswith("East: two hospitals bring the same samples")
+    assert "are the same" in message
+
+
+def test_equal_patients_are_usual_where_few_values_are_possible():
+    rng = np.random.default_rng(0)
+    few = {name: (rng.integers(0, 2, (40, 3)), rng.integers(0, 2, 40)) for name in "ab"}
+    assert sf.collaborate(few, backend="clear", progress=False).models

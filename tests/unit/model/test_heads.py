@@ -183,3 +183,12 @@ def test_layers_that_do_not_fit_or_are_not_finite_are_refused():
         DenseMap(np.ones((2, 3)), np.zeros(3))
     with pytest.raises(ModelError, match="NaN"):
         DenseMap(np.full((1, 1), np.nan), np.zeros(1))
+
+
+def test_sizes_are_whole_and_parameters_are_drawn_by_a_generator():
+    for wrong in ({"features": 4.0}, {"classes": 2.5}, {"hidden": 3.0}):
+        sizes = {"features": 4, "hidden": 3, "classes": 2} | wrong
+        with pytest.raises(ModelError, match=f"{next(iter(wrong))}.*whole number"):
+            build_head("quadratic", seed=0, **sizes)
+    with pytest.raises(ModelError, match=r"generator: .*torch.Generator"):
+        LinearHead(4, 2, 0)

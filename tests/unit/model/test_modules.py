@@ -13,6 +13,7 @@ from torch.nn.utils.parametrizations import spectral_norm
 from securefair.errors import ModelError
 from securefair.model.heads import LinearHead, QuadraticHead, build_head
 from securefair.model.modules import head_of, module_of
+from securefair.model.networks import he_network
 from securefair.model.quadratic import SQUARE_FLOOR, Quadratic
 
 sizes = st.integers(1, 6)
@@ -220,3 +221,9 @@ def test_an_activation_of_equal_triples_changes_no_layer():
     assert torch.equal(head.hidden_bias, module[0].bias.double())
     assert torch.equal(head.output_bias, module[2].bias.double())
     assert head.square.item() == pytest.approx(2.0)
+
+
+def test_a_network_comes_with_samples_of_its_owner():
+    network = he_network(nn.Sequential(nn.Flatten(), nn.Linear(4, 2)), input_shape=(1, 2, 2))
+    with pytest.raises(ModelError, match=r"NetworkHead\(network, classes, samples\)"):
+        head_of(network)

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import securefair as sf
 from securefair import TransferClassifier
 from securefair.data import Samples
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, DataError, SecureFairError
 from securefair.model.transfer import own_fit, transfer
 
 FOLDED = {
@@ -113,3 +113,58 @@ def test_calibration_only_scales_logits(patients):
 def test_what_no_fit_has_is_refused(patients, name, value):
     with pytest.raises(ConfigError, match=name):
         TransferClassifier(**{name: value}).fit(*patients)
+
+
+def test_without_trees_a_model_has_the_coefficients_that_it_decides_by(patients):
+    X, y = patients[:2]
+    found = TransferClassifier(trees=False).fit(X, y)
+    by_hand = X @ found.coef_[0] + found.intercept_[0]
+    np.testing.assert_allclose(by_hand, found.decision_function(X))
+    with pytest.raises(ConfigError, match="trees: out of range"):
+        TransferClassifier(trees="no").fit(X, y)
+
+
+def test_whole_numbers_of_numpy_are_numbers_of_folds(patients):
+    same = [TransferClassifier(folds=folds).fit(*patients[:2]) for folds in (4, np.int64(4))]
+    assert (same[0].predict_proba(patients[0]) == same[1].predict_proba(patients[0])).all()
+
+
+@pytest.mark.parametrize("value", ["sigmoid", None, 2])
+def test_calibration_is_on_or_off(patients, value):
+    with pytest.raises(ConfigError, match=r"calibrate: out of range.*True or False"):
+        TransferClassifier(calibrate=value).fit(*patients[:2])
+
+
+@pytest.mark.parametrize("draws", [0, 1, -3, 2.5])
+def test_estimates_need_draws(patients, draws):
+    fitted = TransferClassifier(trees=False).fit(*patients[:2])
+    with pytest.raises(ConfigError, match="draws: out of range"):
+        fitted.estimates(draws=draws)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (TransferClassifier(), "answer of b: these are no numbers .*decision_function"),
+        (["well"] * 80, "answer of b: these are no numbers"),
+        (np.full(80, np.nan), "b: a peer's answer is NaN or infinite .*row 0"),
+    ],
+)
+def test_what_is_no_answer_says_what_one_is(patients, answer, words):
+    X, y = patients[:2]
+    with pytest.raises(SecureFairError, match=words):
+        TransferClassifier({"b": answer}).fit(X[:80], y[:80])
+
+
+def test_weights_that_are_texts_are_named(patients):
+    X, y = patients[:2]
+    with pytest.raises(DataError, match="sample_weight: these are no numbers"):
+        TransferClassifier().fit(X, y, sample_weight=["a"] * len(X))
+
+
+def test_numbers_in_an_array_of_objects_are_classes(patients):
+    X, y = patients[:2]
+    plain = TransferClassifier().fit(X, (y == y[0]).astype(int))
+    objects = TransferClassifier().fit(X, (y == y[0]).astype(int).astype(object))
+    assert objects.classes_.tolist() == [0, 1]
+    assert (objects.predict(X) == plain.predict(X)).all()

@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import d2_tweedie_score
 from sklearn.model_selection import cross_val_score
 
 from securefair import TransferRate, TransferRegressor, TransferSurvival
-from securefair.errors import ConfigError, DataError
+from securefair.errors import ConfigError, DataError, SecureFairError
 
 LUNG = np.array(
     json.loads((Path(__file__).parents[2] / "vectors/survival.json").read_text("utf-8"))["rows"]
@@ -94,7 +95,7 @@ def test_times_that_tell_nothing_are_refused(time, event, message):
 @pytest.mark.parametrize("event", [[1, 1, 1, 1], [0, 1, 0, 0]])
 def test_one_event_and_nobody_censored_give_a_model(event):
     found = TransferSurvival().fit(np.eye(4), [1, 2, 3, 4], event)
-    assert np.isfinite(found.predict_survival(np.eye(4), [1, 10])).all()
+    assert np.isfinite(found.predict_survival(np.eye(4), [1, 4])).all()
 
 
 def test_coefficients_have_estimates_in_the_unit_of_the_number(patients):
@@ -150,3 +151,78 @@ def test_a_time_counts_whole_times():
     x, time, event = X[:40], TIME[:40], EVENT[:40]
     with pytest.raises(DataError, match="row 0"):
         TransferSurvival().fit(x, time, event, sample_weight=np.full(40, 0.5))
+
+
+def test_a_rate_is_scored_by_what_it_explains(patients):
+    x, f, rng = patients
+    counted, over = rng.poisson(np.exp(f)), rng.uniform(0.5, 2, 300)
+    found = TransferRate().fit(x, counted)
+    expected = d2_tweedie_score(counted, found.predict(x), power=1)
+    assert found.score(x, counted) == pytest.approx(expected)
+    both = np.column_stack([rng.poisson(np.exp(f) * over), over])
+    fitted = TransferRate().fit(x, both)
+    assert fitted.score(x, both) == fitted.score(x, both[:, 0], both[:, 1])
+    with pytest.raises(ConfigError, match=r"exposure: .*a score needs them"):
+        fitted.score(x, both[:, 0])
+    assert (cross_val_score(TransferRate(), x, both, cv=3) > 0.3).all()
+    zeros = np.append(np.ones(299), 0)
+    assert found.score(x, counted, sample_weight=zeros) == found.score(x[:-1], counted[:-1])
+
+
+def test_times_are_scored_by_the_order_of_risks():
+    found = TransferSurvival(trees=False).fit(X, TIME, EVENT)
+    risk = found.predict(X)
+    first = (TIME[:, None] < TIME) & (EVENT[:, None] == 1)
+    first |= (TIME[:, None] == TIME) & (EVENT[:, None] > EVENT)
+    right = (risk[:, None] > risk) + 0.5 * (risk[:, None] == risk)
+    expected = (first * right).sum() / first.sum()
+    assert found.score(X, TIME, EVENT) == pytest.approx(expected)
+    np.testing.assert_allclose(X @ found.coef_ + found.intercept_, risk)
+
+
+def test_times_and_events_may_come_as_one():
+    two = np.column_stack([TIME, EVENT])
+    named = np.array(
+        list(zip(EVENT == 1, TIME, strict=True)), dtype=[("event", bool), ("time", float)]
+    )
+    risks = [
+        TransferSurvival().fit(X, *known).predict(X) for known in ((TIME, EVENT), (two,), (named,))
+    ]
+    assert (risks[0] == risks[1]).all()
+    assert (risks[0] == risks[2]).all()
+    assert (cross_val_score(TransferSurvival(trees=False), X, two, cv=3) > 0.45).all()
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (([3, 1, 2],), "event: event is missing"),
+        ((np.ones((3, 3)),), "event: event is missing"),
+        (([3, 1, 2], ["yes", "no", "no"]), "event: these are no numbers .*1 where it came"),
+        ((["a", "b", "c"], [1, 1, 1]), "y: these are no numbers"),
+        (([3, np.nan, 2], [1, 1, 1]), "row 1: a time to an event is above 0"),
+    ],
+)
+def test_times_without_events_are_refused(known, words):
+    with pytest.raises(DataError, match=words):
+        TransferSurvival().fit(np.eye(3), *known)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "words"),
+    [
+        (np.nan, "horizon 0: a horizon is a time from 0"),
+        (-1, "horizon 0: a horizon is a time from 0"),
+        (1e6, "horizon: .*nothing of so late a time .*1e\\+06"),
+        ("year", "horizons: these are no numbers"),
+    ],
+)
+def test_survival_is_told_only_until_somebody_was_followed(horizon, words):
+    found = TransferSurvival().fit(X, TIME, EVENT)
+    with pytest.raises(SecureFairError, match=words):
+        found.predict_survival(X[:2], [horizon])
+
+
+def test_a_number_that_is_a_text_is_named(patients):
+    with pytest.raises(DataError, match=r"y: these are no numbers"):
+        TransferRegressor().fit(patients[0], ["well"] * 300)

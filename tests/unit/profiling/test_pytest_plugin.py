@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import securefair
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, ModelError
 from securefair.profiling.pytest_plugin import FheCost
 from support import processes
 
@@ -103,3 +103,12 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
 def test_a_budget_needs_a_measurement() -> None:
     with pytest.raises(ConfigError, match="measure first"):
         FheCost().assert_below(bytes=1)
+
+
+def test_a_number_of_projections_asks_for_a_projection():
+    head = securefair.build_head("linear", 3, 0, 2, seed=0)
+    asked = FheCost()(head, samples=30, q=4, backend="clear", repeats=1)
+    assert asked.release == "projection"
+    assert FheCost()(head, samples=30, backend="clear", repeats=1).release == "logits"
+    with pytest.raises(ModelError, match=r"no model that encryption evaluates .*'dict'"):
+        FheCost()({}, samples=30)

@@ -98,7 +98,7 @@ def test_what_it_cannot_say_names_models_of_one_class(result):
         f"\N{LEFT DOUBLE QUOTATION MARK}{one}\N{RIGHT DOUBLE QUOTATION MARK}"
         for one in ("no", "yes")
     )
-    assert f"Which class is a patient of: {no} and {yes}?" in page.asked[0]
+    assert f"Which class is a patient of: {no} or {yes}?" in page.asked[0]
 
 
 def test_another_threshold_is_told_of_two_classes(result):
@@ -123,6 +123,26 @@ def test_how_common_the_second_class_is_stands_first(result):
     assert said == (
         f"Yes is found in 30 % of all patients, from 10 % at {names[1]} to 50 % at {names[2]}."
     )
+
+
+def test_several_classes_are_asked_for_by_name_and_each_has_its_share(result):
+    names = [one.name for one in result.participants]
+    figure = result.algorithms[result.algorithm]
+    confusion = {name: [[3, 1, 0], [1, 2, 1], [0, 1, 3]] for name in names}
+    several = structs.replace(
+        result,
+        algorithms=result.algorithms
+        | {result.algorithm: structs.replace(figure, confusion=confusion)},
+        classes=["mild", "moderate", "severe"],
+        outcome="several_classes",
+        class_counts={name: [6, 3, 1] for name in names},
+    )
+    page = first_page(several, NOUNS, "stage")
+    assert page.asked[0].startswith(
+        "What does “stage” say of a patient: “mild”, “moderate” or “severe”?"
+    )
+    said = page.asked[-1].replace("\u00a0", " ")
+    assert "“mild” 60 %, “moderate” 30 % and “severe” 10 %" in said
 
 
 @pytest.mark.parametrize("language", languages())

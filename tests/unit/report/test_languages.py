@@ -29,6 +29,7 @@ CALLED = {
     "VPDL",
     "Transfer",
     "Validation",
+    "Table",
     "gossip",
     "CKKS",
     "securefair",

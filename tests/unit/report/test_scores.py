@@ -53,7 +53,7 @@ def test_no_score_is_certain_because_all_of_few_are_right():
     sure = MetricResult(mean=1.0, se=0.0, by_hospital={}, se_by_hospital={}, interval=(0.676, 1.0))
     assert scores.cell(sure, words_of()) == "1.000 [0.68, 1.00]"
     row = scores.ScoreRow("a", (scores.cell(sure, words_of()),))
-    assert "95 % interval" in scores.certain_note([row], words_of())
+    assert "95\u00a0% interval" in scores.certain_note([row], words_of())
     ranked = msgspec.structs.replace(sure, interval=None)  # the AUC is no share of patients
     assert scores.cell(ranked, words_of()) == "1.000"
     usual = msgspec.structs.replace(sure, mean=0.9, se=0.05)

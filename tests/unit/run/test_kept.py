@@ -7,6 +7,7 @@ from securefair import load_model
 from securefair.config import demo_config, override
 from securefair.model.stored import to_bytes
 from securefair.prediction.card import markdown
+from securefair.prediction.effects import effects
 from securefair.run.execute import write_outcome
 from securefair.run.folder import read_run
 from support.experiments import run_experiment
@@ -99,6 +100,11 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
         assert sum(one.card.train_by_class.values()) == len(own.train)
         assert one.model.record.low == own.whole().features.min(axis=0).tolist()
         assert f"fitted anew to all {one.card.fitted_to} patients" in markdown(one.card)
+        grown = {(row.column, row.step or 0, row.code): row.growth for row in effects(one.model)}
+        told = [row for row in one.estimates if row.fit == "together"]
+        pairs = [(row.value, np.exp(grown[row.column, row.step or 0, row.code])) for row in told]
+        apart = np.log(pairs)
+        assert np.corrcoef(apart.T)[0, 1] > 0.95
         probabilities = one.model.predict_proba(own.test.features)
         chosen = probabilities[np.arange(len(own.test)), own.test.labels]
         assert -np.log(chosen).mean() != pytest.approx(metrics[own.name], abs=1e-5)

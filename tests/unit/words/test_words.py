@@ -39,8 +39,10 @@ def test_numbers_and_lists():
     words = words_of()
     assert words.listing(["a", "b", "c"]) == "a, b and c"
     assert words.listing(["a"]) == "a"
+    assert words.listing(["a", "b", "c"], either=True) == "a, b or c"
     assert words.count(5120) == "5,120"
     assert words.decimal(-0.5, 1) == "\u22120.5"
+    assert words.decimal(-0.004, 2) == "0.00"
     assert words.percent(0.7349) == "73\u00a0%"
     assert words.with_error(0.031, 0.01) == "0.031\u00a0\u00b1\u00a00.010"
     assert words.with_error(0.031, 0.0) == "0.031"

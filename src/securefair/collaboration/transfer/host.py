@@ -42,6 +42,7 @@ from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import (
     Leafed,
     LinearEstimates,
+    OwnFit,
     PeerWeight,
     Polynomial,
     Transferred,
@@ -122,12 +123,14 @@ class TransferHost(TransferParticipant):
     def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
         """Coefficients with what other patients might have given; None where none is linear.
 
+        Of the patients that the kept model is fitted to, so that both say the same.
+
         Args:
             pieces: that a host gave out, for one that was made without; None: its own.
         """
-        found = self._with_fits(pieces)
+        own, found = self._of_all(pieces)
         rng = np.random.default_rng(derive_seed(self._seed, "estimates", self.name))
-        return linear_estimates(self.own.samples, found.families, rng)
+        return linear_estimates(own.samples, found.families, rng)
 
     def fitted_to_all(self, pieces: Mapping[str, bytes] | None = None) -> FittedToAll | None:
         """See `Host`: own fits of all own patients, with what peers said as a function of features.
@@ -135,12 +138,18 @@ class TransferHost(TransferParticipant):
         Args:
             pieces: see `estimates`.
         """
-        everyone = self.data.whole()
-        if everyone is None:
+        if self.data.whole() is None:
             return None
-        own = fitted(replace(self.data, train=everyone), self.agreement.degree, self._seed)
-        again = self._with_fits(pieces).again(own)
+        _, again = self._of_all(pieces)
         return FittedToAll(again.model, again.temperature)
+
+    def _of_all(self, pieces: Mapping[str, bytes] | None) -> tuple[OwnFit, Transferred]:
+        """Own fits of all own patients, where test patients are some of them, and what follows."""
+        everyone, found = self.data.whole(), self._with_fits(pieces)
+        if everyone is None:
+            return self.own, found
+        own = fitted(replace(self.data, train=everyone), self.agreement.degree, self._seed)
+        return own, found.again(own)
 
     def _with_fits(self, pieces: Mapping[str, bytes] | None) -> Transferred:
         """As it was made, with all that a store does not keep of it."""

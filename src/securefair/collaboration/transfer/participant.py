@@ -23,18 +23,13 @@ from securefair.averaging import (
     Gathering,
     Shares,
     opened_messages,
+    pairwise,
     part_for,
     release,
     share_message,
 )
-from securefair.averaging.pairwise import (
-    check_public,
-    export_private,
-    generate_private,
-    public_bytes,
-    restore_private,
-)
 from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.notes import timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
 from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -46,12 +41,7 @@ from securefair.collaboration.transfer.renewal import carried_over, fitted, repu
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import EncryptionError, LocalProtocolError
-from securefair.model.transfer import (
-    OwnFit,
-    Polynomial,
-    Transferred,
-    without_peers,
-)
+from securefair.model.transfer import OwnFit, Polynomial, Transferred, without_peers
 from securefair.protocol.flows import OFFER_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
@@ -91,6 +81,8 @@ REQUEST, LEDGER = "request", "ledger"
 class TransferParticipant(Remembering):
     """One hospital.
 
+    Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
+
     Args:
         data: its patients; `test` is never used here but by whoever evaluates.
         agreement: what was agreed.
@@ -103,8 +95,6 @@ class TransferParticipant(Remembering):
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
         stored: what an earlier process has left; None remembers nothing.
         role: a student answers nobody, a teacher asks nobody.
-
-    Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
     Raises:
         DataError, ConfigError, PlanError: the patients do not fit what was agreed.
@@ -155,7 +145,7 @@ class TransferParticipant(Remembering):
         self._exchange = agreement.question.exchange(
             agreement.patients_of(data), backend=backend, device=device, keys=student
         )
-        self._private = generate_private() if private is None else private
+        self._private = pairwise.generate_private() if private is None else private
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
         self._shares = Shares()
@@ -170,7 +160,7 @@ class TransferParticipant(Remembering):
         return self.answers.model
 
     def begin(self, round: int) -> None:
-        """Nothing else to keep: answers come from the own fit, in every round the same."""
+        """Nothing else to keep: answers are of the own fit, always the same."""
         self._round = round
 
     def renew(self, data: ParticipantData) -> None:
@@ -207,18 +197,18 @@ class TransferParticipant(Remembering):
         """
         match job:
             case PrepareKeysAndFeatures():
-                return Prepared(Keys(self._key_epoch, public_bytes(self._private), b""), None)
+                return Prepared(
+                    Keys(self._key_epoch, pairwise.public_bytes(self._private), b""), None
+                )
             case ImportPeer():
-                check_public(self._private, job.peer, job.keys.public_key)
+                pairwise.check_public(self._private, job.peer, job.keys.public_key)
                 self._publics[job.peer] = job.keys.public_key
                 return Imported()
             case PrepareAsk():
                 return self._ask(job)
             case AnswerAsk():
-                started = time.perf_counter()
-                answered = self._answered(job)
-                self.notes.answered_seconds[job.peer] = time.perf_counter() - started
-                return answered
+                with timed(self.notes.answered_seconds, job.peer):
+                    return self._answered(job)
             case OpenAnswer():
                 self.asks = False  # whether it opens must not tell
                 started = time.perf_counter()
@@ -248,7 +238,7 @@ class TransferParticipant(Remembering):
         Raises:
             BackendUnavailableError: the engine keeps its keys to itself.
         """
-        parts = (export_private(self._private).reveal(), *self._exchange.export_keys())
+        parts = (pairwise.export_private(self._private).reveal(), *self._exchange.export_keys())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _ask(self, job: PrepareAsk) -> Questions:
@@ -273,7 +263,7 @@ class TransferParticipant(Remembering):
                 return Answered(b"", DeclineReason.NOT_SHARING)
             self._charge(job)
             return Answered(self._exchange.answer(job.payload, job.peer, self.answering))
-        gathering = self._gathering(job)
+        gathering = self._gathering(job, job.peer)
         self._shares, closed = share_message(
             self._shares,
             gathering,
@@ -285,10 +275,7 @@ class TransferParticipant(Remembering):
         return Answered(closed)
 
     def _shares_with(self, job: AnswerAsk) -> bool:
-        """By the own reputation of who asks, once it is known; that tells it a bit.
-
-        At first nobody knows anything of anybody, and of a mean nobody learns of anyone.
-        """
+        """By the own reputation of who asks, once it is known; that tells it a bit."""
         if job.round == 0:
             return True
         self.machine.tell(job.peer, OFFER_BITS)
@@ -325,7 +312,7 @@ class TransferParticipant(Remembering):
 
     def _release(self, job: ReleaseKey) -> bytes:
         """The key of an answer, which may be of an earlier round than another that was opened."""
-        shares, key = release(self._shares, self._gathering(job))
+        shares, key = release(self._shares, self._gathering(job, job.peer))
         self.given = self.given.plus(job.peer, self.version, job.senders)
         self._shares = shares
         return key
@@ -335,7 +322,7 @@ class TransferParticipant(Remembering):
         divided = self._divided(job)
         if divided is None:
             raise LocalProtocolError("no key of this sum is divided", found=", ".join(job.senders))
-        gathering = self._gathering(job)
+        gathering = self._gathering(job, job.peer)
         return tuple(
             part_for(self._shares, divided, gathering, name, salt)
             for name, salt in zip(job.lost, job.salts, strict=True)
@@ -343,27 +330,31 @@ class TransferParticipant(Remembering):
 
     def _divided(self, job: AnswerAsk | ReleaseParts) -> Divided | None:
         """How others open its part of a sum in its place; None where they cannot."""
-        sums = self.machine.settings.sums
-        spare = 0 if sums is None else sums.spare(job.peer, job.senders)
+        spare = self._spare(job.peer, job.senders)
         return Divided(self.name, self._private, self._publics, spare) if spare else None
 
-    def _combine(self, job: Combine) -> None:
-        asked = job.round, job.attempt, self.name, job.senders
-        gathering = Gathering.asked(self.agreement.digest, *asked)
-        sums = self.machine.settings.sums
-        spare = 0 if sums is None else sums.spare(self.name, job.senders)
+    def _opened(self, job: Combine) -> Array:
+        """The mean of all senders' numbers."""
+        gathering = self._gathering(job, self.name)
+        spare = self._spare(self.name, job.senders)
         answers = opened_messages(gathering, job.closed, job.keys, spare=spare, parts=job.parts)
-        mean = self._exchange.open_sum(gathering, answers)
+        return self._exchange.open_sum(gathering, answers)
+
+    def _spare(self, receiver: str, senders: tuple[str, ...]) -> int:
+        sums = self.machine.settings.sums
+        return 0 if sums is None else sums.spare(receiver, senders)
+
+    def _combine(self, job: Combine) -> None:
+        mean = self._opened(job)
         self.notes.released, self.notes.senders = {MEAN: mean}, job.senders
         self.transferred = self._exchange.transferred(self.own, mean, job.senders)
 
     def _step(self, job: Step) -> Stepped:
         """Fit with what was opened, if anything was."""
-        if not job.peers:
-            return Stepped()
-        self.notes.senders = job.peers
-        answers = {name: self.notes.released[name] for name in job.peers}
-        self.transferred = self._exchange.transferred_each(self.own, answers)
+        if job.peers:
+            self.notes.senders = job.peers
+            answers = {name: self.notes.released[name] for name in job.peers}
+            self.transferred = self._exchange.transferred_each(self.own, answers)
         return Stepped()
 
     def _transferred_again(
@@ -372,12 +363,19 @@ class TransferParticipant(Remembering):
         if MEAN in released:
             return self._exchange.transferred(self.own, released[MEAN], senders)
         opened = {name: released[name] for name in senders if name in released}
-        return (
-            self._exchange.transferred_each(self.own, opened) if opened else without_peers(self.own)
-        )
+        if not opened:
+            return without_peers(self.own)
+        return self._exchange.transferred_each(self.own, opened)
 
-    def _gathering(self, job: AnswerAsk | ReleaseKey | ReleaseParts) -> Gathering:
-        return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
+    def _gathering(
+        self, job: AnswerAsk | ReleaseKey | ReleaseParts | Combine, to: str
+    ) -> Gathering:
+        asked = job.round, job.attempt, to, job.senders
+        return Gathering.asked(self._session(job.round), *asked)
+
+    def _session(self, _round: int) -> bytes:
+        """What all senders of a sum agree on, 32 bytes, that masks are bound to."""
+        return self.agreement.digest
 
 
 def _one_ledger(left: Stored) -> Memory | None:
@@ -394,4 +392,8 @@ def _imported(keys: Secret) -> tuple[X25519PrivateKey, StoredKeys]:
     except msgspec.DecodeError as error:
         raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
     private, *exchange = parts
-    return restore_private(Secret(bytearray(private))), (exchange[0], exchange[1], exchange[2])
+    return pairwise.restore_private(Secret(bytearray(private))), (
+        exchange[0],
+        exchange[1],
+        exchange[2],
+    )

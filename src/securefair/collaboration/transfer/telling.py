@@ -35,7 +35,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
         section.sums,
         min(counts),
         linear=answers_are_linear(section.fit),
-        separable=outcome_named(result.outcome).curvature is not None,
+        measured=outcome_named(result.outcome).curvature is not None,
         private=config.privacy is not None,
         brought=bool(stand_ins_of(result)),
         opened=section.opened,

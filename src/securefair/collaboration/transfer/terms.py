@@ -124,7 +124,7 @@ class TransferTerms(AgreedSections):
             self.transfer.sums,
             min(len(self.teachers_of(one)) for one in self.participants),
             linear=answers_are_linear(self.transfer.fit),
-            separable=self.outcome.curvature is not None,
+            measured=self.outcome.curvature is not None,
             private=self.private,
             brought=self.facts.brought,
             opened=self.transfer.opened,

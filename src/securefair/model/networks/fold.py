@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from securefair.errors import ModelError
 from securefair.model.folded import FoldedNetwork
 from securefair.model.folding import Folding
 from securefair.model.linear_maps import ConvMap, DenseMap, Pair, SumPool
@@ -26,8 +27,15 @@ def fold(network: EncryptableNetwork) -> FoldedNetwork:
     """The same function as the network in evaluation mode, in float64, detached from torch.
 
     Raises:
-        ModelError: a parameter is not finite.
+        ModelError: a parameter is not finite, or it is no such network.
     """
+    if not isinstance(network, EncryptableNetwork):
+        raise ModelError(
+            "this is no network that encryption evaluates",
+            where="network",
+            found=type(network).__name__,
+            hint="he_network(layers, input_shape) makes one of an nn.Sequential",
+        )
     folding = Folding.of(network.input_shape)
     for _, module in flat_modules(network.layers):
         if not isinstance(module, VANISHING):

@@ -111,10 +111,11 @@ class StudyOutcome(ABC):
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
         tells_classes: whether labels are classes: usual classifiers are controls then.
-        takes_leaves: whether fits of leaves of public trees compete: not where residuals of
-            training patients, whom these nearly interpolate, say how sure a prediction is.
+        takes_leaves: whether fits of leaves of public trees compete: where they were measured to be
+            worth something.
         curvature: the largest second derivative of a patient's loss by its predictor, where fits
             can be added up and that is measured; None: they are not.
+        spreads: whether what is said has a deviation, which hospitals find together (`squares`).
         effect: what `effect_of` gives; empty where no single number says it.
         shown: of `scores`, those that a table has room for, the most wanted first.
         on_ward: of `scores`, those that the first page of a report tells; none: `headline`.
@@ -127,6 +128,8 @@ class StudyOutcome(ABC):
         link: what the first number that is told is of a predictor: itself, in the label's range
             where `ranged`, or e to it, which is bounded at `farthest`.
         strata: names of the parts by which patients are held out; none where these are classes.
+        few_events: of a hospital, below which what it adds to a sum tells who had one
+            (docs/notebook/sums.md); 0 where nobody measured that.
     """
 
     name: ClassVar[str]
@@ -139,6 +142,7 @@ class StudyOutcome(ABC):
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
     curvature: ClassVar[float | None] = None
+    spreads: ClassVar[bool] = False
     shown: ClassVar[tuple[str, ...]] = ()
     on_ward: ClassVar[tuple[str, ...]] = ()
     as_shares: ClassVar[frozenset[str]] = frozenset()
@@ -149,6 +153,7 @@ class StudyOutcome(ABC):
     link: ClassVar[Literal["identity", "exp"]] = "identity"
     farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
+    few_events: ClassVar[int] = 0
 
     def deciding(self, metric: str) -> str:
         """The score that decides: a setting, or its own where it has no such score."""
@@ -215,32 +220,28 @@ class StudyOutcome(ABC):
         del unseen, samples
         return 1.0
 
-    def spread(self, unseen: Array, samples: Samples) -> float | None:
-        """How far held-out samples are from what `unseen` gave of them, (n, L); None where what is
-        said has no certainty of its own."""
+    def squares(self, unseen: Array, samples: Samples) -> float | None:
+        """The mean square of how far held-out samples are from what `unseen` gave of them, (n, L);
+        None unless `spreads`."""
         del unseen, samples
         return None
 
-    def curvatures(self, predictors: Array, samples: Samples) -> Array:
-        """Second derivatives (n,) of losses by predictors (n, L), the mean over these.
-
-        Raises:
-            ConfigError: losses of patients are not separable, and have none.
-        """
-        del predictors, samples
-        raise ConfigError(
-            "a sum of fits needs patients whose losses add up",
-            where="transfer.sums",
-            found=self.name,
-            expected='"none"',
-        )
+    def curvatures(self, columns: Array, predictors: Array, samples: Samples) -> Array:
+        """Second derivatives (K, K) of the loss of all samples by coefficients of columns (n, K),
+        at predictors (n, L): the mean over these L."""
+        rows, width = predictors.shape
+        own, counts = Columns(columns, np.empty((rows, width, 0))), counts_of(samples)[None]
+        _, found = self.likelihood(samples).derivatives(own, predictors[None], counts)
+        blocks = found[0].reshape(width, columns.shape[1], width, columns.shape[1])
+        result: Array = np.einsum("lilj->ij", blocks) / width
+        return result
 
     def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
         """What a hospital adds from its own training samples, of whom predictors (n, L) are.
 
         Args:
             predictors, samples: as above.
-            spread: as `spread` found it; None where nobody held anyone out.
+            spread: of held-out samples; None where nobody held anyone out.
         """
         del predictors, samples, spread
         return {}

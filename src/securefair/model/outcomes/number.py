@@ -74,6 +74,7 @@ class Number(StudyOutcome):
     effect: ClassVar = "difference"
     takes_leaves: ClassVar = False
     curvature: ClassVar = 1.0
+    spreads: ClassVar = True
     ranged: ClassVar = True
     strata: ClassVar = ("lower half", "upper half")
 
@@ -101,21 +102,15 @@ class Number(StudyOutcome):
         result: Array = (np.log(2 * np.pi * variance) + squares / variance) / 2
         return result
 
-    def curvatures(self, predictors: Array, samples: Samples) -> Array:
-        """See `StudyOutcome`: of half a square."""
-        del predictors
-        return np.ones(len(samples))
-
-    def spread(self, unseen: Array, samples: Samples) -> float:
-        """See `StudyOutcome`: the deviation of residuals."""
-        squares = (unseen[:, 0] - _values(samples)) ** 2
-        counts = counts_of(samples)
-        scale = np.sqrt(counts @ squares / max(1.0, counts.sum() - 1))
-        return max(LEAST_SCALE, float(scale))
+    def squares(self, unseen: Array, samples: Samples) -> float:
+        """See `StudyOutcome`."""
+        squares, counts = (unseen[:, 0] - _values(samples)) ** 2, counts_of(samples)
+        return float(counts @ squares / max(1.0, counts.sum() - 1))
 
     def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
         """See `StudyOutcome`: the deviation of held-out residuals; of those here where none are."""
-        return {"scale": [self.spread(predictors, samples) if spread is None else spread]}
+        found = np.sqrt(self.squares(predictors, samples)) if spread is None else spread
+        return {"scale": [max(LEAST_SCALE, float(found))]}
 
     def effect_of(self, growth: Array, half: float) -> Array:
         """See `StudyOutcome`: a difference, in the unit of the number."""

@@ -48,13 +48,6 @@ class OfClasses(StudyOutcome):
         """See `StudyOutcome`."""
         return temperature(unseen, samples.labels, samples.weights)
 
-    def curvatures(self, predictors: Array, samples: Samples) -> Array:
-        """See `StudyOutcome`."""
-        del samples
-        p = probabilities_of(predictors)
-        spread: Array = (p * (1 - p)).mean(axis=1)
-        return spread
-
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
         """See `StudyOutcome`."""
         p = probabilities_of(predictors)

@@ -73,7 +73,12 @@ class OwnFit:
 
 
 def own_fit(
-    samples: Samples, degree: Degree = 1, *, rng: np.random.Generator, folds: int = FOLDS
+    samples: Samples,
+    degree: Degree = 1,
+    *,
+    rng: np.random.Generator,
+    folds: int = FOLDS,
+    trees: bool = True,
 ) -> OwnFit:
     """Fit by stratified cross-validation on one's own patients.
 
@@ -86,6 +91,7 @@ def own_fit(
         degree: 1 for linear logits, 2 for quadratic ones.
         rng: of the folds.
         folds: of the cross-validation.
+        trees: average small trees with linear fits, where an outcome takes them.
 
     Raises:
         DataError: there are no patients, or features are no vectors.
@@ -96,19 +102,21 @@ def own_fit(
             found=samples.features.shape,
             expected="(n, d) with at least one patient",
         )
-    return _own_fit(samples, degree, stratified_folds(samples.labels, rng, folds))
+    return _own_fit(samples, degree, stratified_folds(samples.labels, rng, folds), trees)
 
 
-def _own_fit(samples: Samples, degree: Degree, dealt: NDArray[np.int64]) -> OwnFit:
+def _own_fit(
+    samples: Samples, degree: Degree, dealt: NDArray[np.int64], trees: bool = True
+) -> OwnFit:
     design = own_design(samples, degree)
     family = _fitted(design, samples, PENALTIES, dealt)
     outcome, best = outcome_of(samples), int(family.validated.scores.argmin())
     found = design.function(family.validated.coefficients[best])
-    model = spreading(found, outcome.spread(family.validated.held_out[best], samples))
+    model = spreading(found, outcome.squares(family.validated.held_out[best], samples))
     if not isinstance(model, Polynomial):
         raise ModelError("the first family has no leaves", found=design.family)
     families = [family]
-    takes_leaves = degree == 1 and outcome.takes_leaves
+    takes_leaves = trees and degree == 1 and outcome.takes_leaves
     if takes_leaves and _tree_work(samples) <= MOST_TREE_WORK:
         families += [
             _fitted(tree_design(samples, beside=beside), samples, TREE_PENALTIES, dealt)
@@ -117,14 +125,14 @@ def _own_fit(samples: Samples, degree: Degree, dealt: NDArray[np.int64]) -> OwnF
     averaged = average(families)
     return OwnFit(
         model=model,
-        averaged=spreading(averaged.model, outcome.spread(averaged.held_out, samples)),
+        averaged=spreading(averaged.model, outcome.squares(averaged.held_out, samples)),
         penalty=PENALTIES[best],
         design=design,
         folds=dealt,
         validated=family.validated,
         families=tuple(families),
         samples=samples,
-        narrow=_own_fit(samples.common, degree, dealt) if samples.further else None,
+        narrow=_own_fit(samples.common, degree, dealt, trees) if samples.further else None,
     )
 
 

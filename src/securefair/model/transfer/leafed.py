@@ -85,11 +85,17 @@ class Leafed:
 Fitted = Polynomial | Leafed
 
 
-def spreading(model: Fitted, spread: float | None) -> Fitted:
-    """The same with how far held-out patients are from it; None where that means nothing."""
-    if spread is None or isinstance(model, Leafed):
+def spreading(model: Fitted, squares: float | None, others: Sequence[float] = ()) -> Fitted:
+    """The same with how far held-out patients are from it.
+
+    Args:
+        model: a fit.
+        squares: `StudyOutcome.squares` of own patients; None where that means nothing.
+        others: of other hospitals, by their fits; each counts as much as the own ones.
+    """
+    if squares is None or isinstance(model, Leafed):
         return model
-    return replace(model, spread=spread)
+    return replace(model, spread=float(np.sqrt(np.mean([squares, *others]))))
 
 
 def with_leaves(model: Fitted) -> Leafed:

@@ -166,6 +166,7 @@ def deployed(
     left_out: tuple[str, ...] = (),
     weights: Mapping[str, float] | None = None,
     leaves_handicap: float = LEAVES_HANDICAP,
+    squares: Sequence[float] = (),
 ) -> Transferred:
     """The average of a hospital's fits alone and of families with peers.
 
@@ -175,6 +176,7 @@ def deployed(
         again: see `Transferred`.
         r2, left_out, weights: see `PeerWeight`.
         leaves_handicap: of all families of leaves, see `Family`.
+        squares: what others said of theirs, see `spreading`.
     """
     every = [replace(one, leaves_handicap=leaves_handicap) for one in (*own.families, *families)]
     averaged = average(every)
@@ -190,7 +192,7 @@ def deployed(
     )
     outcome, samples = outcome_of(own.samples), own.samples
     divisor = outcome.temperature(averaged.held_out, samples)
-    model = spreading(averaged.model, outcome.spread(averaged.held_out, samples))
+    model = spreading(averaged.model, outcome.squares(averaged.held_out, samples), squares)
     return Transferred(model, trust, divisor, again, every)
 
 

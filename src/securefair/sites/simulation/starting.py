@@ -28,6 +28,7 @@ def simulated(
     roles: Mapping[str, Role] | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
+    left: Mapping[str, Stored] | None = None,
 ) -> SimulatedRun:
     """All participants, ready for the next round.
 
@@ -42,6 +43,7 @@ def simulated(
         roles: of those who do not both ask and answer, by name.
         link: of the courier between all pairs; instantaneous by default.
         links: particular directions, by (sender, receiver).
+        left: where there is no folder, what participants have from before, by name.
 
     Raises:
         ConfigError: this kind cannot start from given models.
@@ -52,6 +54,7 @@ def simulated(
 
     def make(name: str, stored: Stored | None) -> Host:
         given = None if models is None else models[name]
+        stored = stored or (left or {}).get(name)
         role: Role = "both" if roles is None else roles.get(name, "both")
         return kind.host(
             config, agreement, people[name], seed=seed, stored=stored, role=role, given=given

@@ -59,6 +59,8 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     settings = settings.at(taken.number)
     data = own_samples(settings, project.terms, seed=0)
     kind_in(project.terms).check_own(agreement, data)
+    if settings.ledger is not None:
+        kind_in(project.terms).check_told(agreement, data, settings.ledger)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
     if settings.columns:
         names = [str(one["name"]) for one in settings.columns]

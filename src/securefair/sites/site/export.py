@@ -6,6 +6,7 @@ OUT/report.md        the same without figures, for a terminal
 OUT/rounds.jsonl     a record a round
 OUT/status.json      the site as it stood
 OUT/validation.html  peers' models on own patients, where the kind shows them; .json the same
+OUT/description.html table 1 of all hospitals, where the kind has one; .csv and .json the same
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from securefair.collaboration.described import Described
 from securefair.collaboration.host import Role
 from securefair.collaboration.kept import kept_estimates, kept_model
 from securefair.collaboration.privacy import gaps_of
@@ -33,6 +35,7 @@ from securefair.privacy.durable import composed
 from securefair.privacy.guarantees import meaning_of
 from securefair.records import RoundRecord
 from securefair.report import write_json, write_json_lines, write_text
+from securefair.report.described import described_csv, described_page
 from securefair.report.html import FILE_NAME
 from securefair.report.site import (
     OWN,
@@ -145,6 +148,7 @@ def write_results(
             write_json_lines(out / "rounds.jsonl", records),
             write_json(out / "status.json", status),
             *_validated(out, found),
+            *_described(out, host.description(pieces), facts),
         ),
     )
 
@@ -156,6 +160,17 @@ def _validated(out: Path, found: HospitalValidation | None) -> tuple[Path, ...]:
     return (
         write_text(out / "validation.html", validated_page(found)),
         write_json(out / "validation.json", {"hospitals": {found.hospital: found.by_peer()}}),
+    )
+
+
+def _described(out: Path, found: Described | None, facts: SiteFacts) -> tuple[Path, ...]:
+    """Table 1, where the kind has one."""
+    if found is None:
+        return ()
+    return (
+        write_text(out / "description.html", described_page(found, facts.name, facts.project)),
+        write_text(out / "description.csv", described_csv(found, facts.name)),
+        write_json(out / "description.json", found),
     )
 
 

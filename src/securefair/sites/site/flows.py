@@ -50,6 +50,9 @@ FILES: Mapping[str, str] = {
     "rounds.jsonl": "the same by round, reputations as they are",
     "validation.html": "what peers' models said of own patients, as scores",
     "validation.json": "the same",
+    "description.html": "sums over all hospitals",
+    "description.csv": "the same",
+    "description.json": "the same",
     "status.json": "rounds, and peers as the site sees them",
 }
 """What `securefair site export` writes, none of it rounded. Whoever gets a file gets that."""

@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args
 import msgspec
 
 from securefair.collaboration.host import Role
+from securefair.collaboration.told import ToldFile
 from securefair.config import defaults
 from securefair.config.writing import plain_toml
 from securefair.errors import ConfigError, DataError, StorageError
@@ -64,6 +65,8 @@ class SiteSettings(
         columns: rules of columns that others need not have, as `participants.columns`.
         device: what computes on ciphertexts here, as `encryption.device`.
         tick_seconds: messages leave at multiples of so many seconds; 0: at once.
+        told: file in which this hospital notes what it tells in descriptions, in all its projects.
+        again: it agrees to tell what differs from an earlier description.
         renewals: samples with which it went on later, or will at the next round (`renewing`).
     """
 
@@ -76,7 +79,14 @@ class SiteSettings(
     columns: tuple[dict[str, Any], ...] = ()
     device: str = defaults.PROCESSOR
     tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0
+    told: str | None = None
+    again: bool = False
     renewals: tuple[SampleFiles, ...] = ()
+
+    @property
+    def ledger(self) -> ToldFile | None:
+        """Of descriptions."""
+        return None if self.told is None else ToldFile(Path(self.told), self.name, again=self.again)
 
     def at(self, renewal: int) -> SiteSettings:
         """With the samples after so many renewals; 0: those of the beginning.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.kinds import refuse_unread
+from securefair.collaboration.told import TellingLedger
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.protocol.stored import decode_memory
@@ -35,6 +36,7 @@ def host_of(
         agreement.met_by(data.name),
         keys.get(STUDENT_KEYS) if known else None,
         keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
+        told=settings.ledger,
     )
     config, kind = own_config(project, settings), kind_in(project.terms)
     host = kind.host(config, agreement, data, seed=seed, stored=stored, role=settings.role)
@@ -63,6 +65,7 @@ def stored_host(
     keys: Secret | None,
     *,
     keep: Callable[[Secret], None] = lambda _: None,
+    told: TellingLedger | None = None,
 ) -> Stored:
     """What the processes before this one have left of the participant.
 
@@ -70,7 +73,7 @@ def stored_host(
         store: of the site.
         peers: all others.
         keys: in the keystore; None: none yet.
-        keep: see `Stored`.
+        keep, told: see `Stored`.
     """
     with store.view() as tx:
         left = recovered_in(tx)
@@ -90,4 +93,5 @@ def stored_host(
             key_epoch=0 if left is None else left.key_epoch,
             budget=store,
             keep=keep,
+            told=told,
         )

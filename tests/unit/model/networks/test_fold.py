@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from securefair.errors import ModelError
 from securefair.model.folded import Square
 from securefair.model.heads import build_head
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
@@ -191,3 +192,8 @@ def test_a_head_and_the_same_network_fold_to_equal_weights():
     for own, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(own.weights, other.weights)
         np.testing.assert_array_equal(own.bias, other.bias)
+
+
+def test_what_is_no_network_is_refused_with_what_makes_one():
+    with pytest.raises(ModelError, match=r"network: .*he_network"):
+        fold(nn.Sequential(nn.Linear(4, 2)))

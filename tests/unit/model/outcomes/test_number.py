@@ -39,14 +39,15 @@ def test_how_sure_a_fit_is_follows_from_patients_that_it_did_not_see():
     y = 0.3 * x[:, 0] + rng.normal(0, 0.2, 25)
     samples = Samples(x, (y > 0).astype(np.int64), 2, outcome="number", values=y[:, None])
     own = own_fit(samples, rng=np.random.default_rng(1))
-    seen = OUTCOME.spread(own.model.logits(x), samples)
+    seen = np.sqrt(OUTCOME.squares(own.model.logits(x), samples))
     for model in (own.model, own.averaged, without_peers(own).model):
         assert model.spread > 1.1 * seen
         assert own_part_of(model, samples) == {"scale": [model.spread]}
         kept = from_bytes(to_bytes(model), where="here")
         assert kept.spread == model.spread
         assert model.widened(2).spread == model.spread
-    assert own.model.spread == OUTCOME.spread(own.validated.held_out[own.best], samples)
+    held_out = own.validated.held_out[own.best]
+    assert own.model.spread == np.sqrt(OUTCOME.squares(held_out, samples))
     plain = weighted_sum([0.5, 0.5], [own.model, own.averaged])
     assert plain.spread is None
     assert own_part_of(plain, samples) == OUTCOME.own_part(plain.logits(x), samples)

@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 def choose_question(agreed: TransferTerms) -> TransferQuestion:
     """For a sum of what fits know, where one was chosen; else about patients."""
     says_leaves = agreed.facts.protocol >= EVIDENCE_SINCE
-    summed = sum_of(agreed.chosen_sum.name, evidence=says_leaves)
+    summed = sum_of(agreed.chosen_sum.name, evidence=says_leaves, squares=agreed.outcome.spreads)
     return EncryptedQuestion(agreed) if summed is None else SummedQuestion(agreed, summed)

@@ -18,7 +18,13 @@ and, since a few dozen patients hardly tell whether leaves of trees foretell bet
     e_k       by how many nats they do for the patients of k (`evidence_of_leaves`), held to +-8
 
 What is chance at one hospital is none at several: leaves, own ones as well, count at a student with
-a handicap of 4 nats less half of what the others say together, between 0 and 8.
+a handicap of 4 nats less half of what the others say together, between 0 and 8. Where what is
+predicted has a deviation, they add
+
+    v_k       the mean square by which the fit misses held-out patients of k, at most 4
+
+for few patients of one's own hardly hold the rare ones who decide how sure a prediction is: the
+deviation is the root of the mean over all hospitals, the student's own average among them.
 
 A student uses the mean fit, in shares, as centre of its slopes, and H^-1 h as another, with
 curvature tau H + lambda for precision: a Gaussian prior, tempered. How much of it, its own patients
@@ -44,6 +50,9 @@ from securefair.model.transfer.polynomial import Polynomial
 from securefair.model.transfer.transferred import Transferred, corrected, deployed
 
 Array = NDArray[np.float64]
+
+MOST_SQUARES = 4.0
+"""That a hospital may say: a deviation of the whole range, which is 2."""
 
 SHARES, PRECISIONS = (
     (0.5, 1.0, 1.25),
@@ -74,12 +83,14 @@ class Summed:
         curvature: (d, d), H, or their sum.
         slope: (L, d), h, or their sum.
         evidence: e, or their sum; None where nobody says it.
+        squares: v of each hospital, or their mean for each; none where nobody says it.
     """
 
     mean: Polynomial
     curvature: Array
     slope: Array
     evidence: float | None = None
+    squares: tuple[float, ...] = ()
 
     @property
     def leaves_handicap(self) -> float:
@@ -94,6 +105,7 @@ class FitSum(ABC):
 
     Args:
         evidence: whether e is among it: projects of before protocol 15 go on without.
+        squares: whether v is: `StudyOutcome.spreads`.
 
     Attributes:
         means: what is added up, for people, after "the sum of".
@@ -106,8 +118,8 @@ class FitSum(ABC):
     rows: ClassVar[bool]
     fewest: ClassVar[int] = 3
 
-    def __init__(self, *, evidence: bool = True) -> None:
-        self.evidence = evidence
+    def __init__(self, *, evidence: bool = True, squares: bool = False) -> None:
+        self.evidence, self.squares = evidence, squares
 
     @abstractmethod
     def curvatures(self, features: int) -> int:
@@ -130,8 +142,9 @@ class FitSum(ABC):
         return -(-2 * features // hospitals) if self.rows else 1
 
     def numbers(self, features: int, outputs: int) -> int:
-        """That a hospital adds: fits, curvatures and slopes, and what it says of leaves."""
-        return outputs * (1 + 2 * features) + self.curvatures(features) + self.evidence
+        """That a hospital adds: fits, curvatures and slopes, and what it says of held-out ones."""
+        of_fits = outputs * (1 + 2 * features) + self.curvatures(features)
+        return of_fits + self.squares + self.evidence
 
     def told(self, own: OwnFit) -> Array:
         """What a hospital adds, (numbers,): of features that everybody has."""
@@ -142,35 +155,51 @@ class FitSum(ABC):
         slope += one.mean.linear @ self.read(curvature, len(one.curvature))
         said = evidence_of_leaves(own.families)
         evidence = [np.clip(said, -MOST_EVIDENCE, MOST_EVIDENCE)] if self.evidence else []
+        squares = np.minimum(one.squares, MOST_SQUARES) if self.squares else []
         return np.concatenate(
-            [one.mean.constant, one.mean.linear.ravel(), slope.ravel(), curvature, evidence]
+            [
+                one.mean.constant,
+                one.mean.linear.ravel(),
+                slope.ravel(),
+                curvature,
+                squares,
+                evidence,
+            ]
         )
 
     def opened(self, mean: Array, hospitals: int, features: int) -> Summed:
         """What a student opened: the mean of what so many hospitals added."""
         curvatures = self.curvatures(features)
         outputs = (len(mean) - curvatures) // (1 + 2 * features)
-        split = np.cumsum([outputs, outputs * features, outputs * features, curvatures])
-        constant, linear, slope, curvature, said = np.split(mean, split)
+        split = np.cumsum(
+            [outputs, outputs * features, outputs * features, curvatures, self.squares]
+        )
+        constant, linear, slope, curvature, squares, said = np.split(mean, split)
         most = hospitals * MOST_EVIDENCE  # whoever says more did not do as agreed
         return Summed(
             Polynomial(constant, linear.reshape(outputs, features)),
             hospitals * self.read(curvature, features),
             hospitals * slope.reshape(outputs, features),
             float(np.clip(hospitals * said[0], -most, most)) if self.evidence else None,
+            tuple(np.clip(squares, 0.0, MOST_SQUARES).tolist()) * hospitals,
         )
 
 
 def known(own: OwnFit) -> Summed:
     """What a hospital's own fit knows; its slope is left 0, for it depends on what is written."""
-    samples, model = own.samples, own.model
+    samples, model, outcome = own.samples, own.model, outcome_of(own.samples)
     x = samples.features
-    weights = outcome_of(samples).curvatures(model.logits(x), samples)
-    if samples.weights is not None:
-        weights = weights * samples.weights
-    mean = weights @ x / (weights.sum() + INTERCEPT_PENALTY)
-    curvature = (x.T * weights) @ x - np.outer(weights @ x, mean)
-    return Summed(model, curvature, np.zeros_like(model.linear))
+    columns = np.column_stack([x, np.ones(len(x))])
+    found = outcome.curvatures(columns, model.logits(x), samples)
+    beside, constant = found[-1, :-1], found[-1, -1] + INTERCEPT_PENALTY
+    curvature = found[:-1, :-1] - np.outer(beside, beside) / constant
+    squares = outcome.squares(own.validated.held_out[own.best], samples)
+    return Summed(
+        model,
+        curvature,
+        np.zeros_like(model.linear),
+        squares=() if squares is None else (squares,),
+    )
 
 
 def transfer_sum(own: OwnFit, summed: Summed) -> Transferred:
@@ -180,7 +209,13 @@ def transfer_sum(own: OwnFit, summed: Summed) -> Transferred:
         return transfer_sum(other, summed)
 
     found = families(own, summed)
-    return deployed(own, found, again=again, leaves_handicap=summed.leaves_handicap)
+    return deployed(
+        own,
+        found,
+        again=again,
+        leaves_handicap=summed.leaves_handicap,
+        squares=summed.squares,
+    )
 
 
 def families(own: OwnFit, summed: Summed) -> list[Family]:

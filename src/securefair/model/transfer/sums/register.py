@@ -20,16 +20,16 @@ AUTO = "gradient"
 """What is added up unless the settings say else."""
 
 
-def sum_of(name: str, *, evidence: bool = True) -> FitSum | None:
+def sum_of(name: str, *, evidence: bool = True, squares: bool = False) -> FitSum | None:
     """The sum of that name; None where fits are asked about patients, under encryption.
 
     Args:
         name: of the register, or `NONE`.
-        evidence: see `FitSum`.
+        evidence, squares: see `FitSum`.
     """
     if name not in REGISTERED:
         return None
-    return _found(name)(evidence=evidence)
+    return _found(name)(evidence=evidence, squares=squares)
 
 
 NONE = "none"
@@ -65,7 +65,7 @@ def choose_sum(
     teachers: int,
     *,
     linear: bool,
-    separable: bool = True,
+    measured: bool = True,
     private: bool,
     brought: bool,
     opened: str,
@@ -79,7 +79,7 @@ def choose_sum(
         wanted: of the settings: "auto", `NONE`, or a sum of the register.
         teachers: fewest of any student.
         linear: everybody answers from a linear fit of the features.
-        separable: sums are measured for the outcome, whose losses of patients add up.
+        measured: sums are measured for the outcome.
         private: answers come from private models, which promise nothing for a sum of others.
         brought: somebody answers by a model that it brings, which is no fit to be added.
         opened: of the settings; "each" answer cannot be opened in a sum.
@@ -90,7 +90,7 @@ def choose_sum(
     fewest = _found(wanted if wanted in REGISTERED else AUTO).fewest
     obstacles = (
         (not linear, "transfer.fit", ChosenSum(NONE, "because.not_linear")),
-        (not separable, "outcome", ChosenSum(NONE, "because.outcome")),
+        (not measured, "outcome", ChosenSum(NONE, "because.outcome")),
         (private, "privacy", ChosenSum(NONE, "because.private")),
         (brought, "teacher", ChosenSum(NONE, "because.brought")),
         (opened == "each", "transfer.opened", ChosenSum(NONE, "because.each")),

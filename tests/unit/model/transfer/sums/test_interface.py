@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from securefair.data.dataset import Samples
+from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import log_losses as losses
 from securefair.model.probabilities import probabilities_of as probabilities
 from securefair.model.transfer import own_fit, without_peers
 from securefair.model.transfer.families import LEAVES_HANDICAP, evidence_of_leaves
 from securefair.model.transfer.sums import sum_of, transfer_sum
-from securefair.model.transfer.sums.interface import MOST_EVIDENCE, MOST_HANDICAP, known
+from securefair.model.transfer.sums.interface import (
+    MOST_EVIDENCE,
+    MOST_HANDICAP,
+    MOST_SQUARES,
+    known,
+)
 from securefair.model.transfer.sums.register import REGISTERED
 
 EVERY = pytest.mark.parametrize("name", REGISTERED)
@@ -218,3 +224,94 @@ def test_numbers_are_learnt_from_a_sum(name):
 
     assert missed(result.model) < 0.95 * missed(own.averaged)
     assert result.trust.in_peers > 0.8
+
+
+@EVERY
+def test_a_deviation_is_of_the_held_out_patients_of_all_hospitals_alike(name):
+    """The student's own hardly vary; those of the others do."""
+    own = fitted(numbers(0, 60, spread=0.05))
+    peers = [fitted(numbers(seed, 100, spread=0.4)) for seed in (11, 12, 13)]
+    found = opened(sum_of(name, squares=True), peers)
+    said = [known(one).squares[0] for one in peers]
+    np.testing.assert_allclose(found.squares, [np.mean(said)] * 3)
+    without = transfer_sum(own, opened(sum_of(name), peers)).model
+    result = transfer_sum(own, found)
+    squares = (without.spread**2 + sum(said)) / 4
+    assert result.model.spread == pytest.approx(np.sqrt(squares))
+    assert result.model.spread > 4 * without.spread
+    np.testing.assert_array_equal(result.model.linear, without.linear)
+    other = fitted(numbers(1, 60, spread=0.05))
+    assert result.again(other).model.spread > 0.3
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("lie", "said"), [(1e6, MOST_SQUARES), (-1e6, 0.0), (MOST_SQUARES, None), (0.0, None)]
+)
+def test_a_lie_about_held_out_patients_moves_a_deviation_to_an_end_and_no_further(name, lie, said):
+    summed, fits = sum_of(name, squares=True), [fitted(numbers(seed, 60)) for seed in range(4)]
+    parts = np.array([summed.told(one) for one in fits])
+    parts[-1, -2] = lie
+    lied = summed.opened(parts.mean(axis=0), 4, 4)
+    honest = [known(one).squares[0] for one in fits[:3]]
+    expected = np.mean([*honest, lie]) if said is None else said
+    np.testing.assert_allclose(lied.squares, [expected] * 4)
+    own = fitted(numbers(9, 60))
+    alone, found = without_peers(own).model.spread, transfer_sum(own, lied).model.spread
+    assert 0.4 * alone < found <= np.sqrt(MOST_SQUARES)
+
+
+def times(seed, count, scale=10.0):
+    """Hospitals differ in their baseline."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (count, 4))
+    until = rng.exponential(scale * np.exp(-x @ np.array([1.5, -1.0, 0.5, 0.0])))
+    left = rng.exponential(2 * scale, count)
+    events = (until <= left).astype(np.int64)
+    values = np.column_stack([np.ceil(np.minimum(until, left)), events])
+    return Samples(x, events, 2, outcome="time", values=values)
+
+
+def test_of_times_a_sum_is_the_curvature_and_slope_of_partial_likelihoods():
+    own = fitted(times(0, 60))
+    found = opened(sum_of("curvature"), [own])
+    likelihood, x = outcome_of(own.samples).likelihood(own.samples), own.samples.features
+    ones, step = np.ones((1, 60)), 1e-5
+
+    def slope(beta):
+        def loss(at):
+            return likelihood.total((x @ at)[None, :, None], ones)[0]
+
+        ways = step * np.eye(4)
+        return np.array([(loss(beta + one) - loss(beta - one)) / (2 * step) for one in ways])
+
+    beta = own.model.linear[0]
+    bends = [(slope(beta + one) - slope(beta - one)) / (2 * step) for one in step * np.eye(4)]
+    np.testing.assert_allclose(found.curvature, bends, rtol=1e-2, atol=1e-2)
+    np.testing.assert_allclose(found.curvature @ beta - found.slope[0], slope(beta), atol=1e-5)
+
+
+@EVERY
+def test_times_are_learnt_from_a_sum(name):
+    own, later = fitted(times(0, 25)), times(9, 500, scale=50.0)
+    peers = [fitted(times(seed, 100, 5.0 * seed)) for seed in (1, 2, 3)]
+    result = transfer_sum(own, opened(sum_of(name), peers))
+
+    def missed(model):
+        return outcome_of(later).losses(model.logits(later.features), later).sum() / 300
+
+    assert missed(result.model) < missed(own.averaged) - 0.05
+    assert result.trust.in_peers > 0.8
+
+
+@EVERY
+@pytest.mark.parametrize("events", [1, 2])
+def test_hospitals_with_an_event_or_two_add_what_is_finite_and_small(name, events):
+    """One event adds what its patient's features are off from those at risk, and no more."""
+    samples = times(3, 30)
+    values = samples.values.copy()
+    values[:, 1] = np.arange(30) < events
+    few = replace(samples, labels=values[:, 1].astype(np.int64), values=values)
+    told = sum_of(name).told(fitted(few))
+    assert np.isfinite(told).all()
+    assert np.abs(told[5:]).max() <= 2 * events  # slopes and curvatures of features in [-1, 1]

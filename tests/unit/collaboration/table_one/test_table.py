@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.describing import describe_samples
-from securefair.collaboration.describing.cells import BINS, OwnVariable, Variable, variables_of
-from securefair.collaboration.describing.rules import (
+from securefair.collaboration.table_one.cells import BINS, OwnVariable, Variable, variables_of
+from securefair.collaboration.table_one.rules import (
     FEWEST_PATIENTS,
     answers,
-    questions,
     tellable,
     told,
+    width,
 )
 from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data import Samples
 from securefair.data.table import TableSpec, Target
-from securefair.errors import DataError
+from securefair.errors import ConfigError, DataError
+from support import described as support
 
 SPEC = TableSpec(
     columns=(
@@ -46,8 +46,8 @@ def patients(seed, count=60, rare=0, without=0):
     return Samples(features, rng.integers(0, 2, count), 2)
 
 
-def described(people):
-    found = describe_samples(SPEC, people)
+def described(people, **settings):
+    found = support.described(SPEC, people, **settings)
     rows = {(one.variable, one.figure, one.level): one.together for one in found.rows}
     return found, rows
 
@@ -61,9 +61,8 @@ def test_it_is_that_of_everybodys_patients_in_one_place():
     age = 55 + 35 * every[:, 0]
     assert rows["age", "mean", ""] == pytest.approx(age.mean(), abs=1e-3)
     assert rows["age", "sd", ""] == pytest.approx(age.std(ddof=1), abs=1e-3)
-    width = 70 / BINS
     for figure, share in (("q25", 0.25), ("median", 0.5), ("q75", 0.75)):
-        assert rows["age", figure, ""] == pytest.approx(np.quantile(age, share), abs=2 * width)
+        assert rows["age", figure, ""] == pytest.approx(np.quantile(age, share), abs=70 / 16)
     there = every[:, 2] == 0
     assert rows["crp", "missing", ""] == (~there).sum() == 16
     assert rows["crp", "mean", ""] == pytest.approx((50 + 50 * every[there, 1]).mean(), abs=1e-3)
@@ -75,7 +74,7 @@ def test_it_is_that_of_everybodys_patients_in_one_place():
     assert alone == pytest.approx((55 + 35 * people["h2"].features[:, 0]).mean())
 
 
-@pytest.mark.parametrize("rare", [(1, 0, 0), (4, 3, 0), (9, 0, 0), (1, 1, 1), (40, 2, 1)])
+@pytest.mark.parametrize("rare", [(1, 0, 0), (4, 3, 0), (9, 0, 0), (2, 2, 2), (40, 9, 2)])
 def test_a_rare_level_is_not_told_nor_does_the_rest_tell_it(rare):
     people = {f"h{at}": patients(at, rare=many) for at, many in enumerate(rare)}
     found, rows = described(people)
@@ -87,11 +86,37 @@ def test_a_rare_level_is_not_told_nor_does_the_rest_tell_it(rare):
     assert rest - sum(rare) > FEWEST_PATIENTS
 
 
-def test_nobody_is_told_as_nobody():
-    _, rows = described({f"h{at}": patients(at) for at in range(3)})
-    assert rows["ward", "level", "D"] == 0
-    assert ("ward", "others", "") not in rows
-    assert rows["crp", "missing", ""] == 0
+def test_a_level_that_nobody_has_is_told_as_little_as_a_rare_one():
+    nobody, one = ({f"h{at}": patients(at, rare=rare) for at in range(3)} for rare in (0, 1))
+    for people in (nobody, one):
+        _, rows = described(people)
+        assert rows["ward", "level", "D"] is None
+        assert rows["crp", "missing", ""] is None
+        assert rows["age", "missing", ""] == 0  # by the rules it is never missing
+
+
+def test_fewer_hospitals_may_be_enough():
+    people = {f"h{at}": patients(at, rare=5 if at < 3 else 0) for at in range(5)}
+    _, rows = described(people)
+    assert rows["ward", "level", "D"] is None
+    found, rows = described(people, hospitals=3)
+    assert rows["ward", "level", "D"] == 15
+    assert found.hospitals == 3
+    with pytest.raises(ConfigError, match="more hospitals than there are"):
+        described(people, hospitals=6)
+
+
+def test_a_quartile_is_read_where_there_are_patients_enough():
+    """Nine patients each, in three places of the range: a median in a wide gap is not told."""
+
+    def few(seed):
+        one = patients(seed, 9)
+        one.features[:, 0] = np.repeat([-0.9, 0.1, 0.9], 3)
+        return one
+
+    _, rows = described({f"h{at}": few(at) for at in range(3)})
+    assert rows["age", "mean", ""] == pytest.approx(55 + 35 * 0.1 / 3, abs=1e-3)
+    assert [rows["age", q, ""] for q in ("q25", "median", "q75")] == [None] * 3
 
 
 def test_few_missing_values_count_as_the_mean_of_their_hospital():
@@ -112,27 +137,29 @@ def test_a_column_that_one_hospital_alone_has_is_not_averaged():
 
 
 def test_too_few_are_refused():
-    with pytest.raises(DataError, match="too few to be described together"):
-        describe_samples(SPEC, {"a": patients(0), "b": patients(1)})
-    with pytest.raises(DataError, match="below 5 patients"):
-        describe_samples(SPEC, {"a": patients(0), "b": patients(1), "c": patients(2, 4)})
+    with pytest.raises(ConfigError, match="too few to be described together"):
+        described({"a": patients(0), "b": patients(1)})
+    with pytest.raises(DataError, match=r"too few to be described together.*4 patients"):
+        described({"a": patients(0), "b": patients(1), "c": patients(2, 4)})
 
 
-def test_every_group_of_bins_holds_one_that_may_be_told():
-    rng = np.random.default_rng(3)
-    variable = variables_of(SPEC, [])[0]
-    own = []
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_of_bins_hold_everybody_and_each_may_be_told(seed):
+    rng = np.random.default_rng(seed)
+    variable = variables_of("", SPEC.columns, [])[0]
+    own, wide = [], rng.choice([0.05, 0.2, 0.6])
     for _ in range(3):
-        scaled = np.clip(rng.normal(0, 0.2, 12), -1, 1)
+        scaled = np.clip(rng.normal(rng.choice([-0.5, 0.0]), wide, 12), -1, 1)
         cell = np.clip(np.floor((scaled + 1) / 2 * BINS), 0, BINS - 1).astype(np.int64)
-        own.append(OwnVariable(cell, scaled, BINS + 1))
+        own.append(OwnVariable(cell, scaled, BINS))
     yes = np.sum([answers(one, variable) for one in own], axis=0).astype(np.int64)
-    assert len(yes) == questions(variable)
+    assert len(yes) == width(variable)
     allowed = tellable(variable, yes, 3)
     assert sorted(at for group in allowed.groups for at in group) == list(range(BINS))
-    sums = np.sum([told([one], [allowed]) for one in own], axis=0)
-    assert (sums[:-2] > FEWEST_PATIENTS).all()
-    assert sums[:-2].sum() == 36
+    sums = np.sum([told([one], [variable], (allowed,)) for one in own], axis=0)[1:]
+    counts = [sums[group[0]] for group in allowed.groups]
+    assert min(counts) > FEWEST_PATIENTS
+    assert sum(counts) == 36
 
 
 def test_a_variable_knows_its_unit():

@@ -1,6 +1,7 @@
 """A hospital's own patients, counted in cells that the agreed rules name.
 
-Every patient is in one cell of each variable: in a level or a bin, or among those without a value.
+Every patient is in one cell of each variable: in a level or a bin, or, where the rules let values
+be missing, among those without one.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
-from securefair.data import TableSpec, feature_names
+from securefair.config.columns import (
+    BinaryColumn,
+    CategoricalColumn,
+    ColumnRule,
+    NumericColumn,
+)
+from securefair.data import feature_names
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-BINS = 20
-"""Of a measurement, of equal width over its agreed range; values beyond are in the outer ones."""
+BINS = 32
+"""Of a measurement, of equal width over its agreed range; values beyond are in the outer ones. A
+power of two: those that may not be told are counted with their neighbours, two by two."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,14 @@ class Variable:
         name: of the column.
         levels: its codes; none of a measurement.
         low, high: agreed range of a measurement.
+        optional: values may be missing; those are counted in the last cell.
     """
 
     name: str
     levels: tuple[str, ...] = ()
     low: float = 0.0
     high: float = 0.0
+    optional: bool = False
 
     @property
     def measured(self) -> bool:
@@ -42,9 +51,14 @@ class Variable:
         return not self.levels
 
     @property
+    def valued(self) -> int:
+        """Levels or bins."""
+        return BINS if self.measured else len(self.levels)
+
+    @property
     def cells(self) -> int:
-        """Levels or bins, and the last one for patients without a value."""
-        return (BINS if self.measured else len(self.levels)) + 1
+        """Levels or bins, and where values may be missing one for these."""
+        return self.valued + self.optional
 
     def in_unit(self, scaled: float) -> float:
         """What [-1, 1] stands for."""
@@ -77,6 +91,11 @@ class OwnVariable:
         return OwnVariable(bins_of(scaled), scaled, self.cells)
 
     @property
+    def values(self) -> int:
+        """Patients with a measurement."""
+        return int(np.isfinite(self.scaled).sum())
+
+    @property
     def moments(self) -> Array:
         """Sums of values and of their squares, (2,)."""
         return np.array([np.nansum(self.scaled), np.nansum(self.scaled**2)])
@@ -88,38 +107,43 @@ def bins_of(scaled: Array) -> Counts:
     return np.where(np.isnan(scaled), BINS, bins).astype(np.int64)
 
 
-def variables_of(spec: TableSpec, classes: Sequence[str]) -> list[Variable]:
+def variables_of(
+    label: str, columns: Sequence[ColumnRule], classes: Sequence[str]
+) -> list[Variable]:
     """The outcome, if it has classes, and every column but images.
 
     Args:
-        spec: the agreed rules.
+        label: name of the outcome.
+        columns: the agreed rules.
         classes: names of the outcome's classes; none where it has none.
     """
-    found = [Variable(spec.target.name, tuple(classes))] if classes else []
-    for rule in spec.columns:
+    found = [Variable(label, tuple(classes))] if classes else []
+    for rule in columns:
         match rule:
             case NumericColumn():
-                found.append(Variable(rule.name, low=rule.low, high=rule.high))
+                found.append(
+                    Variable(rule.name, low=rule.low, high=rule.high, optional=rule.optional)
+                )
             case BinaryColumn():
-                found.append(Variable(rule.name, (rule.no, rule.yes)))
+                found.append(Variable(rule.name, (rule.no, rule.yes), optional=rule.optional))
             case CategoricalColumn():
-                found.append(Variable(rule.name, rule.levels))
+                found.append(Variable(rule.name, rule.levels, optional=rule.optional))
     return found
 
 
 def own_variables(
-    spec: TableSpec, classes: Sequence[str], features: Array, labels: Counts
+    columns: Sequence[ColumnRule], classes: Sequence[str], features: Array, labels: Counts
 ) -> list[OwnVariable]:
     """The patients of one hospital, in the order of `variables_of`.
 
     Args:
-        spec, classes: as there.
+        columns, classes: as there.
         features: (n, d), as the rules make them.
         labels: (n,) numbers of classes.
     """
     nothing, at = np.empty(0), 0
-    found = [OwnVariable(labels, nothing, len(classes) + 1)] if classes else []
-    for rule in spec.columns:
+    found = [OwnVariable(labels, nothing, len(classes))] if classes else []
+    for rule in columns:
         width = len(feature_names(rule))
         part = features[:, at : at + width]
         at += width
@@ -127,12 +151,12 @@ def own_variables(
         match rule:
             case NumericColumn():
                 scaled = np.where(missing, np.nan, part[:, 0])
-                found.append(OwnVariable(bins_of(scaled), scaled, BINS + 1))
+                found.append(OwnVariable(bins_of(scaled), scaled, BINS + rule.optional))
             case BinaryColumn():
                 cell = np.where(missing, 2, part[:, 0] > 0).astype(np.int64)
-                found.append(OwnVariable(cell, nothing, 3))
+                found.append(OwnVariable(cell, nothing, 2 + rule.optional))
             case CategoricalColumn():
                 levels = len(rule.levels)
                 cell = np.where(missing, levels, part[:, :levels].argmax(axis=1))
-                found.append(OwnVariable(cell.astype(np.int64), nothing, levels + 1))
+                found.append(OwnVariable(cell.astype(np.int64), nothing, levels + rule.optional))
     return found

@@ -1,0 +1,182 @@
+"""One algorithm on one seed: what a run consists of, and what each part leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from securefair.collaboration.controls import Control, ceiling_of
+from securefair.collaboration.host import FittedToAll
+from securefair.collaboration.kept import has_estimates, kept_estimates
+from securefair.collaboration.kinds import AnyKind
+from securefair.collaboration.resolved import ResolvedRun
+from securefair.model.stored import from_bytes
+from securefair.prediction.effects import ColumnEstimate
+from securefair.records import CEILING, STANDALONE
+from securefair.report import Progress
+from securefair.run.checkpoint import Checkpoint
+from securefair.run.entry import Entry
+from securefair.run.results import Repetition
+from securefair.run.rounds import ReferenceRun, RunInRounds, run_rounds
+from securefair.sites.simulation.starting import simulated
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """One algorithm on one seed.
+
+    Attributes:
+        what: a kind of collaboration, or the control of one.
+        repeated: whether the run has other seeds.
+    """
+
+    name: str
+    what: AnyKind | Control
+    run: ResolvedRun
+    seed: int
+    repeated: bool
+
+    @property
+    def controls(self) -> bool:
+        """Whether nobody learns from anybody else in it, or not as in a collaboration."""
+        return isinstance(self.what, Control)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds from its first to its last."""
+        if isinstance(self.what, Control):
+            return self.what.rounds
+        return self.what.rounds(self.run.config)
+
+    def begin(self, entry: Entry, closing: ExitStack) -> RunInRounds:
+        """As its stores have it, or before its first round; they are closed with `closing`."""
+        what, seed = self.what, self.seed
+        if isinstance(what, Control):
+            return ReferenceRun(what.algorithm, what.members, seed)
+        run = simulated(
+            what,
+            self.run.config,
+            self.run.agreements[seed][what.name],
+            self.run.data[seed],
+            seed=seed,
+            models=self.run.models,
+            folder=entry.stores,
+        )
+        closing.callback(run.close)
+        if entry.state is not None and entry.state.seen is not None:
+            run.go_on(entry.state.seen, entry.state.rounds, entry.exchanges)
+        return run
+
+    def end(self, entry: Entry, closing: ExitStack) -> RunInRounds:
+        """As it was when an earlier process had finished it."""
+        run = self.begin(entry, closing)
+        if isinstance(self.what, Control):
+            list(run.rounds(self.rounds))
+        return run
+
+    def estimated(self, run: RunInRounds) -> dict[str, list[ColumnEstimate]]:
+        """What is told of coefficients: by whom models are kept, where columns have names."""
+        asked, rules_of = self.run.config.run, self.run.rules_of
+        people = self.run.data[self.seed]
+        told = self.name == asked.main and self.seed == asked.seeds[0]
+        if not told or not has_estimates(rules_of(people[0].name), people[0]):
+            return {}
+        found = run.estimates()
+        return {
+            one.name: kept_estimates(rules_of(one.name), one, partial(found.get, one.name))
+            for one in people
+        }
+
+    def refitted(self, run: RunInRounds) -> Mapping[str, FittedToAll]:
+        """Models that are kept, fitted anew to all of everyone's own samples."""
+        asked = self.run.config.run
+        kept = self.name == asked.main and self.seed == asked.seeds[0]
+        return run.fitted_to_all() if kept else {}
+
+    def begins_anew(self, entry: Entry) -> bool:
+        """Whether an earlier process has left nothing that could be gone on with."""
+        if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
+            return False
+        lost = entry.stores is None or not any(entry.stores.glob("*"))
+        return lost or bool(self.run.config.renewals)  # which no store knows of
+
+
+def parts_of(run: ResolvedRun, seed: int) -> list[Part]:
+    """The algorithms of a run in their order; where there are gains, with all controls."""
+    config, kinds, data = run.config, run.kinds, run.data[seed]
+    names = list(config.run.algorithms)
+    controls = dict(run.controlling.controls(config, data, models=run.models))
+    if kinds:
+        first = names.index(STANDALONE)
+        names[first : first + 1] = list(controls)
+    if config.run.ceiling:
+        names.append(CEILING)
+        controls[CEILING] = ceiling_of(config, data)
+    return [
+        Part(
+            name=name,
+            what=kinds[name] if name in kinds else controls[name],
+            run=run,
+            seed=seed,
+            repeated=len(config.run.seeds) > 1,
+        )
+        for name in names
+    ]
+
+
+def carry_out(part: Part, progress: Progress, checkpoint: Checkpoint | None) -> Repetition:
+    """Run one algorithm to its end, from where the checkpoint says it stands.
+
+    Args:
+        part: what to run.
+        progress: hears of every round that is run here.
+        checkpoint: where every round is written down; None: in memory only.
+
+    Returns:
+        What this algorithm made of this seed; no data.
+    """
+    name = part.name
+    done = Repetition(part.seed, [])
+    entry = Entry(None) if checkpoint is None else checkpoint.entry(part.seed, name)
+    if part.begins_anew(entry):
+        entry.restart()
+    progress.start(name, part.rounds, part.seed if part.repeated else None, done=len(entry.rounds))
+    with ExitStack() as closing:
+        run: RunInRounds | None = None
+        if entry.state is None or not entry.state.finished:
+            run = part.begin(entry, closing)
+            run_rounds(
+                run,
+                entry,
+                part.rounds,
+                progress.advance,
+                estimated=partial(part.estimated, run),
+                refitted=partial(part.refitted, run),
+            )
+        if part.run.keeps_heads and not part.controls:
+            done.heads[name] = (run or part.end(entry, closing)).heads()
+        if entry.state is not None and not entry.state.models:  # they only predict
+            done.models[name] = (run or part.end(entry, closing)).models()
+    progress.finish()
+    if not part.run.keeps_heads:
+        entry.drop_stores()
+    last = entry.state
+    if last is None:
+        raise LookupError("a finished algorithm has a state")
+    done.rounds[name], done.exchanges[name] = entry.rounds, entry.exchanges
+    done.seconds[name] = last.seconds
+    done.estimates[name] = last.estimates
+    done.refitted[name] = {
+        owner: FittedToAll(from_bytes(data, where=f"{name}, {owner}"), temperature)
+        for owner, (data, temperature) in last.refitted.items()
+    }
+    done.interrupted = last.interrupted
+    if last.facts is not None:
+        done.runs[name] = last.facts
+    if last.models:
+        done.models[name] = {
+            owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
+        }
+    return done

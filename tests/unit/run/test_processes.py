@@ -1,0 +1,122 @@
+"""A run whose parts are computed by several processes."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from securefair.config import demo_config, override
+from securefair.errors import SecureFairError
+from securefair.run import parts, processes
+from securefair.run.checkpoint import is_unfinished
+from securefair.run.execute import write_outcome
+from securefair.run.results import Repetition
+from support.experiments import run_experiment
+from unit.run.test_execute import Listener
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
+
+SMALL = {
+    "run.algorithms": ["standalone", "vpdl"],
+    "run.smaller": None,
+    "encryption.backend": "clear",
+    "model.kind": "linear",
+    "distillation.q": 16,
+    "training.rounds": 2,
+    "training.local_epochs": 2,
+    "run.seeds": [0, 1],
+}
+
+
+@pytest.fixture(scope="module")
+def config():
+    return override(demo_config(), SMALL, source="test")
+
+
+class Callback:
+    def __init__(self):
+        self.heard = []
+
+    def on_round(self, record):
+        self.heard.append(record)
+
+
+def test_results_and_what_is_heard_are_those_of_one_process(config, tmp_path):
+    told, heard, outcomes = [], [], []
+    for number in (1, 2):
+        listener, callback, out = Listener(), Callback(), tmp_path / str(number)
+        outcome = run_experiment(config, listener, out=out, processes=number, callbacks=[callback])
+        write_outcome(outcome, config, out)
+        outcomes.append(outcome)
+        told.append([one if isinstance(one, tuple | str) else "round" for one in listener.told])
+        heard.append([(one.algorithm, one.round, one.accuracy) for one in callback.heard])
+        assert not is_unfinished(out)
+    assert told[0] == told[1]
+    assert heard[0] == heard[1]
+    assert len(heard[0]) == 4  # two rounds of two seeds, and none of a control
+    for name in ("metrics.json", "rounds.jsonl", "config.toml"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+def test_an_error_in_a_process_is_that_of_the_run(config, tmp_path):
+    changes = {"training.learning_rate": 1e300, "training.clip_norm": 1e300}
+    wild = override(config, changes, source="test")
+    said = []
+    for number in (1, 2):
+        out = tmp_path / str(number)
+        with pytest.raises(SecureFairError, match="training diverged") as caught:
+            run_experiment(wild, Listener(), out=out, processes=number)
+        said.append(str(caught.value))
+        assert not is_unfinished(out)
+    assert said[0] == said[1]
+
+
+def test_a_process_that_is_ended_leaves_a_run_to_go_on_with(config, tmp_path):
+    class Killer(Listener):
+        """Ends every other process once the first part is done."""
+
+        def finish(self):
+            super().finish()
+            for child in multiprocessing.active_children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGKILL)
+
+    longer = override(config, {"training.rounds": 10}, source="test")
+    with pytest.raises(ChildProcessError, match="--processes"):
+        run_experiment(longer, Killer(), out=tmp_path, processes=2)
+    assert is_unfinished(tmp_path)
+    resumed = run_experiment(longer, Listener(), out=tmp_path, processes=2, resume=True)
+    whole = run_experiment(longer, Listener())
+    assert resumed.result.algorithms == whole.result.algorithms
+
+
+def test_interrupted_nobody_goes_on_computing(config, tmp_path):
+    class Interrupter(Listener):
+        def advance(self, _):
+            raise KeyboardInterrupt
+
+    before = set(multiprocessing.active_children())
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(config, Interrupter(), out=tmp_path, processes=2)
+    for child in set(multiprocessing.active_children()) - before:
+        child.join(10)
+        assert not child.is_alive()
+    assert is_unfinished(tmp_path)
+
+
+def test_what_cannot_be_sent_is_computed_here(config, monkeypatch):
+    monkeypatch.setattr(processes, "_can_be_sent", lambda _: False)
+    monkeypatch.setattr(
+        processes, "carry_out", lambda part, *_: Repetition(part.seed, [], seconds={part.name: 1})
+    )
+    part = parts.Part(name="a", what=None, run=None, seed=0, repeated=False)
+    with processes.carrying_out([part, part], lambda _: None, None, 2) as every:
+        assert [done.seconds for done in every] == [{"a": 1}, {"a": 1}]
+
+
+@pytest.mark.parametrize(("seeds", "cores", "usual"), [(1, 8, 1), (3, 2, 2), (50, 64, 8)])
+def test_a_process_for_each_seed_as_cores_allow(seeds, cores, usual, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    assert processes.usual_processes(seeds) == usual
