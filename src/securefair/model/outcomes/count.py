@@ -15,10 +15,10 @@ from securefair.data.known import Fault, Known, Range
 from securefair.model.outcomes.interface import (
     Frame,
     OwnPart,
-    SeparateLikelihood,
     StudyOutcome,
     known_values,
 )
+from securefair.model.outcomes.likelihood import SeparateLikelihood
 from securefair.model.outcomes.pictures import (
     LEAST,
     Shown,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.likelihood import Likelihood
 from securefair.model.outcomes.pictures import Shown
 from securefair.records import Picture
 
@@ -51,53 +52,6 @@ class Frame(NamedTuple):
     own: OwnPart
     within: Range | None
     horizons: Sequence[float] = ()
-
-
-class Likelihood(Protocol):
-    """Minus the log-likelihood, nats, of n samples whose outcomes are known."""
-
-    def total(self, predictors: Array, counts: Array) -> Array:
-        """Of S settings, (S,).
-
-        Args:
-            predictors: (S, n, L).
-            counts: (S, n), how often each sample counts; 0 leaves it out.
-        """
-        ...
-
-    def derivatives(
-        self, columns: Columns, predictors: Array, counts: Array
-    ) -> tuple[Array, Array]:
-        """Gradient (S, P) and Hessian (S, P, P) of `total` by coefficients of `columns`."""
-        ...
-
-
-class SeparateLikelihood(ABC):
-    """A likelihood of one predictor that is a sum over samples."""
-
-    @abstractmethod
-    def each(self, predictors: Array) -> Array:
-        """Predictors (..., n, 1) -> (..., n)."""
-
-    @abstractmethod
-    def bends(self, predictors: Array) -> tuple[Array, Array]:
-        """Predictors (S, n) -> first and second derivative of `each` by them, (S, n)."""
-
-    def total(self, predictors: Array, counts: Array) -> Array:
-        """See `Likelihood`."""
-        result: Array = (counts * self.each(predictors)).sum(1)
-        return result
-
-    def derivatives(
-        self, columns: Columns, predictors: Array, counts: Array
-    ) -> tuple[Array, Array]:
-        """See `Likelihood`."""
-        flat = columns.flat
-        slope, curvature = self.bends(predictors[..., 0])
-        # A product with its own transpose: half the work of another one.
-        roots = np.sqrt(counts * curvature)[..., None] * flat
-        hessian: Array = np.swapaxes(roots, 1, 2) @ roots
-        return (counts * slope) @ flat, hessian
 
 
 class StudyOutcome(ABC):
@@ -297,6 +251,12 @@ class StudyOutcome(ABC):
     def predictors(self, said: Array) -> Array | None:
         """What is said of each patient, (B, K), as one predictor, (B, 1); None: it has several."""
         return said[:, :1]
+
+    def unit(self, samples: Samples) -> float:
+        """What a predictor that grows by 1 grows by in the unit of scores: of the table, where the
+        predictor is a scaled number."""
+        del samples
+        return 1.0
 
     def recalibrated(self, said: Array, samples: Samples) -> Array | None:
         """What would be said if predictors were right on average for these patients.
