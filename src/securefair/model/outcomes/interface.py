@@ -81,6 +81,7 @@ class StudyOutcome(ABC):
         ranged: whether a public range scales the label.
         link: what the first number that is told is of a predictor: itself, in the label's range
             where `ranged`, or e to it, which is bounded at `farthest`.
+        adds_own: whether predictions rest on an `own_part` of a hospital's own patients.
         strata: names of the parts by which patients are held out; none where these are classes.
         few_events: of a hospital, below which what it adds to a sum tells who had one
             (docs/notebook/sums.md); 0 where nobody measured that.
@@ -107,6 +108,7 @@ class StudyOutcome(ABC):
     link: ClassVar[Literal["identity", "exp"]] = "identity"
     farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
+    adds_own: ClassVar[bool] = False
     few_events: ClassVar[int] = 0
 
     def deciding(self, metric: str) -> str:

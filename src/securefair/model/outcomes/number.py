@@ -76,6 +76,7 @@ class Number(StudyOutcome):
     curvature: ClassVar = 1.0
     spreads: ClassVar = True
     ranged: ClassVar = True
+    adds_own: ClassVar = True
     strata: ClassVar = ("lower half", "upper half")
 
     def faults(self, numbers: Array) -> Iterator[Fault]:

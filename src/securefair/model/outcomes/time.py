@@ -162,6 +162,7 @@ class TimeToEvent(StudyOutcome):
         "a time such as 12.5, in one unit everywhere",
         "1 where the event came, 0 where it was not seen",
     )
+    adds_own: ClassVar = True
     strata: ClassVar = ("not seen", "event")
     few_events: ClassVar = 6
 
