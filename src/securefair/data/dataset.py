@@ -146,6 +146,13 @@ class Samples:
         return len(np.unique(self.who))
 
     @property
+    def few_events(self) -> int | None:
+        """How many events there are, where these are too few for errors (`known.FEWEST_EVENTS`)."""
+        from securefair.data.known import few_events_of  # which reads tables
+
+        return few_events_of(self.values, self.who, self.outcome)
+
+    @property
     def common(self) -> Samples:
         """The same with the features that everybody has, of which peers are asked and told."""
         if not self.further:

@@ -69,7 +69,8 @@ class ScoreSummary:
 
     Attributes:
         mean: over hospitals, of the means over seeds.
-        se: standard error of `mean` over patients; 0 where all of them are right.
+        se: standard error of `mean` over patients; 0 where all of them are right; None where that
+            of a hospital is unknown, as of fewer events than `data.known.FEWEST_EVENTS`.
         skew: third standardised moment of `mean` over patients; 0 where it does not vary.
         by_hospital, se_by_hospital, skew_by_hospital: by name.
         interval, interval_by_hospital: 95 % intervals (`worth.interval`) of scores that are
@@ -115,6 +116,8 @@ class Scored:
         for at, (hospital, seeds) in enumerate(predictions.items()):
             points = [outcome.point_scores(one.said, one.samples) for one in seeds]
             drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
+            if _everyone(seeds).few_events is not None:
+                drawn = {name: np.full(draws, np.nan) for name in drawn}
             for name in outcome.scores:
                 values = [one[name] for one in points]
                 self._points[name][hospital] = _nan_mean(np.array(values, dtype=np.float64))
@@ -156,9 +159,12 @@ class Scored:
 
 def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
     together = means(np.stack(list(drawn.values())))
+    unknown = any(
+        not np.isnan(points[name]) and np.isnan(values).all() for name, values in drawn.items()
+    )
     return ScoreSummary(
         mean=_or_none(_nan_mean(np.array(list(points.values())))),
-        se=_or_none(_spread(together)),
+        se=None if unknown else _or_none(_spread(together)),
         skew=skewness(together),
         by_hospital={name: _or_none(value) for name, value in points.items()},
         se_by_hospital={name: _or_none(_spread(values)) for name, values in drawn.items()},
@@ -185,8 +191,14 @@ def _shares(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
     """Of how many patients each score is a share, each counted once whatever its samples: those of
     one patient tell nearly the same."""
     _, first = np.unique(np.concatenate([one.who for one in seeds]), return_index=True)
-    everyone = together([one.samples for one in seeds])
+    everyone = together([one.samples.common for one in seeds])
     return seeds[0].outcome.shares(everyone.take(first))
+
+
+def _everyone(seeds: Sequence[ScoredPredictions]) -> Samples:
+    """Of all seeds, with whose each is."""
+    everyone = together([one.samples.common for one in seeds])
+    return replace(everyone, patients=np.concatenate([one.who for one in seeds]))
 
 
 def _nan_mean(values: Array) -> float:

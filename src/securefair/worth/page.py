@@ -34,6 +34,9 @@ LEAST_PATIENTS = 10
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Of a decision curve, where nobody names others."""
 
+MOST_UNDEFINED = 0.1
+"""Share of draws without a score, above which its error is undefined."""
+
 INTERCEPT, SLOPE = "calibration_intercept", "calibration_slope"
 CALIBRATION = {INTERCEPT: "Calibration intercept", SLOPE: "Calibration slope"}
 """Scores that every outcome of one predictor has, each with its title (`worth.refit`)."""
@@ -193,15 +196,19 @@ def _scores(said: Array, samples: Samples, times: Array) -> dict[str, ScoreEstim
     if predictors is not None:
         again = refit(predictors, samples, times)
         found |= {INTERCEPT: outcome.unit(samples) * again.intercepts, SLOPE: again.slopes}
-    return {name: _estimate(found[name]) for name in titles_of(outcome) if name in found}
+    few = samples.few_events is not None
+    names = [name for name in titles_of(outcome) if name in found]
+    return {name: _estimate(found[name], few=few) for name in names}
 
 
-def _estimate(values: Array) -> ScoreEstimate:
-    """Of a score of all patients, and of every draw."""
-    drawn = values[1:][~np.isnan(values[1:])]
+def _estimate(values: Array, *, few: bool) -> ScoreEstimate:
+    """Of a score of all patients, and of every draw; of few events there is no error, nor where
+    more than `MOST_UNDEFINED` of the draws have no score: what is left is of the tamer ones."""
     if np.isnan(values[0]):
         return ScoreEstimate(None, None)
-    return ScoreEstimate(float(values[0]), float(drawn.std(ddof=1)) if len(drawn) > 1 else None)
+    drawn = values[1:][~np.isnan(values[1:])]
+    unknown = few or len(drawn) < max(2, (1 - MOST_UNDEFINED) * (len(values) - 1))
+    return ScoreEstimate(float(values[0]), None if unknown else float(drawn.std(ddof=1)))
 
 
 def _decision_curve(said: Array, samples: Samples, thresholds: Sequence[float]) -> list[NetBenefit]:

@@ -53,6 +53,24 @@ def test_rows_of_one_patient_are_no_further_patients():
             assert many.interval == pytest.approx(few.interval)
 
 
+def times_of(events, count=30):
+    rng = np.random.default_rng(3)
+    came = np.arange(count) < events
+    values = np.column_stack([rng.exponential(size=count), came])
+    samples = Samples(np.empty((count, 0)), came.astype(np.int64), 2, outcome="time", values=values)
+    return ScoredPredictions(np.arange(count), samples, rng.normal(size=(count, 1)))
+
+
+@pytest.mark.parametrize(("events", "known"), [(1, False), (4, False), (8, True)])
+def test_few_events_have_no_error_and_neither_has_their_mean(events, known):
+    scored = Scored({"few": [times_of(events)], "many": [times_of(20)]}, draws=100)
+    for found in (scored.summary("concordance"), scored.difference(scored, "concordance")):
+        assert found.by_hospital["few"] is not None
+        assert (found.se_by_hospital["few"] is not None) == known
+        assert (found.se is not None) == known
+        assert found.se_by_hospital["many"] is not None
+
+
 def test_hospitals_count_alike():
     parts = {"a": [predictions(0, range(50))], "b": [predictions(1, range(200, 500))]}
     scored = Scored(parts, draws=500)

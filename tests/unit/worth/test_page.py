@@ -100,6 +100,32 @@ def test_several_classes_have_scores_and_no_calibration_of_one_predictor():
     assert page.recalibrated["log_loss"].mean < page.scores["log_loss"].mean
 
 
+def timed(count=80, events=80):
+    rng = np.random.default_rng(0)
+    predictors = rng.normal(size=(count, 1))
+    came = np.arange(count) < events
+    values = np.column_stack([rng.exponential(np.exp(-predictors[:, 0])), came])
+    return predictors, Samples(
+        np.zeros((count, 1)), came.astype(np.int64), 2, outcome="time", values=values
+    )
+
+
+@pytest.mark.parametrize(("events", "known"), [(1, False), (4, False), (5, True)])
+def test_few_events_have_no_error(events, known):
+    found = score_page(*timed(events=events), draws=100).scores["concordance"]
+    assert found.mean is not None
+    assert (found.se is not None) == known
+
+
+def test_an_error_of_the_draws_that_went_well_alone_is_none():
+    said, samples = patients(30)
+    labels = (np.arange(30) < 2).astype(np.int64)  # of one class in 13 of 100 draws
+    found = score_page(said, replace(samples, labels=labels)).scores
+    assert found["auc"].mean is not None
+    assert found["auc"].se is None
+    assert found["brier"].se > 0
+
+
 def repeated(said, samples, times=5):
     """The same patients, each in so many rows."""
     who = np.repeat(np.arange(len(samples)), times)

@@ -95,7 +95,7 @@ def said_of_others(predictors: Array, patients: Samples) -> Array:
     outcome = outcome_of(patients)
     _, first, at = np.unique(patients.who, return_index=True, return_inverse=True)
     folds = stratified_folds(patients.labels[first], np.random.default_rng(0))[at]
-    said = {}
+    said: dict[int, Array] = {}
     for fold in np.unique(folds):
         within, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         own = outcome.own_part(predictors[others], patients.take(others))

@@ -97,6 +97,10 @@ class Count(StudyOutcome):
         labels = (numbers[:, 0] > 0).astype(np.int64)
         return Known(labels, 2, np.column_stack([numbers[:, 0], exposures]))
 
+    def events(self, numbers: Array) -> Array:
+        """See `StudyOutcome`."""
+        return numbers[:, 0]
+
     def likelihood(self, samples: Samples) -> _Poisson:
         """See `StudyOutcome`."""
         return _Poisson(*_values(samples))

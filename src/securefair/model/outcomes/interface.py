@@ -82,6 +82,7 @@ class StudyOutcome(ABC):
         link: what the first number that is told is of a predictor: itself, in the label's range
             where `ranged`, or e to it, which is bounded at `farthest`.
         adds_own: whether predictions rest on an `own_part` of a hospital's own patients.
+        own_holds: what such a part holds of single patients, for people; empty: nothing.
         strata: names of the parts by which patients are held out; none where these are classes.
         few_events: of a hospital, below which what it adds to a sum tells who had one
             (docs/notebook/sums.md); 0 where nobody measured that.
@@ -109,6 +110,7 @@ class StudyOutcome(ABC):
     farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
     adds_own: ClassVar[bool] = False
+    own_holds: ClassVar[str] = ""
     few_events: ClassVar[int] = 0
 
     def deciding(self, metric: str) -> str:
@@ -132,6 +134,11 @@ class StudyOutcome(ABC):
         """
         del numbers, within
         raise ConfigError("codes of a label tell classes", where="table.outcome", found=self.name)
+
+    def events(self, numbers: Array) -> Array | None:
+        """How many events each row of what is known, (B, k), has, (B,); None: nothing is one."""
+        del numbers
+        return None
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""

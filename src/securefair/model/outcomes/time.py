@@ -163,6 +163,7 @@ class TimeToEvent(StudyOutcome):
         "1 where the event came, 0 where it was not seen",
     )
     adds_own: ClassVar = True
+    own_holds: ClassVar = "the exact time of every own event"
     strata: ClassVar = ("not seen", "event")
     few_events: ClassVar = 6
 
@@ -192,6 +193,10 @@ class TimeToEvent(StudyOutcome):
         """See `StudyOutcome`: strata are events and those who are censored."""
         del within
         return Known(numbers[:, 1].astype(np.int64), 2, numbers)
+
+    def events(self, numbers: Array) -> Array:
+        """See `StudyOutcome`."""
+        return numbers[:, 1]
 
     def likelihood(self, samples: Samples) -> _Partial:
         """See `StudyOutcome`."""
