@@ -268,8 +268,7 @@ class HospitalModel:
             raise DataError(
                 f"this model predicts {self.outcome.title}: it has no probabilities of classes",
                 where=self.record.hospital,
-                hint="predict and predict_details tell what it says of each patient, "
-                "`securefair evaluate` how good that is",
+                hint="predict_details tells what it says, `securefair evaluate` how good it is",
             )
 
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
