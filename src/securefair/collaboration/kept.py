@@ -16,6 +16,7 @@ from securefair.config import RunConfig
 from securefair.config.columns import ImageColumn
 from securefair.data import ParticipantData, TableSpec, feature_names
 from securefair.data.dataset import Samples
+from securefair.data.filling import relations_of
 from securefair.data.table import class_names
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function, own_part_of
@@ -103,12 +104,12 @@ def kept_model(
         calibration=calibration,
         versions=dict(versions),
         outcome=own.train.outcome,
-        own=_own_part(function, own.train),
+        own=_own_part(function, own.train, rules),
     )
     plain = structs.replace(record, calibration=UNCALIBRATED)
 
     def tested(function: Function) -> ModelEvaluation:
-        record = structs.replace(plain, own=_own_part(function, own.train))
+        record = structs.replace(plain, own=_own_part(function, own.train, rules))
         return score(HospitalModel(record, function), own.test)
 
     kept = HospitalModel(record, function)
@@ -156,16 +157,20 @@ def kept_model(
             high=facts.high,
             usual=facts.usual,
             patients=len(everyone),
-            own=_own_part(function, everyone),
+            own=_own_part(function, everyone, rules),
             calibration=divisor if calibration.method != "none" else calibration,
         )
     return KeptModel(HospitalModel(record, function, weights), card, estimates)
 
 
-def _own_part(function: Function, samples: Samples) -> dict[str, list[float]]:
-    """What a model adds to predictors from the samples that it was fitted to, for its record."""
-    part = own_part_of(function, samples)
-    return {key: list(values) for key, values in part.items()}
+def _own_part(
+    function: Function, samples: Samples, rules: TableSpec | None
+) -> dict[str, list[float]]:
+    """What a model adds from the samples that it was fitted to, for its record."""
+    part = {key: list(values) for key, values in own_part_of(function, samples).items()}
+    if rules is not None and rules.fill:
+        part |= relations_of(rules, samples.features).stored()
+    return part
 
 
 def _features(spec: TableSpec) -> list[str]:

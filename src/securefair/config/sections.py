@@ -127,6 +127,26 @@ class RunConfig(Section):
         return self
 
     @model_validator(mode="after")
+    def _check_fill(self) -> Self:
+        if self.table is None or not self.table.fill:
+            return self
+        if self.privacy is not None:
+            raise contradiction(
+                "table.fill",
+                "values that are filled in tell of other patients, which no promise counts",
+                found=True,
+                expected="false, or no [privacy] section",
+            )
+        if self.renewals:
+            raise contradiction(
+                "table.fill",
+                "with other patients other values would be filled in: those who stay are not known",
+                found=True,
+                expected="false, or no [[renewals]]",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_privacy(self) -> Self:
         privacy = self.privacy
         if privacy is None:

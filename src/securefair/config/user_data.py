@@ -159,6 +159,11 @@ class TableSection(Section):
         '["no heart disease", "heart disease"]. Without it: the codes',
     )
     missing: Codes = Field(default=defaults.MISSING, description="Codes of a missing value")
+    fill: bool = Field(
+        default=False,
+        description="Missing values become what the patient's other columns make likely, by the "
+        "own training patients, beside the feature that says so; otherwise 0",
+    )
     spellings: Literal["exact", "joined"] = Field(
         default=defaults.SPELLINGS,
         description="Whether codes that differ in case or white space only, such as Yes and YES, "
@@ -174,7 +179,9 @@ class TableSection(Section):
         description="The features; other columns are not used. Without any: inferred, and shown",
     )
 
-    later: ClassVar[frozenset[str]] = frozenset({"outcome", "event", "exposure", "label_range"})
+    later: ClassVar[frozenset[str]] = frozenset(
+        {"outcome", "event", "exposure", "label_range", "fill"}
+    )
     """See `Section.later`."""
 
     @property

@@ -94,6 +94,7 @@ class TableSpec(Section):
         target: the column to predict.
         missing: the codes of a missing value.
         spellings: "joined" takes codes that differ in case or white space only for one.
+        fill: whether missing values become likely ones (`data.filling`).
 
     Raises:
         ConfigError: no columns, two of one name, or the target among them.
@@ -105,6 +106,10 @@ class TableSpec(Section):
     target: Target
     missing: Codes = defaults.MISSING
     spellings: Literal["exact", "joined"] = defaults.SPELLINGS
+    fill: bool = False
+
+    later: ClassVar[frozenset[str]] = frozenset({"fill"})
+    """See `Section.later`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -134,12 +139,7 @@ class TableSpec(Section):
         """
         if not further:
             return self
-        return TableSpec(
-            columns=(*self.columns, *further),
-            target=self.target,
-            missing=self.missing,
-            spellings=self.spellings,
-        )
+        return self.model_copy(update={"columns": (*self.columns, *further)})
 
     @property
     def known(self) -> tuple[str, ...]:

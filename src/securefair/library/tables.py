@@ -22,6 +22,7 @@ from securefair.data import (
 from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.between import OF_SOME_SITES
 from securefair.data.cells import stacked
+from securefair.data.filling import completed
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.errors import ConfigError, DataError
 from securefair.library.classes import Positive, order_with
@@ -86,11 +87,12 @@ def participants_of_tables(
             wide = spec.with_columns(own.get(name, ()))
             width = len(wide.features) - len(spec.features)
             samples = [replace(encode(table, wide), further=width) for table in tables]
-        everyone.append(
+        one = (
             ParticipantData(name, samples[0], samples[1])
             if len(samples) == 2
             else hold_out(name, samples[0], config.data.test_fraction, config.run.seeds[0])
         )
+        everyone.append(completed(one, wide))
     return alike(everyone), spec, own, found
 
 

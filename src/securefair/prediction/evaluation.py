@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from securefair.data import Samples, read_rows
 from securefair.data.cells import Table
 from securefair.data.encoding import encode, encode_known
+from securefair.data.filling import filled, relations_of
 from securefair.data.groups import groups_of
 from securefair.data.headings import under_agreed_names
 from securefair.errors import DataError, SecureFairError
@@ -165,7 +167,12 @@ def _fitted_to(model: HospitalModel, rows: Table) -> bool:
     if record.table is None or len(rows) != record.patients:
         return False
     try:
-        facts = training_facts(encode(rows, record.table))
+        samples = encode(rows, record.table)
+        if record.table.fill:
+            relations = relations_of(record.table, samples.features)
+            likely = filled(record.table, samples.features, relations)
+            samples = replace(samples, features=likely)
+        facts = training_facts(samples)
     except SecureFairError:  # a value that no training had, or images
         return False
     return all(

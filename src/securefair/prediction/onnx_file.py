@@ -43,9 +43,16 @@ def onnx_bytes(model: HospitalModel) -> bytes:
     """The model as the bytes of an ONNX file.
 
     Raises:
-        ConfigError: onnx is not installed.
+        ConfigError: onnx is not installed, or the model fills missing values in.
         ModelError: it is a network that has no graph of these operations.
     """
+    if model.record.table is not None and model.record.table.fill:
+        raise ConfigError(
+            "a graph of features fills no missing values in",
+            where="table.fill",
+            found=True,
+            expected="a model of a run without it, or `securefair predict`",
+        )
     onnx = _library("onnx")
     helper, kind = onnx.helper, onnx.TensorProto
     graph = _Graph(helper)

@@ -26,7 +26,7 @@ from securefair.records import (
 )
 from securefair.report.drawn import Drawn, drawn, plain
 from securefair.report.scores import constant
-from securefair.report.ward_classes import Recognised, came_true, recognised, thresholds
+from securefair.report.ward_classes import Recognised, probabilities, recognised, thresholds
 from securefair.report.ward_looks import Looks, looks_of
 from securefair.words import Words
 from securefair.worth.verdict import FEW
@@ -68,6 +68,7 @@ class FirstPage:
         classes: names; empty where none are told apart.
         recognised: the confusion matrix.
         pictures: what is predicted beside what was seen.
+        of_first: whether these are of the first of several repetitions alone.
         thresholds: rows of text; of two classes only.
         looks: None where nobody could read them.
         cannot: sentences.
@@ -81,6 +82,7 @@ class FirstPage:
     classes: list[str]
     recognised: list[Recognised]
     pictures: list[Drawn]
+    of_first: bool
     thresholds: list[tuple[str, ...]]
     looks: Looks | None
     cannot: list[str]
@@ -111,13 +113,14 @@ def first_page(
         classes=classes,
         recognised=recognised(result, classes) if classes else [],
         pictures=drawn(
-            [came_true(figure.reliability, len(result.seeds))]
+            [probabilities(figure.reliability, len(result.seeds))]
             if outcome.tells_classes and figure.reliability
             else [one for one in figure.pictures if not one.behind],
             words,
             label=said.label,
             plotted=said.plotted(),
         ),
+        of_first=not outcome.tells_classes and len(result.seeds) > 1,
         thresholds=thresholds(result, words),
         looks=looks_of(
             models,

@@ -22,6 +22,7 @@ from securefair.data import (
     samples_of,
 )
 from securefair.data.encoding import Extract
+from securefair.data.filling import completed
 from securefair.data.places import staying
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
@@ -62,7 +63,7 @@ def from_files(
         states = [loaded(one, further)]
         for then in later:  # an outline has no rows to be known by, and nearly the same parts
             states.append(then if outlines else staying(states[-1], then, str(seed).encode()))
-        *earlier, own = states
+        *earlier, own = states if outlines else [load.completed(one, further) for one in states]
         everyone.append(replace(own, earlier=tuple(earlier)))
     return alike(everyone)
 
@@ -81,8 +82,8 @@ def one_from_files(
     Raises:
         DataError: a file cannot be used; names file, line and column.
     """
-    load = partial(_FileLoader(config, ReadTables(), classes), further=one.columns or ())
-    return _loaded(config, load, one, seed)
+    load, further = _FileLoader(config, ReadTables(), classes), one.columns or ()
+    return load.completed(_loaded(config, partial(load, further=further), one, seed), further)
 
 
 def _outline(samples: Samples) -> Samples:
@@ -156,6 +157,10 @@ class _FileLoader:
         samples = encode(rows, spec, self._extract(spec, rows.folder))
         samples = replace(samples, further=len(spec.features) - len(self._spec.features))
         return samples if self._patients is None else _of_patients(samples, rows, self._patients)
+
+    def completed(self, own: ParticipantData, further: Sequence[OwnColumn]) -> ParticipantData:
+        """See `data.filling.completed`."""
+        return own if self._spec is None else completed(own, self._spec.with_columns(further))
 
     def _extract(self, spec: TableSpec, folder: Path) -> Extract | None:
         """What looks at the images of a table, if any; for outlines it sees that it could."""

@@ -15,11 +15,10 @@ from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
 from securefair.data.headings import meant
 from securefair.data.images.findings import image_findings
-from securefair.data.opposed import opposed_classes
 from securefair.data.quality import site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
-from securefair.data.turned import turned_codes
+from securefair.data.swapped import swapped_codes
 from securefair.errors import DataError
 from securefair.user.tables import ReadTables, about
 
@@ -165,10 +164,7 @@ def look_at(
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
     between = list(findings_between(sites, label=of_classes, joined=joined))
-    coded = known[1:] if known else (label,)
-    swapped = [one for name in coded for one in opposed_classes(looked, name, joined=joined)]
-    # Where the label itself is swapped, every column says the opposite of what it should.
-    between += swapped or turned_codes(looked, label, joined=joined, known=known)
+    between += swapped_codes(looked, label, joined=joined, known=known)
     between += shared_rows(tables)
     if of_classes is not None:
         between += class_findings(tables, of_classes, classes, joined=joined)

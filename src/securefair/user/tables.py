@@ -262,6 +262,7 @@ def table_spec(table: TableSection) -> TableSpec:
         target=target_of(table),
         missing=table.missing,
         spellings=table.spellings,
+        fill=table.fill,
     )
 
 
@@ -305,6 +306,7 @@ def table_settings(spec: TableSpec) -> dict[str, Any]:
         **({"class_names": list(spec.target.names)} if spec.target.names else {}),
         "missing": list(spec.missing),
         "spellings": spec.spellings,
+        **({"fill": True} if spec.fill else {}),
         "columns": [
             column.model_dump(mode="json")
             for column in spec.columns

@@ -130,6 +130,10 @@ def test_the_ward_reads_of_an_outcome_in_plain_words(make_run, name, language):
     assert not page.recognised
     assert not page.thresholds
     assert 1 <= len(page.pictures) < len(figure.pictures)  # residuals stand behind
+    assert [
+        first_page(structs.replace(result, seeds=seeds), words, "months").of_first
+        for seeds in ([0], [0, 1])
+    ] == [False, True]
     share = next(score for score in outcome.on_ward if score in outcome.as_shares)
     place = [one.text for one in page.headings].index(words(f"table.{share}"))
     assert page.rows[0].cells[place - 1] == "50\u00a0% (40\u201360)"

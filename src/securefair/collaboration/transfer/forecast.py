@@ -117,7 +117,18 @@ def cautions_of(agreed: TransferAgreement) -> list[str]:
     most = agreed.question.most_patients
     known = agreed.question.determines_fit(most)
     told = [_fits_known(agreed, f"a student of {most} patients")] if known else []
-    return [*_unread(agreed), *told]
+    return [*_unread(agreed), *told, *_events_known(agreed)]
+
+
+def _events_known(agreed: TransferAgreement) -> list[str]:
+    """That few events tell of whom, where fits are added up."""
+    few = agreed.outcome.few_events
+    if agreed.question.encrypts or not few:
+        return []
+    return [
+        f"Of a hospital with fewer than {few} events the others together know nearly who had one, "
+        "and from a sum over two it can be guessed."
+    ]
 
 
 def _unread(agreed: TransferAgreement) -> list[str]:

@@ -17,6 +17,7 @@ import msgspec
 from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
 from securefair.data.places import marks_of, placed, staying
+from securefair.errors import ConfigError
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SiteSettings, read_settings
 from securefair.sites.site.notes import note
@@ -85,8 +86,16 @@ def samples_next(
     """What comes after so many renewals; who is in the samples of now stays in its part.
 
     Raises:
+        ConfigError: missing values are filled in by all of them: those who stay are not known.
         DataError: as `own_samples` and `staying`.
     """
+    if terms.config.table is not None and terms.config.table.fill:
+        raise ConfigError(
+            "with other patients other values would be filled in: those who stay are not known",
+            where="table.fill",
+            found=True,
+            expected="false, from the start of the project",
+        )
     data = own_samples(settings.at(number + 1), terms, seed)
     return staying(now, data, _key(seed))
 

@@ -1,9 +1,12 @@
 """A site goes on with other patients: who stays, stays where it was."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
 
+from securefair.config import TableSection
 from securefair.data.places import marks_of
 from securefair.errors import ConfigError, DataError
 from securefair.sites.couriers.interface import CourierSettings
@@ -90,3 +93,11 @@ def test_settings_name_what_was_taken_up(settings):
     assert len(settings.with_next(1, SampleFiles(data="c.csv")).renewals) == 2
     with pytest.raises(ConfigError, match="not named any more"):
         msgspec.structs.replace(settings, renewals=()).at(1)
+
+
+def test_a_project_that_fills_gaps_in_goes_on_with_no_others(settings, terms):
+    before = samples_now(settings, terms, SEED, Taken())
+    table = TableSection(label="y", classes=(("0",), ("1",)), fill=True)
+    filling = replace(terms, config=terms.config.model_copy(update={"table": table}))
+    with pytest.raises(ConfigError, match="other values would be filled in"):
+        samples_next(settings, filling, SEED, 0, before)

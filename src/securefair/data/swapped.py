@@ -1,30 +1,46 @@
-"""Whether a column of two codes, such as yes and no, is coded the other way round somewhere.
+"""Whether two codes, such as yes and no, are swapped somewhere: those of the label, or of a column.
 
-Three things speak for that: the share of the upper code is mirrored (92 % at one hospital, 6 to
-11 % at the others), or what the column says of the outcome is reversed, or what it says of a
-measurement (men are taller). The first two must be beyond chance, with Bonferroni's correction for
-all columns. Where the shares are mirrored and the column says the same of the outcome everywhere,
-the patients differ, not the codes.
+What a column says of the outcome is one figure a hospital: how many standard errors its correlation
+with the outcome lies from 0. Where several columns point clearly one way at one hospital and the
+other way at another, and none clearly the same way, the codes of the label are the likelier reason
+than the patients.
+
+Else three things speak for a column whose codes are swapped: the share of the upper code is
+mirrored (92 % at one hospital, 6 to 11 % at the others), or what the column says of the outcome is
+reversed, or what it says of a measurement (men are taller). The first two must be beyond chance,
+with Bonferroni's correction for all columns. Where the shares are mirrored and the column says the
+same of the outcome everywhere, the patients differ, not the codes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtrc, ndtri
 
-from securefair.config.columns import code
-from securefair.data.cells import Column, Table
 from securefair.data.findings import EVERYONE, Finding
 from securefair.data.leaks import Classes
-from securefair.data.opposed import CLEAR, LEAST, pull
-from securefair.data.shape import Shape
+from securefair.data.relations import (
+    Array,
+    Pulls,
+    Tables,
+    coded,
+    correlation,
+    measurements,
+    numbers_of,
+    of_two,
+    outcome_of,
+    pulls_of,
+)
+
+CLEAR, COLUMNS = 2.5, 2
+"""Standard errors from which a column points one way, and columns that must be opposed."""
 
 CHANCE = 0.01
-"""Of any such finding among all columns, where hospitals differ by chance alone."""
+"""Of any swapped column among all, where hospitals differ by chance alone."""
 
 APART, MIRRORED = 2 / 3, 0.15
 """Share of one code from which it is not about half of the patients; and how far the shares may be
@@ -34,13 +50,11 @@ STRONG, MOST_PAIRS = 0.5, 4000
 """Correlation with a measurement, either way, from which a reversed one is told: whatever hospitals
 are for, it seldom turns by as much; and pairs of columns that are looked at."""
 
-Tables = Mapping[str, tuple[Table, Mapping[str, Shape]]]
 
-
-def turned_codes(
+def swapped_codes(
     tables: Tables, label: str, *, joined: bool, known: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """Columns of two codes that look swapped at some hospital.
+    """Codes that look swapped at some hospital: the label's, or where those are not, columns'.
 
     Args:
         tables: by site, each with the shapes of its columns; two or more tell something.
@@ -49,18 +63,65 @@ def turned_codes(
         known: columns that say what is known of a patient where that is no class, the label first.
             They are looked at as well, such as whether an event came.
     """
+    told = [
+        one
+        for name in (known[1:] if known else (label,))
+        for one in _opposed(tables, name, joined=joined)
+    ]
+    # Where the label itself is swapped, every column says the opposite of what it should.
+    yield from told or _turned(tables, label, joined=joined, known=known)
+
+
+def _opposed(tables: Tables, label: str, *, joined: bool) -> Iterator[Finding]:
+    """Pairs of hospitals whose columns point in opposite directions, of a label of two codes."""
+    classes = {
+        site: Classes.of(table.columns[label], shapes[label], joined=joined)
+        for site, (table, shapes) in tables.items()
+    }
+    if len({one.names for one in classes.values()}) != 1:
+        return
+    outcomes = {site: of_two(one) for site, one in classes.items()}
+    pulls = {
+        name: pulls_of(values, outcomes)
+        for name in {name for table, _ in tables.values() for name in table.columns}
+        if name != label and (values := numbers_of(name, tables, joined=joined))
+    }
+    for one, other in combinations(tables, 2):
+        clear = {
+            name: of_site[one] * of_site[other]
+            for name, of_site in pulls.items()
+            if min(abs(of_site.get(one, 0.0)), abs(of_site.get(other, 0.0))) >= CLEAR
+        }
+        against = sorted(name for name, both in clear.items() if both < 0)
+        if len(against) < COLUMNS or len(against) < len(clear):
+            continue
+        yield Finding(
+            site=EVERYONE,
+            column=label,
+            line=None,
+            kind="opposed_classes",
+            message=f"{', '.join(against)} speak for one code at {one} and for the other code at "
+            f"{other}: the two codes may be swapped at one of them",
+            remedy="Ask what each code means there, before anything is learnt from both",
+            severity="grave",
+        )
+
+
+def _turned(tables: Tables, label: str, *, joined: bool, known: Sequence[str]) -> Iterator[Finding]:
+    """Columns of two codes that look swapped."""
+    ranked = bool(known)  # what is predicted is a number
     outcomes = {
-        site: _outcome(table.columns[label], shapes[label], is_class=not known, joined=joined)
+        site: outcome_of(table.columns[label], shapes[label], is_class=not ranked, joined=joined)
         for site, (table, shapes) in tables.items()
     }
     columns = {
-        name: coded
+        name: two
         for name in next(iter(tables.values()))[0].columns
-        if name != label and (coded := _coded(name, tables, joined=joined)) is not None
+        if name != label and (two := coded(name, tables, joined=joined)) is not None
     }
-    measured = _measurements(tables, {label, *known})
+    measured = measurements(tables, {label, *known})
     for name, (codes, of_site) in columns.items():
-        pulls = {site: pull(values, outcomes[site]) for site, values in of_site.items()}
+        pulls = pulls_of(of_site, outcomes)
         shares = {site: float(np.nanmean(values)) for site, values in of_site.items()}
         chance = CHANCE / len(columns)
         groups = _mirrored(of_site, chance)
@@ -78,9 +139,9 @@ def turned_codes(
                 f"{lower}"
             )
         elif (groups := _reversed(pulls, chance)) is not None:
-            ways = ("higher", "lower") if known else ("one class", "the other class")
+            ways = ("higher", "lower") if ranked else ("one class", "the other class")
             one, other = (
-                f"{way} {'' if known else 'of '}{label} at {_named(group)}"
+                f"{way} {'' if ranked else 'of '}{label} at {_named(group)}"
                 for way, group in zip(ways, _ordered(groups, pulls), strict=True)
             )
             told = f'"{codes[1]}" goes with {one}, and with {other}'
@@ -98,81 +159,23 @@ def turned_codes(
             )
 
 
-def _outcome(column: Column, shape: Shape, *, is_class: bool, joined: bool) -> NDArray[np.float64]:
-    """(B,) of the label: 0 and 1 of two classes, or the number; NaN of others."""
-    if not is_class:
-        return shape.values[column.codes]
-    classes = Classes.of(column, shape, joined=joined)
-    if len(classes.names) != 2:
-        return np.full(len(column.codes), np.nan)
-    return np.where(classes.of_row >= 0, classes.of_row.astype(np.float64), np.nan)
-
-
-def _coded(
-    name: str, tables: Tables, *, joined: bool
-) -> tuple[tuple[str, str], dict[str, NDArray[np.float64]]] | None:
-    """The two codes of a column, and each hospital's values as 0 and 1 (NaN: missing).
-
-    None where the codes of all are not two, or fewer than two hospitals have enough patients.
-    """
-    spelt: dict[str, list[str]] = {}
-    for site, (table, shapes) in tables.items():
-        if name not in table.columns or np.count_nonzero(shapes[name].counted) > 2:
-            return None
-        spelt[site] = [code(text, joined=joined) for text in table.columns[name].texts]
-    codes = sorted(
-        {
-            one
-            for site, (_, shapes) in tables.items()
-            for one, counts in zip(spelt[site], shapes[name].counted, strict=True)
-            if counts
-        }
-    )
-    if len(codes) != 2:
-        return None
-    result = {}
-    for site, (table, shapes) in tables.items():
-        upper = np.array([float(one == codes[1]) for one in spelt[site]])
-        values = np.where(shapes[name].counted, upper, np.nan)[table.columns[name].codes]
-        if np.isfinite(values).sum() >= LEAST:
-            result[site] = values
-    return None if len(result) < 2 else ((codes[0], codes[1]), result)
-
-
 Groups = tuple[list[str], list[str]]
-
-
-def _measurements(tables: Tables, outcome: set[str]) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Columns of numbers of all hospitals, each hospital's values by row, (B,)."""
-    first = next(iter(tables.values()))[0]
-    return {
-        name: {
-            site: shapes[name].values[table.columns[name].codes]
-            for site, (table, shapes) in tables.items()
-        }
-        for name in first.columns
-        if name not in outcome
-        and all(
-            name in shapes and shapes[name].numeric and np.isfinite(shapes[name].values).sum() > 2
-            for _, shapes in tables.values()
-        )
-    }
 
 
 def _against(
     name: str,
-    of_site: Mapping[str, NDArray[np.float64]],
-    measured: Mapping[str, Mapping[str, NDArray[np.float64]]],
-    coded: int,
+    of_site: Mapping[str, Array],
+    measured: Mapping[str, Mapping[str, Array]],
+    columns: int,
 ) -> tuple[Groups, str] | None:
     """Hospitals where the upper code goes with a higher measurement, those where it goes with a
     lower one, and the measurement; None where no strong relation is turned round."""
-    if coded * len(measured) > MOST_PAIRS:
+    if columns * len(measured) > MOST_PAIRS:
         return None
     for other, values in measured.items():
         if other == name:
             continue
-        related = {site: _correlation(codes, values[site]) for site, codes in of_site.items()}
+        related = {site: correlation(codes, values[site])[0] for site, codes in of_site.items()}
         if min(map(abs, related.values())) < STRONG:
             continue
         groups = (
@@ -184,14 +187,7 @@ def _against(
     return None
 
 
-def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    known = np.isfinite(one) & np.isfinite(other)
-    if known.sum() < LEAST or np.ptp(one[known]) == 0 or np.ptp(other[known]) == 0:
-        return 0.0
-    return float(np.corrcoef(one[known], other[known])[0, 1])
-
-
-def _mirrored(of_site: Mapping[str, NDArray[np.float64]], chance: float) -> Groups | None:
+def _mirrored(of_site: Mapping[str, Array], chance: float) -> Groups | None:
     """Hospitals where most have the upper code, and where few have it; None if neither.
 
     Where each has one code only, it is a name of the hospital and not a measurement.
@@ -216,18 +212,18 @@ def _mirrored(of_site: Mapping[str, NDArray[np.float64]], chance: float) -> Grou
     return groups if sure < chance else None
 
 
-def _together(sites: Sequence[str], pulls: Mapping[str, float]) -> float:
+def _together(sites: Sequence[str], pulls: Pulls) -> float:
     """One figure of several hospitals, by Stouffer's sum."""
     return sum(pulls[site] for site in sites) / math.sqrt(len(sites))
 
 
-def _alike(groups: Groups, pulls: Mapping[str, float]) -> bool:
+def _alike(groups: Groups, pulls: Pulls) -> bool:
     """Whether the column clearly says the same of the outcome on both sides."""
     one, other = (_together(group, pulls) for group in groups)
     return one * other > 0 and min(abs(one), abs(other)) >= CLEAR
 
 
-def _reversed(pulls: Mapping[str, float], chance: float) -> Groups | None:
+def _reversed(pulls: Pulls, chance: float) -> Groups | None:
     """The hospital at which a column says the opposite of what it says at all others."""
     sites = list(pulls)
     alone = sites if len(sites) > 2 else sites[:1]
@@ -242,7 +238,7 @@ def _reversed(pulls: Mapping[str, float], chance: float) -> Groups | None:
     return None
 
 
-def _ordered(groups: Groups, pulls: Mapping[str, float]) -> Groups:
+def _ordered(groups: Groups, pulls: Pulls) -> Groups:
     """Those at which the upper code goes with higher numbers first."""
     return groups if _together(groups[0], pulls) > 0 else (groups[1], groups[0])
 

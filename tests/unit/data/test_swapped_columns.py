@@ -6,7 +6,7 @@ import pytest
 from securefair.data.heart import heart_rows
 from securefair.data.rows import parse_rows
 from securefair.data.shape import shapes_of
-from securefair.data.turned import turned_codes
+from securefair.data.swapped import swapped_codes
 
 
 def table(seed, *, turned=(), share=0.1, sex=0.0, patients=80, codes=("0", "1")):
@@ -25,7 +25,7 @@ def table(seed, *, turned=(), share=0.1, sex=0.0, patients=80, codes=("0", "1"))
 
 
 def found(label="ill", known=(), **tables):
-    return list(turned_codes(tables, label, joined=False, known=known))
+    return list(swapped_codes(tables, label, joined=False, known=known))
 
 
 def test_a_share_that_is_mirrored_at_one_hospital_is_told():
@@ -100,10 +100,10 @@ def test_the_four_hospitals_of_the_heart_data_code_alike():
             result[site] = read, shapes_of(read, ("", "?"))
         return result
 
-    assert list(turned_codes(tables("", "sex"), "num", joined=False)) == []
+    assert list(swapped_codes(tables("", "sex"), "num", joined=False)) == []
     for site in ("Cleveland", "Hungary"):
         for column in ("fbs", "exang"):
-            (one,) = turned_codes(tables(site, column), "num", joined=False)
+            (one,) = swapped_codes(tables(site, column), "num", joined=False)
             assert one.column == column
 
 
