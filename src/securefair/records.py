@@ -389,6 +389,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
     problems: dict[str, list[str]] = {}  # what failed, or was left out, by seed
     classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them
-    outcome: str = "two_classes"  # what is predicted: a name of `model.outcomes`
-    headline: str = ACCURACY  # the score that rounds, `accuracy` and gains of it are of
+    outcome: str = (
+        "two_classes"  # what is predicted; its `headline` is what `accuracy` and gains say
+    )
     findings: dict[str, list[str]] = {}  # what makes results wrong in a table, by whose it is

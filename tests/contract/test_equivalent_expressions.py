@@ -1,4 +1,4 @@
-"""500 pairs of expressions that must open to the same values, on every backend.
+"""500 pairs of expressions that must open to the same values; 130 of them with SEAL.
 
 Offline: `python scripts/fuzz_evaluator.py rns --pairs 100000 --out found.json`.
 """
@@ -19,6 +19,8 @@ CORPUS = json.loads(
 )["pairs"]
 POOL_SEED = 0
 PARTS, PAIRS_OF_A_PART, QUICK_PARTS = 10, 50, 1
+FEWER = 4
+"""SEAL takes ten times as long, and its arithmetic is not ours: one of so many pairs."""
 
 
 @cache
@@ -38,7 +40,8 @@ def keeps_levels(backend):
 )
 def test_equivalent_expressions_open_alike_within_the_bounds(backend, part):
     pool = pool_of(backend, POOL_SEED)
-    for seed in range(part * PAIRS_OF_A_PART, (part + 1) * PAIRS_OF_A_PART):
+    every = FEWER if backend.name == "seal" else 1
+    for seed in range(part * PAIRS_OF_A_PART, (part + 1) * PAIRS_OF_A_PART, every):
         name, share = equivalent.worst(pool, seed)
         assert share <= 1, (name, seed)
 

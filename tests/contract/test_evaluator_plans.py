@@ -109,6 +109,7 @@ def test_no_circuit_is_further_off_than_planned(ring, name, program, scale, seed
 
 
 @pytest.mark.parametrize("name", ["narrow", "wide"])
+@settings(max_examples=examples(25))
 @given(program=programs, scale=st.integers(22, 60))
 def test_planning_foresees_every_fact_and_every_refusal(ring, name, program, scale):
     """The facts of a plan are those of the run, and both refuse at the same step."""

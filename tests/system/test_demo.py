@@ -70,11 +70,16 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def demo(program, tmp_path_factory):
-    """`securefair demo` with three rounds of one seed, encrypted by the default backend."""
+def demo(tmp_path_factory):
+    """`securefair demo` with three rounds of one seed, encrypted by the default backend.
+
+    In this process: what hospitals fit alone is shared with the run in the clear.
+    """
     folder = tmp_path_factory.mktemp("demo")
-    done = program.run("demo", *QUICK, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["demo", *QUICK])
+    assert done.exit_code == 0, done.output
     return done, folder / "runs" / "demo"
 
 

@@ -34,7 +34,11 @@ def budget(
     if not costs:
         say("No private fit was charged to this store.")
     for hospital, cost in costs.items():
-        say(f"{hospital}: {cost.fits} private fits, {cost.alignments} private alignments")
+        fits, alignments = (
+            f"{count} private {what}{'s' * (count != 1)}"
+            for count, what in ((cost.fits, "fit"), (cost.alignments, "alignment"))
+        )
+        say(f"{hospital}: {fits}, {alignments}")
         for whose, spent, events in (
             ("Behind its model", cost.behind_the_model, cost.fits),
             ("Asked about", cost.asked_about, cost.alignments),

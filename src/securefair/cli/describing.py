@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.options import JsonOption, TrustOption
+from securefair.cli.options import ForceOption, JsonOption, TrustOption
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
@@ -26,6 +26,7 @@ def describe(
             "--again", help="Tell what differs from an earlier description; the ledger counts it."
         ),
     ] = False,
+    force: ForceOption = False,
     trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -43,7 +44,7 @@ def describe(
 
     from securefair.config import load_config
     from securefair.prediction.folder import folder_name
-    from securefair.report import check_writable, write_text
+    from securefair.report import check_new_folder, write_text
     from securefair.report.described import (
         described_csv,
         described_lines,
@@ -58,7 +59,7 @@ def describe(
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     if out is not None:
-        check_writable(out)
+        check_new_folder(out, force=force)
     found = describe_config(loaded, ledger=config.parent / LEDGER, again=again)
     names = list(found.by_hospital)
     if out is not None:
@@ -81,6 +82,7 @@ def describe(
                 )
                 for at, title in enumerate(head)
             ],
+            hidden="Not shown, as the terminal is too narrow (--out writes a page of each):",
         )
     )
     for note in described_notes(found, words):

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 NewFolder = Annotated[Path, typer.Argument(help="New folder, with a short path.")]
 ProjectOption = Annotated[Path, typer.Option("--project", help="Project file of all sites.")]
 IdentityOption = Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")]
-DataOption = Annotated[Path, typer.Option("--data", help="Own samples: .csv, .parquet or .npz.")]
+DataOption = Annotated[
+    Path, typer.Option("--data", help="Own samples: a table of any kind, or .npz.")
+]
 TeacherOption = Annotated[
     str | None,
     typer.Option(

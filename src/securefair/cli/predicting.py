@@ -110,9 +110,9 @@ def predict(
     say(f"{count} patients: {out}")
     if outside:
         say(
-            f"{outside} of them have values outside the range of the training patients: see column "
-            "outside_training_range. Values beyond the agreed range of a column count as its "
-            "nearer end."
+            f"{outside} of them {'have' if outside > 1 else 'has'} values outside the range of the "
+            "training patients: see column outside_training_range. Values beyond the agreed range "
+            "of a column count as its nearer end."
         )
 
 

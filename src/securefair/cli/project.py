@@ -50,6 +50,10 @@ def new(
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(help="Code of the class that must not be missed (default: the last one)."),
+    ] = None,
     features: Annotated[int | None, typer.Option(help=r"Where there is no \[table].")] = None,
     classes: Annotated[int | None, typer.Option(help=r"Where there is no \[table].")] = None,
     round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
@@ -77,7 +81,13 @@ def new(
 
     from securefair.errors import ConfigError
     from securefair.report import check_new_file, write_text
-    from securefair.sites.operator.making import new_project, read_proposals, shared_files
+    from securefair.sites.operator.making import (
+        check_own_table,
+        new_project,
+        read_proposals,
+        shared_files,
+        without_proposal,
+    )
     from securefair.sites.project.schema import differences
 
     cards, proposals = list(card or ()), list[Path]()
@@ -103,12 +113,23 @@ def new(
             where="--features, --classes",
             expected="neither of them beside proposals or a [table]",
         )
+    check_own_table(table, settings, proposals)
     if proposals and "table" not in table:
         read = read_proposals(proposals)
         table["table"], lines = _rules(read)
         lines += [str(one) for one in differences(read)]
+        lines += without_proposal(cards, proposals)
         for line in lines:
             say(line, err=json)
+    if positive is not None:
+        if "table" not in table:
+            raise ConfigError(
+                "only classes of a table have codes",
+                where="--positive",
+                found=positive,
+                expected="it beside proposals or a [table]",
+            )
+        table["table"]["positive"] = positive
     project = new_project(
         name,
         [card_file(path) for path in cards],

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def propose(
-    data: Annotated[Path, typer.Argument(help="This site's table: .csv or .parquet.")],
+    data: Annotated[
+        Path,
+        typer.Argument(help="This site's table: .csv, .parquet, .xlsx, or of SPSS, Stata, SAS."),
+    ],
     out: Annotated[Path, typer.Option("--out", help="File for the proposal.")],
     label: Annotated[str | None, typer.Option("--label", help="Column to predict.")] = None,
     outcome: OutcomeOption = None,
@@ -60,6 +63,12 @@ def propose(
     from securefair.errors import ConfigError
     from securefair.report import check_new_file, write_text
 
+    if not out.parent.is_dir():
+        raise ConfigError(
+            "the folder for the proposal is not there",
+            where=str(out.parent),
+            hint="Mount the share, or make the folder",
+        )
     check_new_file(out, force=force, endings=(".toml",))
     known = known_keys(label, outcome, time, event, exposure)
     label = label or time
@@ -83,7 +92,8 @@ def propose(
     lines = [f"{len(told) - len(unused)} columns in {out}"]
     lines += [f"not told: {name} ({why})" for name, why in unused.items()]
     lines += [
-        f"{name}: {count} levels of fewer than {at_least} patients are not named"
+        f"{name}: {count} level{'s' if count > 1 else ''} of fewer than {at_least} patients "
+        f"{'are' if count > 1 else 'is'} not named"
         for name, count in rare.items()
     ]
     if groups:

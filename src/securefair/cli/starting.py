@@ -27,7 +27,8 @@ def new(
         typer.Option(
             "--data",
             help="Your table, once for each hospital: FILE or NAME=FILE (.csv, .csv.gz, .parquet, "
-            ".xlsx), or NAME=duckdb:FILE?query=SELECT ... .",
+            ".xlsx; of SPSS .sav, Stata .dta, SAS .sas7bdat and .xpt), or "
+            "NAME=duckdb:FILE?query=SELECT ... .",
         ),
     ] = None,
     label: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from securefair.cli.options import BackendOption, ByOption, JsonOption, TrustOption
+from securefair.cli.options import BackendOption, ByOption, ForceOption, JsonOption, TrustOption
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
@@ -33,6 +33,7 @@ def validate(
         typer.Option("--out", help="Folder for a page of each hospital and validation.json."),
     ] = None,
     backend: BackendOption = None,
+    force: ForceOption = False,
     trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -46,7 +47,7 @@ def validate(
     """
     from securefair.cli.ending import stop
     from securefair.config import load_config, override
-    from securefair.report import check_writable
+    from securefair.report import check_new_folder
     from securefair.run.validating import validation_config
 
     roles = {}
@@ -58,7 +59,7 @@ def validate(
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     if out is not None:
-        check_writable(out)
+        check_new_folder(out, force=force)
     settings = validation_config(loaded)
     if backend is not None:
         settings = override(settings, {"encryption.backend": backend}, source="--backend")

@@ -220,6 +220,13 @@ def column_of(cells: Any) -> Column:
     return Column(array)
 
 
+def recoded(column: Column, texts: Mapping[str, str]) -> Column:
+    """A column with other texts for some of its own."""
+    others = pa.array([texts.get(text, text) for text in column.texts], pa.string())
+    array = pa.DictionaryArray.from_arrays(column.cells.indices, others)
+    return Column(array.dictionary_decode().dictionary_encode())
+
+
 def check_header(header: Sequence[str], where: str) -> None:
     """Refuse names of columns that cannot be told apart.
 

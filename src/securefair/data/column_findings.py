@@ -34,6 +34,9 @@ MAYBE_MISSING = frozenset(
 _WITH_UNIT = re.compile(r"[<>]?\s*[+-]?\d+(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19}")
 
 
+_TWO_NUMBERS = re.compile(r"\d+(?:[.,]\d+)?\s*[/|]\s*\d+(?:[.,]\d+)?")
+
+
 def _with_units(texts: Sequence[str]) -> str:
     """The first of several numbers that stand before a unit; empty where most do not."""
     found = [
@@ -128,6 +131,21 @@ def column_findings(
             column.first(np.arange(column.different) == at),
             [column.texts[at]],
         )
+    if shape.parted is not None:
+        below, above = shape.parted
+        upper = shape.values >= above
+        yield finding(
+            "two_units",
+            f"no value lies between {below:g} and {above:g}, and many on either side: there may be "
+            "two units in one column",
+            "Convert to one unit; nothing to do if the measurement is so",
+            column.first(
+                upper
+                if 2 * int(column.counts()[upper].sum()) < shape.rows
+                else shape.values <= below
+            ),
+            severity="grave",
+        )
     negative = shape.values < 0
     few = int(column.counts()[negative].sum())
     positive = shape.values[shape.values > 0]
@@ -181,6 +199,14 @@ def column_findings(
             f'values such as "{beside}" hold a number and a text; the column is no feature',
             "Write the number alone, and the unit into the heading",
             values=[beside],
+        )
+    pairs = [text for text in texts if _TWO_NUMBERS.fullmatch(text)]
+    if len(column.texts) > MAX_LEVELS and 2 * len(pairs) > len(texts):
+        yield finding(
+            "two_numbers_in_cell",
+            f'values such as "{pairs[0]}" hold two numbers; the column is no feature',
+            "Give each a column of its own",
+            values=pairs[:1],
         )
     if shape.stray.any():
         row = column.first(shape.stray)

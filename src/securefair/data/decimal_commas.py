@@ -1,5 +1,8 @@
 """Columns of text as a table, numbers with decimal commas read as numbers, from whatever source.
 
+Points that set thousands apart are told from decimal ones where the file has decimal commas; a
+number that may be either is noted.
+
 A file, a workbook, a query and a data frame with the same texts become the same table.
 """
 
@@ -11,17 +14,29 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from securefair.config import defaults
-from securefair.data.cells import Column, Note, Table, column_of, matching
+from securefair.data.cells import Column, Note, Table, column_of, matching, recoded
 
 COMMA_NUMBER = r"^[+-]?\d+,\d+$"
 COMMA_IN_NUMBER = r"^([<>]=?\s*)?[+-]?\d*,\d+$"
 _DOT_NUMBER = r"^[+-]?\d*\.\d+$"
 _THREE_DIGITS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+_POINTED_THREE = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
+_SHORT = r"^[+-]?[1-9]\d{2}$"
+_APART = r"^[+-]?[1-9]\d{0,2}([ '\x{2019}\x{a0}\x{202f}]\d{3})+([.,]\d+)?$"
+"""1 234, 1'234 and 12 345,6: nobody else writes numbers so."""
+
+_BOTH = r"^[+-]?[1-9]\d{0,2}((\.\d{3}){2,}|(,\d{3}){2,}|(\.\d{3})+,\d+|(,\d{3})+\.\d+)$"
+"""1.234.567, 1,234,567, 1.234,5 and 1,234.5."""
+
 _BESIDE = r"^([<>]=?\s*)?[+-]?\d*([.,]\d+)?$"
 """What may stand in a column of decimal commas besides: whole numbers and limits. So may missing
 values, and a few other texts, which may be codes of such."""
+
+MANY = 0.05
+"""Of the rows with a value, from which whole numbers beside three decimals are worth a line."""
 
 FEW_TEXTS = 0.1
 """Of the rows of a column of numbers that hold other texts, at most."""
@@ -56,7 +71,7 @@ def _with_points(
     """Decimal commas become points, column by column, and every such column is noted.
 
     "1,234" alone is 1.234 or 1234. It counts as decimal where another column of the file surely
-    has decimal commas; otherwise it stays a text, and is noted.
+    has decimal commas; otherwise it stays a text, and is noted. In such a file "1.234" is 1234.
     """
     kinds = {name: _commas(column) for name, column in columns.items()}
     sure = any(kind == "decimal" for kind in kinds.values())
@@ -64,7 +79,8 @@ def _with_points(
     for name, column in columns.items():
         kind = kinds[name]
         if kind == "none":
-            result[name] = column
+            result[name], noted = _thousands(name, column, lines, sure=sure)
+            notes.extend(noted)
             continue
         marked = matching(column.cells.dictionary, r"\d,\d")
         row = column.first(marked)
@@ -101,6 +117,58 @@ def _commas(column: Column) -> str:
         return "mixed"
     three = pc.match_substring_regex(pc.filter(texts, commas), _THREE_DIGITS)
     return "either" if pc.all(three).as_py() else "decimal"
+
+
+def _thousands(
+    name: str, column: Column, lines: Callable[[int], int], *, sure: bool
+) -> tuple[Column, list[Note]]:
+    """A column without decimal commas, and what its separators of thousands are.
+
+    Args:
+        name: of the column.
+        column: of texts.
+        lines: the line of a row.
+        sure: whether the file has decimal commas.
+    """
+    texts, counts = column.cells.dictionary, column.counts()
+    present = np.array([text not in defaults.MISSING for text in column.texts], dtype=bool)
+    rows = int(counts[present].sum())
+    grouped = matching(texts, f"{_APART}|{_BOTH}")
+    numbers = grouped | np.isfinite(column.numbers)
+
+    def note(kind: str, marked: NDArray[np.bool_], message: str, remedy: str, done: bool) -> Note:
+        row = column.first(marked)
+        example = column.texts[int(column.codes[row])]
+        return Note(name, lines(row), kind, f'"{example}" {message}', remedy, settled=done)
+
+    plain = "Export numbers with a decimal point and no separator of thousands"
+    if grouped.any() and counts[numbers & present].sum() >= (1 - FEW_TEXTS) * rows:
+        message = "is a number with thousands apart; it was left as text"
+        return column, [note("ambiguous number", grouped, message, plain, done=False)]
+    pointed = matching(texts, r"\d\.\d")
+    three = matching(texts, _POINTED_THREE)
+    if (
+        not three.any()
+        or not np.isfinite(column.numbers[present]).all()
+        or (pointed & ~three).any()
+    ):
+        return column, []
+    if sure:
+        message = "and others were read without the point, which sets thousands apart where "
+        message += "decimals have commas"
+        whole = recoded(
+            column,
+            {column.texts[at]: column.texts[at].replace(".", "") for at in np.flatnonzero(three)},
+        )
+        remedy = "Nothing to do if they are thousands; otherwise export without separators"
+        return whole, [note("thousands", three, message, remedy, done=True)]
+    short = matching(texts, _SHORT)
+    others = present & ~three
+    if counts[others].sum() < MANY * rows or not short[others].all():
+        return column, []
+    message = f'stands beside "{column.texts[int(np.flatnonzero(others)[0])]}": its point may set '
+    message += "thousands apart, and was read as a decimal point"
+    return column, [note("ambiguous number", three, message, plain, done=False)]
 
 
 def _pointed(column: Column) -> Column:

@@ -23,6 +23,7 @@ from securefair.config.columns import (
 )
 from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import FeatureArray, Samples
+from securefair.data.headings import meant
 from securefair.data.known import Known, known_of
 from securefair.data.shape import SENTINELS
 from securefair.data.table import TableSpec, feature_names
@@ -203,6 +204,7 @@ def _check_columns(table: Table, names: Sequence[str]) -> None:
             else f"column {absent[0]!r} is not in the table",
             where=table.source,
             found=", ".join(table.columns),
+            hint=meant(absent[0], table.columns),
         )
 
 

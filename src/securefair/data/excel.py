@@ -47,7 +47,10 @@ def read_excel(path: Path) -> Table:
     header = [_text(cell, path, above + 1, at) for at, cell in enumerate(rows[0])] if rows else []
     while header and not header[-1]:
         header.pop()
-    source = f"{path.name}, sheet {sheet.title}" if others else path.name
+    source = f"{path.name}, sheet {sheet.title}" + f" (not read: {', '.join(others)})" * bool(
+        others
+    )
+    source = source if others else path.name
     check_header(header, where=f"{source}, row {above + 1}")
     cells = [
         [_text(row[at] if at < len(row) else None, path, line, at) for at in range(len(header))]

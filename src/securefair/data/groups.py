@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from securefair.config import defaults
 from securefair.data.cells import Column, Row, Table, table_of
 from securefair.data.dataset import ParticipantData
+from securefair.data.headings import meant
 from securefair.errors import ConfigError, DataError
 
 MOST_GROUPS = 8
@@ -34,6 +35,7 @@ def groups_of(rows: Sequence[Row], columns: Sequence[str]) -> dict[str, NDArray[
             where=table.source,
             found=", ".join(absent),
             expected=f"of {', '.join(table.columns)}",
+            hint=meant(absent[0], table.columns),
         )
     return {name: _groups(table.columns[name], name, table.source) for name in columns}
 

@@ -17,6 +17,7 @@ import numpy as np
 from securefair.config import defaults
 from securefair.config.columns import code
 from securefair.data.cells import Column, Row, table_of
+from securefair.data.headings import meant
 from securefair.data.identifying import (
     are_dates,
     are_persons,
@@ -153,6 +154,7 @@ def propose(
                 where=table.source,
                 found=", ".join(table.columns),
                 expected=name,
+                hint=meant(name, table.columns),
             )
     groups = tuple(tuple(codes) for codes in classes)
     ends = None

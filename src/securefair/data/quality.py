@@ -73,7 +73,7 @@ def _few(site: str, label: str, classes: Classes) -> Iterator[Finding]:
                 column=label,
                 line=None,
                 kind="few_of_a_class",
-                message=f'only {count} patients are of class "{name}"',
+                message=f'only {count} patient{"s are" if count > 1 else " is"} of class "{name}"',
                 remedy="Join it with another class, or expect nothing for it",
             )
 
@@ -100,8 +100,8 @@ def _duplicates(site: str, table: Table) -> Iterator[Finding]:
         column=None,
         line=table.line_of(row),
         kind="duplicate_rows",
-        message=f"{repeated} rows repeat an earlier row but for identifiers; in a test part they "
-        "make a model look better than it is",
+        message=f"{repeated} row{'s repeat' if repeated > 1 else ' repeats'} an earlier row but "
+        "for identifiers; in a test part that makes a model look better than it is",
         remedy="Keep one row a patient. Hospitals on machines of their own cannot see whether they "
         "share a patient: nobody compares patients in the clear",
     )

@@ -31,6 +31,10 @@ LEAST_FOR_OUTLIERS = 20
 FEW_FAR = 0.05
 """Share of rows that may be outliers; more are a part of the column."""
 
+GAP, EACH_SIDE = 4.0, 0.05
+"""Ratio of neighbouring values from which there may be two units, and the share of the rows on
+either side, at least: fewer are outliers."""
+
 FAR = 10.0
 """Interquartile ranges beyond the quartiles from which a value sets no range."""
 
@@ -49,6 +53,8 @@ class Shape:
         sentinels: texts that look like codes for a missing value, with their number.
         piled: different texts such as 99 that may be such codes, by how often they stand, though
             measurements come near.
+        parted: the largest value of those below a wide gap and the least above it, where each side
+            may be the same measurement in another unit; None of most columns.
         limits, stray: different texts that are limits, or no numbers among numbers, (K,).
     """
 
@@ -61,6 +67,7 @@ class Shape:
     outliers: tuple[int, ...]
     sentinels: Mapping[str, int]
     piled: Mapping[int, int]
+    parted: tuple[float, float] | None
     limits: NDArray[np.bool_]
     stray: NDArray[np.bool_]
 
@@ -102,6 +109,7 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
         outliers=tuple(np.flatnonzero(outliers).tolist()),
         sentinels=sentinels,
         piled=_piled(values, counts) if all_numbers else {},
+        parted=_parted(np.where(outliers, math.nan, values), counts) if all_numbers else None,
         limits=column.limits & counted & (all_numbers or mostly),
         stray=strays & ((mostly or few) and not all_numbers),
     )
@@ -143,16 +151,35 @@ def _sentinels(
 
 
 def _piled(values: NDArray[np.float64], counts: NDArray[np.int64]) -> dict[int, int]:
-    """Codes such as 99 that are the largest value and stand far more often than any other."""
+    """Codes such as 99 that are the largest value and stand far more often than any other, or more
+    often than all that is near them: people of 97 and 98 are as many as those of 99."""
     known = np.flatnonzero(np.isfinite(values))
     if len(known) <= MAX_LEVELS:
         return {}
     last = int(known[values[known].argmax()])
     others = counts[known[known != last]]
     often = int(counts[last])
-    if values[last] not in SENTINELS or often < LEAST_OTHERS or often < 2 * int(others.max()):
+    if values[last] not in SENTINELS or often < LEAST_OTHERS:
         return {}
-    return {last: often}
+    below = known[known != last]
+    near = values[below] > values[last] - (values[last] - values[below].min()) / 4
+    alone = often > counts[below[near]].sum()
+    return {last: often} if alone or often >= 2 * int(others.max()) else {}
+
+
+def _parted(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[float, float] | None:
+    """The two values around a gap that is wider, as a ratio, than either side of it."""
+    known = np.flatnonzero(values > 0)
+    if len(known) <= MAX_LEVELS or (values < 0).any():
+        return None
+    order = known[values[known].argsort()]
+    ordered, rows = values[order], counts[order].cumsum()
+    at = int((ordered[1:] / ordered[:-1]).argmax())
+    low, high = float(ordered[at]), float(ordered[at + 1])
+    within = max(low / float(ordered[0]), float(ordered[-1]) / high)
+    few = min(int(rows[at]), int(rows[-1] - rows[at]))
+    wide = high / low >= max(GAP, within)
+    return (low, high) if wide and few >= max(LEAST_OTHERS, EACH_SIDE * rows[-1]) else None
 
 
 def _stands_apart(value: float, rest: NDArray[np.float64]) -> bool:

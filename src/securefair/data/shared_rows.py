@@ -57,9 +57,9 @@ def shared_rows(tables: Mapping[str, Table], unused: Collection[str] = ()) -> It
             column=None,
             line=tables[second].line_of(int(np.flatnonzero(shared)[0])),
             kind="shared_patients",
-            message=f"{count} of {len(shared)} rows stand in the table of {first} as well: where "
-            "one hospital trains on a patient and another tests on it, results look better than "
-            "they are",
+            message=f"{count} of {len(shared)} rows stand{'s' * (count == 1)} in the table of "
+            f"{first} as well: where one hospital trains on a patient and another tests on it, "
+            "results look better than they are",
             remedy="Keep every patient in one table",
             severity="grave" if copied or count >= ENOUGH_COLUMNS else "warning",
         )

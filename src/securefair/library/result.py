@@ -15,6 +15,7 @@ from securefair.collaboration.verdict import headline
 from securefair.config import RunConfig, override
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_named
 from securefair.records import (
     STANDALONE,
     ExchangeRecord,
@@ -176,8 +177,8 @@ class Result:
             f"<td>{self.standalone[name]:.1%}</td><td>{gain:+.1%}</td></tr>"
             for name, gain in self.gain.items()
         )
-        headline = self.outcome.result.headline
-        scored = words_of().templates.get(f"titles.{headline}", headline)
+        gains_in = outcome_named(self.outcome.result.outcome).headline
+        scored = words_of().templates.get(f"titles.{gains_in}", gains_in)
         heads = "".join(f"<th>{one}</th>" for one in ("Hospital", scored, "Alone", "Gain"))
         said = f"<p>{html.escape(self.verdict)}</p>"
         noted = f"<p>{note}</p>" if (note := self._to_look_at("")) else ""

@@ -15,6 +15,7 @@ from securefair.data.cells import Table
 from securefair.data.encoding import encode, encode_known
 from securefair.data.filling import filled, relations_of
 from securefair.data.groups import groups_of
+from securefair.data.headings import under_agreed_names
 from securefair.errors import DataError, SecureFairError
 from securefair.model.outcomes.pictures import Shown
 from securefair.prediction.hospital_model import HospitalModel
@@ -22,6 +23,9 @@ from securefair.prediction.record import training_facts
 from securefair.records import Picture
 from securefair.worth.interval import wilson
 from securefair.worth.page import ScorePage, check_scorable, score_page
+
+OFF, FEWEST = 4.0, 20
+"""How many times as many counts as a model expects are worth a word, from how many on."""
 
 
 class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +80,9 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
         raise DataError(
             "this model was trained on numbers, not on a table", where=model.record.hospital
         )
-    rows = read_rows(table)
+    rows = under_agreed_names(
+        read_rows(table), [*(column.name for column in spec.columns), *spec.known]
+    )
     known = encode_known(rows, spec)
     found = model.predict_details(rows)
     samples = Samples(
@@ -95,6 +101,7 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
         )
     scored = _scored(model, said, samples)
     warnings += _upside_down(scored.scores.get("auc"), samples)
+    warnings += _another_unit(model, said, samples)
     try:
         check_scorable(samples)
     except DataError as error:
@@ -123,6 +130,35 @@ def _upside_down(area: float | None, samples: Samples) -> tuple[str, ...]:
         f"the model is worse than chance on these patients (AUC {area:.2f}): are the classes coded "
         "as in training, and not the other way round?",
     )
+
+
+def _another_unit(
+    model: HospitalModel, said: NDArray[np.float64], samples: Samples
+) -> tuple[str, ...]:
+    """That times lie beyond those of training, or counts are many times what a model expects: in
+    months instead of days every patient would be foretold wrongly, whatever the model."""
+    if samples.values is None:
+        return ()
+    own, middle = model.record.own, float(np.median(samples.values[:, 0]))
+    until, events = own.get("until"), own.get("times")
+    if until and middle > max(until):
+        return (
+            f"half of the times lie above {max(until):g}, the latest of training: is the unit the "
+            "same?",
+        )
+    if events and middle < min(events):
+        return (
+            f"half of the times lie below {min(events):g}, the earliest event of training: is the "
+            "unit the same?",
+        )
+    if model.outcome.link == "exp":
+        expected, seen = (float(one.sum()) for one in model.outcome.reliability(said, samples))
+        if max(expected, seen) >= FEWEST and max(expected, seen) > OFF * min(expected, seen):
+            return (
+                f"the model expects {expected:.0f} where {seen:.0f} came: is the exposure in the "
+                "unit of training?",
+            )
+    return ()
 
 
 def _fitted_to(model: HospitalModel, rows: Table) -> bool:

@@ -20,6 +20,7 @@ from securefair.data.cells import table_of
 from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
 from securefair.data.filling import filled, restored
+from securefair.data.headings import under_agreed_names
 from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
@@ -290,21 +291,24 @@ class HospitalModel:
     def _rows(self, data: Data) -> Sequence[Row] | None:
         """Data as rows of a table; None where they are numbers."""
         table = self.record.table
-        if is_frame(data):
-            return None if table is None else read_frame(data, source="data frame")
-        if not isinstance(data, str | Path) and not _are_rows(data):
+        if not (is_frame(data) or isinstance(data, str | Path) or _are_rows(data)):
             return None
         if table is None:
+            if is_frame(data):
+                return None
             raise DataError(
                 "this model was trained on numbers, not on a table",
                 where=self.record.hospital,
                 expected=f"an array (B, {inputs_of(self.function)})",
             )
-        if isinstance(data, str | Path):
-            return (
-                folder_table(Path(data), table) if _is_folder(data) else read_rows(data, torn=True)
-            )
-        return data
+        if is_frame(data):
+            rows: Sequence[Row] = read_frame(data, source="data frame")
+        elif isinstance(data, str | Path):
+            whole = _is_folder(data)
+            rows = folder_table(Path(data), table) if whole else read_rows(data, torn=True)
+        else:
+            rows = data
+        return under_agreed_names(table_of(rows), [column.name for column in table.columns])
 
     def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
         table = self.record.table

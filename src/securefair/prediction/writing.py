@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 
 from securefair.data import Table
+from securefair.data.headings import meant
 from securefair.errors import DataError
 from securefair.prediction.predicted import Prediction
 
@@ -41,7 +42,10 @@ def columns_of(table: object, names: Sequence[str]) -> dict[str, list[str]]:
     absent = [name for name in names if name not in known]
     if absent:
         raise DataError(
-            f"column {absent[0]!r} is not in the table", where="--keep", found=", ".join(known)
+            f"column {absent[0]!r} is not in the table",
+            where="--keep",
+            found=", ".join(known),
+            hint=meant(absent[0], known),
         )
     return {name: known[name].cells.to_pylist() for name in names}
 

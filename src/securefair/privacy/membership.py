@@ -69,7 +69,8 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
             "too few patients changed: answers of before and after would tell of them",
             where=name,
             found=", ".join(f"{count} that {what}" for count, what in said if count),
-            expected=f"nobody, or at least {fewest} at once, over all tables of this project",
+            expected=f"nobody, or at least {fewest} of those who train at once, over all tables of "
+            "this project",
             hint="Leave them as they were, or wait until more have changed",
         )
 

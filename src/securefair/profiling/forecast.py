@@ -195,8 +195,10 @@ def _warnings(backend: str, origin: str | None, data: Sequence[ParticipantData])
                 f"{len(own.test)} (data.test_fraction)."
             )
         if len(own.test) < 20:
+            few = f"{own.name} tests on {len(own.test)} sample{'s' * (len(own.test) != 1)}: its "
             found.append(
-                f"{own.name} tests on {len(own.test)} samples: its accuracy moves in steps of "
-                f"{100 / max(1, len(own.test)):.0f} points."
+                f"{few}accuracy moves in steps of {100 / max(1, len(own.test)):.0f} points."
+                if outcome_of(own.train).tells_classes
+                else f"{few}scores say little."
             )
     return found

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         check_new_file as check_new_file,
     )
     from securefair.report.files import (
+        check_new_folder as check_new_folder,
+    )
+    from securefair.report.files import (
         check_writable as check_writable,
     )
     from securefair.report.files import (

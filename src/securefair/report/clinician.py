@@ -26,7 +26,7 @@ from securefair.records import (
 )
 from securefair.report.drawn import Drawn, drawn, plain
 from securefair.report.scores import constant
-from securefair.report.ward_classes import Recognised, came_true, recognised, thresholds
+from securefair.report.ward_classes import Recognised, probabilities, recognised, thresholds
 from securefair.report.ward_looks import Looks, looks_of
 from securefair.words import Words
 from securefair.worth.verdict import FEW
@@ -113,7 +113,7 @@ def first_page(
         classes=classes,
         recognised=recognised(result, classes) if classes else [],
         pictures=drawn(
-            [came_true(figure.reliability, len(result.seeds))]
+            [probabilities(figure.reliability, len(result.seeds))]
             if outcome.tells_classes and figure.reliability
             else [one for one in figure.pictures if not one.behind],
             words,

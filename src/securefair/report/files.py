@@ -62,6 +62,21 @@ def check_new_file(path: Path, *, force: bool, endings: tuple[str, ...] = ()) ->
         )
 
 
+def check_new_folder(folder: Path, *, force: bool) -> None:
+    """The same of a folder for several files: none that holds something.
+
+    Raises:
+        DataError: it holds something already, or cannot be written.
+    """
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise DataError(
+            "this folder is not empty",
+            where=str(folder),
+            hint="Name a new folder, or replace its files with --force",
+        )
+    check_writable(folder)
+
+
 def write_text(path: Path, text: str) -> Path:
     """Write UTF-8 text so that a reader or a crash sees the old file or the new, never a part.
 

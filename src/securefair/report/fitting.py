@@ -43,12 +43,14 @@ class FittingTable:
         title: above it.
         columns: from the left.
         note, mark: a line below it where a cell that is shown holds the mark; empty for none.
+        hidden: begins a line below it that names columns that do not fit; empty for no such line.
     """
 
     title: str
     columns: Sequence[TableColumn]
     note: str = ""
     mark: str = ""
+    hidden: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Without the most dispensable columns, until what remains fits."""
@@ -63,6 +65,9 @@ class FittingTable:
         yield table
         if self.note and any(self.mark in str(cell) for one in shown for cell in one.cells):
             yield Text(self.note, style="dim")
+        left_out = [one.heading for one in self.columns if one not in shown]
+        if self.hidden and left_out:
+            yield Text(printable(f"{self.hidden} {', '.join(left_out)}"), style="dim")
         yield Text()
 
     def _table(self, columns: Sequence[TableColumn]) -> Table:

@@ -91,6 +91,7 @@ def render_report(
     ledger_rows = facts.ledger_of(ledger, subject)
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
+    gains_in = outcome_named(result.outcome).headline
     return rendered(
         "report.html.j2",
         title=config.report.title or result.name,
@@ -118,7 +119,7 @@ def render_report(
         scores=scores.titles_of(result, words),
         score_rows=score_rows,
         lower=scores.lower_note(result, words),
-        scored=scores.titles_of(result, words).get(result.headline, result.headline),
+        scored=scores.titles_of(result, words).get(gains_in, gains_in),
         pictures=drawn.drawn(
             [one for one in result.algorithms[subject].pictures if one.behind],
             words,

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from securefair.records import Picture, PictureSeries, Reliability, RunResult
+from securefair.model.outcomes.pictures import came_true
+from securefair.records import Picture, Reliability, RunResult
 from securefair.words import Words
 from securefair.worth.interval import wilson
-
-SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
-"""Ticks of an axis of probabilities."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +41,14 @@ def recognised(result: RunResult, classes: Sequence[str]) -> list[Recognised]:
     return rows
 
 
-def came_true(bins: Sequence[Reliability], seeds: int) -> Picture:
+def probabilities(bins: Sequence[Reliability], seeds: int) -> Picture:
     """Probabilities of classes beside how often they came true; every seed repeats patients."""
     ends = [wilson(one.observed, max(1, one.samples // seeds)) for one in bins]
-    dots = PictureSeries(
-        name="parts",
-        form="dots",
-        x=[one.predicted for one in bins],
-        y=[one.observed for one in bins],
-        low=[low for low, _ in ends],
-        high=[high for _, high in ends],
-        patients=[one.samples for one in bins],
-    )
-    return Picture(
-        name="came_true",
-        x_ticks=SHARES,
-        y_ticks=SHARES,
-        series=[dots],
-        x_shares=True,
-        y_shares=True,
-        alike=True,
+    return came_true(
+        "came_true",
+        [one.predicted for one in bins],
+        ([one.observed for one in bins], [low for low, _ in ends], [high for _, high in ends]),
+        [one.samples for one in bins],
     )
 
 

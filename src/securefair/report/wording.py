@@ -78,7 +78,8 @@ def sensitivity_of(classes: Sequence[str], *, table: bool) -> str:
 def further_line(whose: str, columns: Sequence[str]) -> str:
     """Which columns one participant uses that others need not have, as a sentence."""
     which = f"column{'s' * (len(columns) > 1)} {', '.join(columns)}"
-    return f"The model of {whose} alone also uses {which}: nothing of them leaves."
+    all_of = "them" if columns[1:] else "it"
+    return f"The model of {whose} alone also uses {which}: nothing of {all_of} leaves."
 
 
 def percent(fraction: float, digits: int = 1) -> str:

@@ -204,7 +204,7 @@ class MlflowLogger(_Logger):
         run_name: name of the run that is started where none is active, and ended by `close`.
 
     Raises:
-        ConfigError: the package mlflow is not installed.
+        ConfigError: the package mlflow is not installed, or there is nothing that it can log to.
     """
 
     def __init__(self, names: Sequence[str] = (), *, run_name: str | None = None) -> None:
@@ -216,7 +216,16 @@ class MlflowLogger(_Logger):
         self._names = distinct(names, _REFUSED_BY_MLFLOW)
         self._own = mlflow.active_run() is None
         if self._own:
-            mlflow.start_run(run_name=run_name)
+            try:
+                mlflow.start_run(run_name=run_name)
+            except (ImportError, mlflow.exceptions.MlflowException) as error:
+                raise ConfigError(
+                    "mlflow cannot begin a run",
+                    where="mlflow",
+                    found=" ".join(str(error).split()),
+                    hint="Name a server in MLFLOW_TRACKING_URI; files and databases on this "
+                    "machine need the whole package: pip install mlflow",
+                ) from error
 
     def on_round(self, record: RoundRecord) -> None:
         """See `Callback`."""

@@ -53,7 +53,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
         source, participants, test_samples, seeds, rounds: what was run on what.
         backend, release: None where nobody collaborated.
         outcome: what is predicted.
-        headline: the score of `mva`, `accuracy` and gains.
+        gains_in: the score of `mva`, `accuracy` and gains.
         metric: what its algorithms are compared by.
         algorithm: the one that bytes, answers, seconds and numbers are about.
         algorithms: all of them.
@@ -72,7 +72,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     backend: str | None
     release: str | None
     outcome: str
-    headline: str
+    gains_in: str
     metric: str
     algorithm: str
     algorithms: list[ComparedAlgorithm]
@@ -152,7 +152,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
 
 def headline_of(comparison: Comparison) -> str:
     """The score that means, gains and their spread are of; of runs that differ its general name."""
-    found = {run.headline for run in comparison.runs}
+    found = {run.gains_in for run in comparison.runs}
     words = words_of()
     (only, *others) = sorted(found)
     return "headline score" if others else words.templates.get(f"scores.{only}", only)
@@ -209,7 +209,7 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
         backend=None if encryption is None else encryption.backend,
         release=None if encryption is None else encryption.release,
         outcome=result.outcome,
-        headline=result.headline,
+        gains_in=outcome_named(result.outcome).headline,
         metric=result.metric,
         algorithm=result.algorithm,
         algorithms=[
@@ -255,7 +255,7 @@ def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
             found.append(f"The runs have different {what}: their scores are of different tasks.")
     if len({run.rounds for run in runs}) > 1:
         found.append("The runs have different numbers of rounds.")
-    if len({run.headline for run in runs}) > 1:
+    if len({run.gains_in for run in runs}) > 1:
         found.append(
             "The runs predict different outcomes: means and gains are of different scores."
         )

@@ -142,7 +142,6 @@ def conclude(
             metric=outcome.deciding(asked.metric),
             controls=controls,
             outcome=outcome.name,
-            headline=outcome.headline,
             problems=_problems(repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],

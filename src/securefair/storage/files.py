@@ -103,13 +103,23 @@ def private_folder(folder: Path, *, create: bool) -> None:
                 )
             folder.chmod(PRIVATE_FOLDER)
     except FileNotFoundError as error:
-        raise StorageError("there is no store in this folder", where=str(folder)) from error
+        raise absent(folder) from error
     except FileExistsError as error:
         raise StorageError("this is not a folder", where=str(folder)) from error
     except OSError as error:
         raise StorageError(
             "the folder cannot be used", where=str(folder), found=error.strerror
         ) from error
+
+
+def absent(folder: Path) -> StorageError:
+    """That there is no store where one was."""
+    return StorageError(
+        "there is no store in this folder",
+        where=str(folder),
+        hint="Put the newest copy back; where a site's store is lost, make the site again with "
+        "`securefair site init` and the same identity, then `securefair site recover`",
+    )
 
 
 def read_private(path: Path, what: str) -> bytes:

@@ -27,7 +27,7 @@ from securefair.storage import schema
 from securefair.storage.audit import AuditLog
 from securefair.storage.blobs import Blobs
 from securefair.storage.connection import DATABASE, connect, connect_memory, explained
-from securefair.storage.files import PRIVATE_FILE, acquire, private_folder
+from securefair.storage.files import PRIVATE_FILE, absent, acquire, private_folder
 from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
@@ -118,7 +118,7 @@ class Store:
         create = create and access is not Access.READ
         private_folder(folder, create=create)
         if not create and not (folder / DATABASE).exists():
-            raise StorageError("there is no store in this folder", where=str(folder))
+            raise absent(folder)
         lock = _lock(folder, access, wait_s)
         try:
             connection = connect(folder, reads=access is Access.READ, durable=durable)
@@ -242,7 +242,8 @@ class Store:
         try:
             yield
         finally:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # a full disk may have rolled back by itself
+                self._connection.execute("ROLLBACK")
             self._blobs.forget_dropped()
 
     @contextlib.contextmanager
@@ -277,9 +278,7 @@ def running_process(folder: Path) -> int | None:
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
-        raise StorageError(
-            "there is no store in this folder", where=str(folder), found=error.strerror
-        ) from error
+        raise absent(folder) from error
     try:
         if acquire(descriptor, fcntl.LOCK_SH, wait_s=0.0):
             return None

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from msgspec import structs
 
 from securefair.config import ParticipantSection, RunConfig, TableSection
-from securefair.config.columns import ColumnRule
+from securefair.config.columns import ColumnRule, code
 from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
-from securefair.data.cells import Table, column_of
+from securefair.data.cells import Table, column_of, recoded
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
+from securefair.data.headings import meant
 from securefair.data.images.findings import image_findings
-from securefair.data.opposed import opposed_classes
 from securefair.data.quality import site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
-from securefair.data.turned import turned_codes
+from securefair.data.swapped import swapped_codes
 from securefair.errors import DataError
 from securefair.user.tables import ReadTables, about
 
@@ -135,17 +136,19 @@ def look_at(
     of_classes = None if known else label
     found: list[Finding] = []
     sites, looked = {}, {}
-    for site, table in tables.items():
+    for site, as_read in tables.items():
         for name in known or (label,):
-            if name not in table.columns:
+            if name not in as_read.columns:
                 raise DataError(
                     "the label is not a column of the table"
                     if name == label
                     else "a column beside the label is not in the table",
-                    where=f"participant {site}, {table.source}",
-                    found=", ".join(table.columns),
+                    where=f"participant {site}, {as_read.source}",
+                    found=", ".join(as_read.columns),
                     expected=name,
+                    hint=meant(name, as_read.columns),
                 )
+        table = _with_classes(as_read, label, classes, joined=joined)
         shapes = shapes_of(table, missing)
         own = site_findings(site, table, shapes, label=of_classes, joined=joined, known=known)
         found += (_of_known(one) if one.column in known else one for one in own)
@@ -161,14 +164,29 @@ def look_at(
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
     between = list(findings_between(sites, label=of_classes, joined=joined))
-    coded = known[1:] if known else (label,)
-    swapped = [one for name in coded for one in opposed_classes(looked, name, joined=joined)]
-    # Where the label itself is swapped, every column says the opposite of what it should.
-    between += swapped or turned_codes(looked, label, joined=joined, known=known)
+    between += swapped_codes(looked, label, joined=joined, known=known)
     between += shared_rows(tables)
     if of_classes is not None:
         between += class_findings(tables, of_classes, classes, joined=joined)
     return found, between
+
+
+def _with_classes(
+    table: Table, label: str, classes: Sequence[Sequence[str]], *, joined: bool
+) -> Table:
+    """The table with one text for all codes of a class: whoever said that `ja` and `yes` make one
+    is not to be told that a hospital alone has `ja`."""
+    merged = {
+        code(one, joined=joined): " or ".join(group)
+        for group in classes
+        for one in group
+        if len(group) > 1
+    }
+    if not merged:
+        return table
+    column = table.columns[label]
+    texts = {text: merged.get(code(text, joined=joined), text) for text in column.texts}
+    return replace(table, columns={**table.columns, label: recoded(column, texts)})
 
 
 def _of_known(one: Finding) -> Finding:

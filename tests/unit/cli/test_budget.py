@@ -28,7 +28,7 @@ def test_it_shows_each_hospitals_figures_with_their_meaning(invoke, store):
     done = invoke("budget", store)
     assert done.exit_code == 0, done.output
     north, south = done.output.split("south:")
-    assert "north: 2 private fits, 1 private alignments" in north
+    assert "north: 2 private fits, 1 private alignment" in north
     assert "Behind its model: epsilon 2, delta 8.0e-04" in north
     assert "Asked about: epsilon 0.5, delta 1.0e-04" in north
     assert "Together, for a patient of both: epsilon 2.5, delta 9.0e-04" in north

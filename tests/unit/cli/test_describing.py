@@ -28,6 +28,10 @@ def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
     assert said["patients"] == 90
     told = json.loads((folder / "three" / "described.json").read_text())
     assert {one["numbers"] for one in told.values()} == {said["numbers"]}
+    again = invoke("describe", "three/config.toml", "--out", "table1")
+    assert (again.exit_code, "this folder is not empty" in again.stderr) == (2, True)
+    forced = invoke("describe", "three/config.toml", "--out", "table1", "--force")
+    assert forced.exit_code == 0, forced.output
     table(folder, "west", 5)
     stopped = invoke("describe", "three/config.toml")
     assert stopped.exit_code != 0
@@ -38,3 +42,16 @@ def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
     refused = invoke("describe", "two/config.toml")
     assert refused.exit_code != 0
     assert "too few to be described together" in refused.output
+
+
+def test_hospitals_that_the_terminal_has_no_room_for_are_named(invoke, tmp_path, monkeypatch):
+    names = ("north", "south", "east", "west")
+    for at, name in enumerate(names):
+        table(tmp_path, name, at)
+    data = [part for name in names for part in ("--data", f"{name}.csv")]
+    invoke("new", "four", *data, "--label", "ill")
+    monkeypatch.setenv("COLUMNS", "80")
+    said = " ".join(invoke("describe", "four/config.toml").stdout.split())
+    assert "Not shown, as the terminal is too narrow (--out writes a page of each): " in said
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "Not shown" not in invoke("describe", "four/config.toml").stdout

@@ -32,7 +32,7 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
     done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")
     assert done.exit_code == 0, done.output
     said = " ".join(done.stdout.split())
-    assert "1 of them have values outside the range of the training patients" in said
+    assert "1 of them has values outside the range of the training patients" in said
     assert "beyond the agreed range of a column count as its nearer end" in said
     rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
     assert list(rows[0]) == [
@@ -295,3 +295,27 @@ def test_a_patient_of_whom_nothing_is_known_gets_no_prediction(invoke, kept, tmp
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [row["class"] == "" for row in rows] == [True, False]
     assert "of 1 patient no column has a value" in done.stderr
+
+
+def test_a_heading_of_another_case_is_read_and_told(invoke, kept, tmp_path):
+    (tmp_path / "as_trained.csv").write_text("smoker,age,ill\n0,30,no\n1,61,yes\n")
+    (tmp_path / "new.csv").write_text("Smoker,AGE,ILL\n0,30,no\n1,61,yes\n")
+    known = invoke("predict", kept / "north", "as_trained.csv")
+    done = invoke("predict", kept / "north", "new.csv")
+    assert (done.exit_code, done.stdout) == (0, known.stdout)
+    assert 'Warning: column age: it was read from the column "AGE"' in done.stderr
+    scored = invoke("evaluate", kept / "north", "new.csv")
+    assert scored.exit_code == 0, scored.output
+    assert 'column ill: it was read from the column "ILL"' in scored.stderr
+
+
+def test_a_heading_that_may_be_two_things_or_none_is_refused(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,Age,AGE\n0,30,40\n")
+    said = invoke("predict", kept / "north", "new.csv").stderr
+    assert "column 'age' is not in the table" in said
+    assert "Did you mean Age or AGE" in said
+    (tmp_path / "new.csv").write_text("smoke,age\n0,30\n")
+    assert "Did you mean smoke" in invoke("predict", kept / "north", "new.csv").stderr
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n")
+    kept_column = invoke("predict", kept / "north", "new.csv", "--keep", "Age")
+    assert "Did you mean age" in kept_column.stderr

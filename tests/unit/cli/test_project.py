@@ -180,3 +180,43 @@ def test_nothing_is_signed_where_the_share_is_not_there(invoke, tmp_path):
     assert done.exit_code != 0
     assert "the shared folder is not there" in done.stderr
     assert not list(tmp_path.glob("*.signature"))
+
+
+def proposals(invoke, tmp_path, *names):
+    (tmp_path / "share").mkdir()
+    for name in ("north", "south"):
+        (tmp_path / f"{name}.card").rename(tmp_path / "share" / f"{name}.card")
+    for name in names:
+        out = f"share/{name}.proposal.toml"
+        assert not invoke(
+            "project", "propose", f"{name}.csv", "--label", "ill", "--out", out
+        ).stderr
+    return ("project", "new", "sepsis", "--share", "share", "--max-samples", 40)
+
+
+def test_the_class_that_must_not_be_missed_is_named_in_the_command(invoke, settings, tmp_path):
+    words = proposals(invoke, tmp_path, "north", "south")
+    done = invoke(*words, "--positive", "0")
+    assert done.exit_code == 0, done.output
+    assert "Sensitivity is of class 0" in done.stdout
+    assert 'positive = "0"' in (tmp_path / "share" / "sepsis.toml").read_text()
+    refused = invoke(*words, "--positive", "ill", "--force")
+    assert (refused.exit_code, "no class has this code" in refused.stderr) == (2, True)
+    (tmp_path / "s.toml").write_text('[table]\npositive = "0"\n')
+    part = invoke(*words, "--settings", "s.toml", "--force")
+    assert "is no part of one" in part.stderr
+    assert "--positive names the class" in part.stderr
+
+
+def test_a_card_without_a_proposal_is_named(invoke, settings, tmp_path):
+    said = invoke(*proposals(invoke, tmp_path, "north")).stdout
+    assert "NO PROPOSAL of south" in said
+
+
+def test_nothing_is_made_in_the_place_of_a_share(invoke, settings, tmp_path):
+    words = ("project", "propose", "north.csv", "--label", "ill", "--out", "share/n.toml")
+    done = invoke(*words)
+    assert (done.exit_code, (tmp_path / "share").exists()) == (2, False)
+    assert "Mount the share" in done.stderr
+    done = invoke("project", "new", "sepsis", "--share", "share", "--max-samples", 40)
+    assert "the shared folder is not there" in done.stderr

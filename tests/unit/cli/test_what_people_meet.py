@@ -265,3 +265,15 @@ def test_a_hospital_where_everybody_had_the_event_is_told_in_its_words(tables):
     assert run("new", "m", *files, "--time", "months", "--event", "died")[0] == 0
     code, said = run("check", "m/config.toml")
     assert (code, "south has training samples of one kind only (event)" in said) == (0, True)
+
+
+def test_codes_that_were_joined_are_not_told_as_of_one_hospital(tables):
+    text = (tables / "south.csv").read_text()
+    (tables / "south.csv").write_text(text.replace("ill\n", "krank\n").replace("well", "gesund"))
+    code, said = run(*NEW, "--class", "well,gesund", "--class", "ill,krank")
+    assert (code, "only this hospital" in said) == (0, False)
+
+
+def test_help_names_every_kind_of_file():
+    said = run("new", "--help")[1]
+    assert all(kind in said for kind in ("SPSS", "Stata", "SAS"))

@@ -260,3 +260,42 @@ def test_a_word_of_a_program_that_means_nothing_may_be_a_missing_value():
 def test_seconds_since_1970_are_dates():
     times = 1_700_000_000 + 3600 * np.arange(80)
     assert "date" in {one.kind for one in found(clean() | {"chol": times})}
+
+
+def test_a_code_at_the_end_of_what_is_rare_there_is_told():
+    """99 stands not twice as often as an age of 55, and more often than all above 80."""
+    rng = np.random.default_rng(3)
+    ages = np.r_[np.clip(np.round(rng.normal(55, 12, 72)), 20, 90), np.full(8, 99)].astype(int)
+    told = [one for one in found(clean(age=ages)) if one.column == "age"]
+    assert [one.kind for one in told] == ["piled"]
+    common = np.r_[np.round(rng.normal(93, 3, 72)).clip(80, 98), np.full(8, 99)].astype(int)
+    assert found(clean(age=common)) == []  # a saturation, of which many are near 99
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (lambda g: np.r_[g.normal(172, 9, 60), g.normal(1.72, 0.09, 20)].round(2), True),
+        (lambda g: np.r_[g.normal(100, 12, 60), g.normal(5.5, 0.8, 20)].round(1), True),
+        (lambda g: g.lognormal(1, 1.5, 80).round(2), False),
+        (lambda g: np.r_[g.normal(172, 9, 79), 1.72].round(2), False),  # an outlier
+    ],
+)
+def test_two_units_in_one_column_are_told(values, told):
+    kinds = {one.kind for one in found(clean(chol=values(np.random.default_rng(5))))}
+    assert ("two_units" in kinds) == told
+
+
+def test_one_row_and_one_patient_are_not_many():
+    columns = clean()
+    columns = {name: np.r_[one, one[:1]] for name, one in columns.items()}
+    (told,) = found(columns)
+    assert told.message.startswith("1 row repeats an earlier row")
+    rare = np.array(["no"] * 79 + ["yes"])
+    assert any('only 1 patient is of class "yes"' in one.message for one in found(clean(ill=rare)))
+
+
+def test_two_numbers_in_a_cell_are_told():
+    pressures = [f"{120 + n}/{70 + n}" for n in range(80)]
+    told = [one for one in found(clean(chol=pressures)) if one.column == "chol"]
+    assert [one.kind for one in told] == ["two_numbers_in_cell"]

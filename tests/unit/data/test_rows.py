@@ -205,7 +205,7 @@ def test_a_workbook_with_a_title_a_second_sheet_or_a_password(tmp_path):
     book.active.title = "info"
     book.create_sheet("data")
     book.save(tmp_path / "t.xlsx")
-    assert read_rows(tmp_path / "t.xlsx").source == "t.xlsx, sheet info"
+    assert read_rows(tmp_path / "t.xlsx").source == "t.xlsx, sheet info (not read: data)"
     (tmp_path / "p.xlsx").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))
     with pytest.raises(DataError, match=r"an old one, or one under a password.*without a password"):
         read_rows(tmp_path / "p.xlsx")
@@ -215,3 +215,27 @@ def test_a_typographic_minus_is_a_minus(tmp_path):
     (tmp_path / "ward.csv").write_text("excess\n\N{MINUS SIGN}2.1\n1.3\n-4\n", encoding="utf-8")
     column = read_rows(tmp_path / "ward.csv").columns["excess"]
     assert column.numbers[column.codes].tolist() == [-2.1, 1.3, -4.0]
+
+
+@pytest.mark.parametrize("apart", [" ", "'", "\N{NARROW NO-BREAK SPACE}"])
+def test_thousands_that_are_set_apart_are_told(apart):
+    lines = ["plt,ill\n", *(f"{n}{apart}500,{n % 2}\n" for n in range(150, 180))]
+    (note,) = parse_rows(lines, "t.csv").notes
+    assert (note.column, note.kind, note.settled) == ("plt", "ambiguous number", False)
+    assert "thousands apart" in note.message
+
+
+def test_points_set_thousands_apart_where_decimals_have_commas():
+    lines = ["crp;leuko\n", *(f"{n},5;{n % 9 + 1}.{n:03d}\n" for n in range(100, 130))]
+    read = parse_rows(lines, "t.csv")
+    assert read.columns["leuko"].numbers[0] == 2100
+    assert {one.kind for one in read.notes} >= {"decimal comma", "thousands"}
+
+
+def test_a_point_that_may_set_thousands_apart_is_asked_about():
+    lines = ["leuko;ill\n", *(f"{n % 9 + 1}.{n:03d};1\n950;0\n" for n in range(100, 130))]
+    read = parse_rows(lines, "t.csv")
+    assert read.columns["leuko"].numbers[0] == pytest.approx(2.1)
+    assert any("may set thousands apart" in one.message for one in read.notes)
+    decimals = ["crea;ill\n", *(f"{n % 9 + 1}.{n:03d};1\n" for n in range(100, 130))]
+    assert {one.kind for one in parse_rows(decimals, "t.csv").notes} <= {"separator"}

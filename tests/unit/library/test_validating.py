@@ -7,7 +7,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import securefair as sf
 from securefair.collaboration.transfer.renewal import fitted
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, DataError
 
 
 def hospitals(sizes, seed=0):
@@ -76,3 +76,20 @@ def test_groups_need_tables():
 def test_keys_that_only_learning_reads_are_refused():
     with pytest.raises(ConfigError):
         sf.validate(hospitals({"a": 40, "b": 40}), q=3)
+
+
+def test_one_column_to_group_by_may_be_a_text_and_patients_come_as_tables():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    tables = {}
+    for name in ("a", "b"):
+        age, sex = rng.integers(30, 80, 60), rng.choice(["f", "m"], 60)
+        ill = np.where(age / 10 + rng.normal(size=60) > 5.5, "yes", "no")
+        tables[name] = pd.DataFrame({"age": age, "sex": sex, "ill": ill})
+    found = sf.validate(tables, label="ill", by="sex", backend="clear")
+    listed = sf.validate(tables, label="ill", by=["sex"], backend="clear")
+    assert found.hospitals["a"].peers["b"].page == listed.hospitals["a"].peers["b"].page
+    model = sf.collaborate(tables, label="ill", backend="clear", progress=False).models["a"]
+    for one in (tables["a"].iloc[0], {"age": 50, "sex": "m"}, [{"age": 50, "sex": "m"}]):
+        with pytest.raises(DataError, match=r"no table of patients .*columns of the training: age"):
+            model.predict(one)

@@ -1,5 +1,6 @@
 import json
 import stat
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -9,6 +10,7 @@ from securefair import load_model
 from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data import Samples, TableSpec, Target
 from securefair.errors import DataError, ModelError
+from securefair.model.outcomes import outcome_named
 from securefair.model.transfer import Polynomial
 from securefair.prediction import (
     Calibration,
@@ -20,7 +22,7 @@ from securefair.prediction import (
     training_facts,
 )
 from securefair.prediction.card import Taught, limits, markdown
-from securefair.prediction.evaluation import score
+from securefair.prediction.evaluation import _another_unit, score
 from securefair.prediction.folder import folder_name, load_card
 from securefair.prediction.writing import predictions_csv
 
@@ -266,3 +268,26 @@ def test_models_beside_a_wrong_folder_are_named(tmp_path, named):
     for folder in (tmp_path / "site" / "results" / named, tmp_path / "site"):
         with pytest.raises(DataError, match=r"found '.*north'"):
             load_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "own", "said", "values", "words"),
+    [
+        ("time", {"until": [40.0], "times": [2.0, 9.0]}, 0.0, [900.0, 1.0], "above 40"),
+        ("time", {"until": [900.0], "times": [60.0, 90.0]}, 0.0, [5.0, 1.0], "below 60"),
+        ("time", {"until": [40.0], "times": [2.0, 9.0]}, 0.0, [12.0, 1.0], ""),
+        ("count", {}, 1.5, [2.0, 12.0], "expects 540 where 60 came"),
+        ("count", {}, 1.5, [2.0, 1.0], ""),
+    ],
+)
+def test_another_unit_of_what_is_known_is_asked_about(outcome, own, said, values, words):
+    model = SimpleNamespace(record=SimpleNamespace(own=own), outcome=outcome_named(outcome))
+    samples = Samples(
+        np.zeros((30, 1)),
+        np.ones(30, dtype=int),
+        2,
+        outcome=outcome,
+        values=np.tile(values, (30, 1)),
+    )
+    told = _another_unit(model, np.full((30, 1), said), samples)
+    assert [words in one for one in told] == [True] * bool(words)

@@ -200,6 +200,20 @@ def kept(hospital):
     return KeptModel(None, card)
 
 
+def test_mlflow_without_a_place_to_log_to_is_one_clear_line(monkeypatch):
+    """The small client of the extra has no database of its own, which is mlflow's default."""
+
+    class Failing(FakeMlflow):
+        exceptions = SimpleNamespace(MlflowException=RuntimeError)
+
+        def start_run(self, **_):
+            raise ModuleNotFoundError("No module named 'alembic'")
+
+    monkeypatch.setitem(sys.modules, "mlflow", Failing(None))
+    with pytest.raises(ConfigError, match=r"mlflow cannot begin a run.*alembic.*TRACKING_URI"):
+        sf.MlflowLogger(NAMES)
+
+
 def test_mlflow_gets_the_cards(monkeypatch):
     fake = FakeMlflow(None)
     monkeypatch.setitem(sys.modules, "mlflow", fake)

@@ -335,6 +335,25 @@ def test_a_full_disk_changes_nothing(tmp_path):
             assert tx.outbox.next_sequence("b") == 0
 
 
+def test_a_disk_that_is_full_while_somebody_reads_is_called_full(tmp_path):
+    """SQLite rolls back by itself then, and a second time it says that there is nothing to."""
+
+    def look():
+        with store.view():
+            store._connection.execute("ROLLBACK")
+            raise sqlite3.OperationalError("database or disk is full")
+
+    with Store.open(tmp_path / "s") as store, pytest.raises(StorageError, match="the disk is full"):
+        look()
+
+
+def test_a_store_that_is_gone_says_what_to_do(tmp_path):
+    (tmp_path / "s").mkdir(mode=0o700)
+    for folder in ("s", "none"):
+        with pytest.raises(StorageError, match=r"there is no store.*site recover"):
+            Store.open(tmp_path / folder, create=False)
+
+
 def test_a_disk_without_room_for_an_index_is_called_full(tmp_path, monkeypatch):
     """SQLite itself says no more than: disk I/O error."""
 

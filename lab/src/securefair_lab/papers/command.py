@@ -91,6 +91,13 @@ def reproduce(
     from securefair_lab.papers.reference import papers_folder
     from securefair_lab.papers.reproduction import Asked, conclude, merged, part, whole
 
+    if against is not None and not against.is_file():
+        raise ConfigError(
+            "there is no such file",
+            where="--against",
+            found=str(against),
+            expected="a comparison.json",
+        )
     if name != "merge" and folders:
         raise ConfigError(
             "one experiment at a time", found=" ".join([name, *map(str, folders)]), expected=name

@@ -1,14 +1,13 @@
 """A hospital that describes its patients together with others.
 
-It is a participant of a transfer that learns nothing: what it opens are two sums, and the own fit
-stays as it was. It notes what it is about to tell, in a ledger that all its projects share, before
-anything leaves.
+It learns nothing: what it opens are two sums. It notes what it is about to tell, in a ledger that
+all its projects share, before anything leaves.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -23,12 +22,9 @@ from securefair.collaboration.table_one.question import ROUNDS, CountsExchange
 from securefair.collaboration.table_one.rules import layout_of
 from securefair.collaboration.table_one.table import table_one
 from securefair.collaboration.told import ToldCounts
-from securefair.collaboration.transfer.host import OPENED, TransferHost, opened_in
+from securefair.collaboration.transfer.own_fit import OwnFitHost
 from securefair.data.dataset import ParticipantData
 from securefair.data.places import marks_of
-from securefair.errors import ConfigError
-from securefair.model.stored import Function
-from securefair.model.transfer import LinearEstimates, Transferred, without_peers
 from securefair.protocol.jobs import AnswerAsk, Combine, PrepareAsk, Questions
 
 Array = NDArray[np.float64]
@@ -37,9 +33,10 @@ FIRST, SECOND = SUMS = ("cells", "numbers")
 """Names of what is opened, by round."""
 
 
-class TableHost(TransferHost):
+class TableHost(OwnFitHost):
     """See `Host`; the arguments are `TransferParticipant`'s."""
 
+    made = "a description"
     agreement: TableAgreement
     _exchange: CountsExchange
 
@@ -68,45 +65,9 @@ class TableHost(TransferHost):
         """What it adds in a round, in the clear."""
         return self._exchange.numbers(round)
 
-    def check_renewal(self, data: ParticipantData) -> None:
-        """See `Host`.
-
-        Raises:
-            ConfigError: always: two tables would tell who is new.
-        """
-        raise ConfigError(
-            "a description is of the patients that it began with",
-            where=data.name,
-            expected="a new project, which tells their difference",
-        )
-
-    def reputations(self) -> Mapping[str, float | None]:
-        """See `Host`: none."""
-        return dict.fromkeys(self.machine.reputations)
-
-    def estimates(self, pieces: Mapping[str, bytes] | None = None) -> LinearEstimates | None:
-        """None: its model is of its own patients alone."""
-        del pieces
-        return None
-
-    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
-        """See `Host`.
-
-        Raises:
-            ConfigError: always; no peer is in its model.
-        """
-        del pieces
-        raise ConfigError(
-            "no peer is in this model, so nobody can be taken out of it",
-            where=self.name,
-            found=without,
-        )
-
     def description(self, pieces: Mapping[str, bytes] | None = None) -> Described | None:
         """See `Host`."""
-        opened = self.notes.released
-        if pieces is not None and OPENED in pieces:
-            opened, _ = opened_in(pieces[OPENED])
+        opened, _ = self._opened_before(pieces)
         if set(opened) != set(SUMS):
             return None
         exchange = self._exchange
@@ -151,13 +112,6 @@ class TableHost(TransferHost):
         if _round == 0 or allowed is None:
             return self.agreement.digest
         return hashlib.sha256(self.agreement.digest + layout_of(allowed)).digest()
-
-    def _transferred_again(
-        self, released: Mapping[str, Array], senders: Sequence[str]
-    ) -> Transferred:
-        """Whatever was opened, it is no part of the own model."""
-        del released, senders
-        return without_peers(self.own)
 
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
         super()._restore(pieces)

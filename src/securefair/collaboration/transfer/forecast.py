@@ -14,6 +14,7 @@ from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
 from securefair.collaboration.wording import data_size
+from securefair.config import TransferSection
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
 from securefair.protocol.ledger import DisclosurePolicy
@@ -114,9 +115,30 @@ def _disclosure(
 def cautions_of(agreed: TransferAgreement) -> list[str]:
     """What is known of a teacher after one answer to a student of the most samples."""
     most = agreed.question.most_patients
-    if not agreed.question.determines_fit(most):
+    known = agreed.question.determines_fit(most)
+    told = [_fits_known(agreed, f"a student of {most} patients")] if known else []
+    return [*_unread(agreed), *told, *_events_known(agreed)]
+
+
+def _events_known(agreed: TransferAgreement) -> list[str]:
+    """That few events tell of whom, where fits are added up."""
+    few = agreed.outcome.few_events
+    if agreed.question.encrypts or not few:
         return []
-    return [_fits_known(agreed, f"a student of {most} patients")]
+    return [
+        f"Of a hospital with fewer than {few} events the others together know nearly who had one, "
+        "and from a sum over two it can be guessed."
+    ]
+
+
+def _unread(agreed: TransferAgreement) -> list[str]:
+    """That what somebody asked for has no part in this transfer."""
+    if agreed.question.encrypts or agreed.transfer.q == TransferSection().q:
+        return []
+    return [
+        f"transfer.q = {agreed.transfer.q} is not read: what is added up has a size of its own. It "
+        'is of answers, which transfer.sums = "none" asks for.'
+    ]
 
 
 def _fits_known(agreed: TransferAgreement, who: str) -> str:
@@ -141,12 +163,19 @@ def _warnings(
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> list[str]:
-    found = agreed.question.warnings({own.name: _asked(agreed, own) for own in data})
+    found = _unread(agreed)
+    found += agreed.question.warnings({own.name: _asked(agreed, own) for own in data})
     refused = [row.student for row in disclosure if not row.permitted]
     if refused:
         found.append(
             f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
-            "[disclosure] permits. Lower transfer.q, or raise disclosure.fraction."
+            "[disclosure] permits. "
+            + (
+                "Lower transfer.q"
+                if agreed.question.encrypts
+                else 'Ask for answers (transfer.sums = "none") of a low transfer.q'
+            )
+            + ", or raise disclosure.fraction."
         )
     whole = [own.name for own in data if agreed.question.determines_fit(_asked(agreed, own))]
     logits = [

@@ -128,6 +128,8 @@ class StudyOutcome(ABC):
         link: what the first number that is told is of a predictor: itself, in the label's range
             where `ranged`, or e to it, which is bounded at `farthest`.
         strata: names of the parts by which patients are held out; none where these are classes.
+        few_events: of a hospital, below which what it adds to a sum tells who had one
+            (docs/notebook/sums.md); 0 where nobody measured that.
     """
 
     name: ClassVar[str]
@@ -151,6 +153,7 @@ class StudyOutcome(ABC):
     link: ClassVar[Literal["identity", "exp"]] = "identity"
     farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
+    few_events: ClassVar[int] = 0
 
     def deciding(self, metric: str) -> str:
         """The score that decides: a setting, or its own where it has no such score."""

@@ -30,6 +30,9 @@ TICKS = 5
 REACH = 1.959964
 """Deviations to either end of a 95 % interval."""
 
+SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
+"""Ticks of an axis of shares."""
+
 SEEN, PREDICTED = "seen", "predicted"
 """Names of series."""
 
@@ -79,6 +82,44 @@ def calibration(
     return [
         Picture(name="calibration", x_ticks=ticks, y_ticks=ticks, series=[dots], alike=True),
     ]
+
+
+def came_true(
+    name: str,
+    predicted: Sequence[float],
+    seen: tuple[Sequence[float], Sequence[float], Sequence[float]],
+    patients: Sequence[int],
+    at: Mapping[str, float] | None = None,
+) -> Picture:
+    """Shares that were predicted beside those that came true, a dot each.
+
+    Args:
+        name: of the picture.
+        predicted: in [0, 1].
+        seen: what came true, and the ends of its 95 % interval; as many of each.
+        patients: behind each dot.
+        at: what its words name.
+    """
+    y, low, high = map(list, seen)
+    dots = PictureSeries(
+        name="parts",
+        form="dots",
+        x=list(predicted),
+        y=y,
+        low=low,
+        high=high,
+        patients=list(patients),
+    )
+    return Picture(
+        name=name,
+        x_ticks=SHARES,
+        y_ticks=SHARES,
+        series=[dots],
+        x_shares=True,
+        y_shares=True,
+        alike=True,
+        at=dict(at or {}),
+    )
 
 
 def parts_of(values: Array, most: int) -> list[NDArray[np.int64]]:

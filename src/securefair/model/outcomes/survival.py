@@ -13,7 +13,9 @@ from securefair.model.outcomes.pictures import (
     PREDICTED,
     REACH,
     SEEN,
+    SHARES,
     Shown,
+    came_true,
     parts_of,
     rounded,
     ticks_between,
@@ -32,7 +34,6 @@ FEWEST_LEFT = 5
 """Patients still followed where axes of time end: beyond, curves say little."""
 
 MOST_DOTS = 5
-SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 def survival(predictors: Array, own: Mapping[str, Sequence[float]], horizons: Array) -> Array:
@@ -154,28 +155,11 @@ def _at_horizon(times: Array, events: Array, until: Array, horizon: float) -> li
     if not parts:
         return []
     seen = [kaplan_meier(times[part], events[part], np.array([horizon])) for part in parts]
-    share, low, high = np.array(seen)[:, :, 0].T
-    dots = PictureSeries(
-        name="parts",
-        form="dots",
-        x=rounded([until[part].mean() for part in parts]),
-        y=rounded(share),
-        low=rounded(low),
-        high=rounded(high),
-        patients=[len(part) for part in parts],
-    )
-    return [
-        Picture(
-            name="survival_until",
-            x_ticks=SHARES,
-            y_ticks=SHARES,
-            series=[dots],
-            x_shares=True,
-            y_shares=True,
-            alike=True,
-            at={"horizon": horizon},
-        )
-    ]
+    share, low, high = map(rounded, np.array(seen)[:, :, 0].T)
+    predicted = rounded([until[part].mean() for part in parts])
+    patients = [len(part) for part in parts]
+    at = {"horizon": horizon}
+    return [came_true("survival_until", predicted, (share, low, high), patients, at)]
 
 
 def _residuals(hazards: Array, events: Array) -> list[Picture]:

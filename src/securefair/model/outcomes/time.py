@@ -41,77 +41,101 @@ LEAST_EVENTS = 2
 
 
 class _Steps(NamedTuple):
-    """Of one setting: an event each, those of one time one after the other.
+    """Of S settings: for each of T times up to E events, one after the other.
 
     Attributes:
-        at: number of the time.
-        taken: share of the events at that time that are no longer at risk (Efron).
-        risk: summed hazards at risk, over e^highest.
-        hazards: of every sample, weighed, over e^highest.
-        highest: predictor.
+        taken: (S, T, E), share of the events at that time that are no longer at risk (Efron).
+        risk: (S, T, E), summed hazards at risk, over e^highest; infinite where there is no event.
+        hazards: (S, n) of every sample, weighed, over e^highest.
+        highest: (S,) predictors.
     """
 
-    at: NDArray[np.int64]
     taken: Array
     risk: Array
     hazards: Array
-    highest: float
+    highest: Array
 
 
 @dataclass(frozen=True, eq=False)
 class _Partial:
+    """Of samples in the order of their times, all settings at once."""
+
     times: Array
     events: Array
 
     @cached_property
-    def _at(self) -> NDArray[np.int64]:
-        """For each sample the number of its time among the different ones."""
-        return np.unique(self.times, return_inverse=True)[1]
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self.times, kind="stable")
+
+    @cached_property
+    def _ordered(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Where each time begins, the number of its time for each sample, and the events."""
+        _, first, at = np.unique(self.times[self._order], return_index=True, return_inverse=True)
+        return first, at, self.events[self._order]
+
+    def _by_time(self, values: Array) -> Array:
+        """Sums (S, T, ...) over samples of one time, of values (S, n, ...)."""
+        first = self._ordered[0]
+        if not len(first):
+            return values
+        result: Array = np.add.reduceat(values, first, axis=1)
+        return result
 
     def _steps(self, predictors: Array, counts: Array) -> _Steps:
-        there, size = counts > 0, int(self._at.max(initial=-1)) + 1
-        highest = float(predictors[there].max()) if there.any() else 0.0
-        hazards = counts * np.exp(np.minimum(predictors - highest, 0.0))
-        risk = np.bincount(self._at, hazards, size)[::-1].cumsum()[::-1]
-        of_events = np.bincount(self._at, hazards * self.events, size)
-        events = np.rint(np.bincount(self._at, counts * self.events, size)).astype(np.int64)
-        at = np.repeat(np.arange(size), events)
-        first = np.repeat(np.cumsum(events) - events, events)
-        taken = (np.arange(len(at)) - first) / np.maximum(events[at], 1)
-        return _Steps(at, taken, risk[at] - taken * of_events[at], hazards, highest)
+        there, (_, _, came) = counts > 0, self._ordered
+        highest = np.where(there, predictors, -np.inf).max(axis=1, initial=-np.inf)
+        highest = np.where(np.isfinite(highest), highest, 0.0)
+        hazards = counts * np.exp(np.minimum(predictors - highest[:, None], 0.0))
+        risk = _from_here_on(self._by_time(hazards))
+        of_events = self._by_time(hazards * came)
+        events = np.rint(self._by_time(counts * came))[..., None]
+        number = np.arange(int(events.max(initial=0)))
+        taken = number / np.maximum(events, 1)
+        left = risk[..., None] - taken * of_events[..., None]
+        return _Steps(taken, np.where(number < events, left, np.inf), hazards, highest)
 
     def total(self, predictors: Array, counts: Array) -> Array:
-        values = []
-        for one, count in zip(predictors[..., 0], counts, strict=True):
-            steps = self._steps(one, count)
-            told = (count * self.events) @ (one - steps.highest)
-            values.append(np.log(steps.risk).sum() - told)
-        return np.array(values)
+        predictors, counts = predictors[:, self._order, 0], counts[:, self._order]
+        steps = self._steps(predictors, counts)
+        logs = np.log(steps.risk, out=np.zeros_like(steps.risk), where=np.isfinite(steps.risk))
+        told = (counts * self._ordered[2] * (predictors - steps.highest[:, None])).sum(axis=1)
+        result: Array = logs.sum(axis=(1, 2)) - told
+        return result
 
     def derivatives(
         self, columns: Columns, predictors: Array, counts: Array
     ) -> tuple[Array, Array]:
-        found = [
-            self._bends(columns.flat, self._steps(one, count), count)
-            for one, count in zip(predictors[..., 0], counts, strict=True)
-        ]
-        return np.stack([one for one, _ in found]), np.stack([one for _, one in found])
-
-    def _bends(self, x: Array, steps: _Steps, counts: Array) -> tuple[Array, Array]:
-        size = int(self._at.max(initial=-1)) + 1
-        rate = np.bincount(steps.at, 1 / steps.risk, size).cumsum()
-        spared = np.bincount(steps.at, steps.taken / steps.risk, size)
-        expected = steps.hazards * (rate[self._at] - self.events * spared[self._at])
-        gradient = (expected - counts * self.events) @ x
-        sums, of_events = np.zeros((size, x.shape[1])), np.zeros((size, x.shape[1]))
-        weighed = steps.hazards[:, None] * x
-        np.add.at(sums, self._at, weighed)
-        np.add.at(of_events, self._at, self.events[:, None] * weighed)
-        at_risk = sums[::-1].cumsum(axis=0)[::-1]
-        means = at_risk[steps.at] - steps.taken[:, None] * of_events[steps.at]
-        means /= steps.risk[:, None]
-        hessian: Array = (x.T * expected) @ x - means.T @ means
+        x, counts, (_, at, came) = columns.flat[self._order], counts[:, self._order], self._ordered
+        steps = self._steps(predictors[:, self._order, 0], counts)
+        inverse = 1 / steps.risk
+        rate = inverse.sum(axis=2).cumsum(axis=1)
+        spared = (steps.taken * inverse).sum(axis=2)
+        expected = steps.hazards * (rate[:, at] - came * spared[:, at])
+        gradient = (expected - counts * came) @ x
+        # The sum over events of m m^T with m = (a - taken b) / risk: a of all at risk, b of events.
+        weighed = steps.hazards[..., None] * x
+        of_events = self._by_time(came[:, None] * weighed)
+        at_risk = _from_here_on(self._by_time(weighed))
+        squares = inverse**2
+        whole, part = squares.sum(axis=2), (steps.taken * squares).sum(axis=2)
+        mean = part / np.where(whole > 0, whole, 1.0)
+        spread = (squares * (steps.taken - mean[..., None]) ** 2).sum(axis=2)
+        hessian = (x.T * expected[:, None, :]) @ x
+        hessian -= _gram(at_risk - mean[..., None] * of_events, whole)
+        if spread.any():  # events at one time
+            hessian -= _gram(of_events, spread)
         return gradient, hessian
+
+
+def _from_here_on(values: Array) -> Array:
+    """Sums (S, T, ...) over a time and all later ones."""
+    return values[:, ::-1].cumsum(axis=1)[:, ::-1]
+
+
+def _gram(rows: Array, weights: Array) -> Array:
+    """Sums (S, P, P) of weighed r r^T, of rows (S, T, P)."""
+    result: Array = rows.swapaxes(1, 2) @ (weights[..., None] * rows)
+    return result
 
 
 class TimeToEvent(StudyOutcome):
@@ -139,6 +163,7 @@ class TimeToEvent(StudyOutcome):
         "1 where the event came, 0 where it was not seen",
     )
     strata: ClassVar = ("not seen", "event")
+    few_events: ClassVar = 6
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """See `StudyOutcome`."""

@@ -168,8 +168,12 @@ def shared_files(folder: Path) -> tuple[list[Path], list[Path]]:
     """Cards and proposals that sites have laid into a folder of all, sorted by name.
 
     Raises:
-        ConfigError: there are fewer than two cards.
+        ConfigError: there is no such folder, or there are fewer than two cards.
     """
+    if not folder.is_dir():
+        raise ConfigError(
+            "the shared folder is not there", where=str(folder), hint="Mount the share"
+        )
     cards = sorted(folder.glob("*.card"))
     if len(cards) < 2:
         raise ConfigError(
@@ -179,6 +183,37 @@ def shared_files(folder: Path) -> tuple[list[Path], list[Path]]:
             hint="Each site runs `securefair identity new NAME --share`, with this folder",
         )
     return cards, sorted(folder.glob("*.proposal.toml"))
+
+
+def without_proposal(cards: Sequence[Path], proposals: Sequence[Path]) -> list[str]:
+    """That sites have a card beside fewer proposals, and none of their name: a line, or none."""
+    names = {path.name for path in proposals}
+    missing = [path.stem for path in cards if f"{path.stem}.proposal.toml" not in names]
+    if not missing or len(proposals) >= len(cards):
+        return []
+    return [
+        f"NO PROPOSAL of {', '.join(missing)}: these rules do not know their tables, and may not "
+        "fit them"
+    ]
+
+
+def check_own_table(
+    settings: Mapping[str, Any], file: Path | None, proposals: Sequence[Path]
+) -> None:
+    """Refuse a [table] of settings that stands beside proposals and is no whole one.
+
+    Raises:
+        ConfigError: it names no column to predict.
+    """
+    table = settings.get("table")
+    if proposals and isinstance(table, dict) and "label" not in table:
+        raise ConfigError(
+            "a [table] of settings stands in place of all proposals, and is no part of one",
+            where=str(file),
+            found=", ".join(table),
+            expected="the whole of what `securefair project check ... --out` writes",
+            hint="--positive names the class that must not be missed",
+        )
 
 
 def read_proposals(paths: Sequence[Path]) -> dict[str, Proposal]:

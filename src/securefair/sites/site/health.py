@@ -93,6 +93,12 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join((text, *self.warnings))
 
 
+OLDER = (
+    "the site was through with all rounds, and its store is not: an older copy was put back, which "
+    "`site start` refuses"
+)
+
+
 class Beat(msgspec.Struct, frozen=True, kw_only=True):
     """What a process leaves for those who look at it from outside."""
 
@@ -180,7 +186,9 @@ def health_of(
         return Health(state=SiteLife.LEFT)
     if not runs:
         if (folder / OVER).exists():
-            return Health(state=SiteLife.OVER, since=seen)
+            if len(stored_records(tx)) >= rounds_of(project.terms):
+                return Health(state=SiteLife.OVER, since=seen)
+            warnings = (OLDER, *warnings)
         return Health(state=SiteLife.STOPPED, since=seen, warnings=warnings)
     if beat is not None and now - beat.at > (STUCK_AT_WORK if beat.working else STUCK_AFTER):
         return Health(state=SiteLife.STUCK, since=seen, warnings=warnings)
@@ -207,7 +215,8 @@ def _warnings(
         if now >= end:
             yield f"{what} has expired ({utc(end)}): nobody can start a site any more"
         elif now >= end - WARN_DAYS * DAY:
-            yield f"{what} expires in {(end - now) / DAY:.0f} days ({utc(end)})"
+            days = round((end - now) / DAY)
+            yield f"{what} expires in {days} day{'s' * (days != 1)} ({utc(end)})"
     free = shutil.disk_usage(folder).free
     if free < LEAST_FREE:
         yield f"only {free / 1e6:.0f} MB are free on the disk of {folder}"

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from securefair.collaboration.kinds import kind_of
 from securefair.config import DisclosureSection
 from securefair.errors import ConfigError
 from securefair.model.teachers import teacher_of
@@ -110,3 +111,13 @@ def test_who_brings_a_model_where_fits_are_added_up_reads_one_line_with_both_way
         agree(hospitals, **settings).check_teacher(bringing, private=False)
     knowing = replace(agreed, facts=replace(agreed.facts, brought=True))
     assert knowing.question.encrypts
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sums", "said"), [("time", "auto", 1), ("time", "none", 0), ("number", "auto", 0)]
+)
+def test_few_events_are_told_before_anything_is_signed(make_hospitals, agree, outcome, sums, said):
+    agreed = agree(make_hospitals(), sums=sums)
+    agreed = replace(agreed, facts=replace(agreed.facts, outcome=outcome))
+    cautions = [one for one in kind_of("transfer").cautions(agreed) if "fewer than 6 events" in one]
+    assert len(cautions) == said

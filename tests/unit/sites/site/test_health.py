@@ -5,6 +5,7 @@ import pytest
 
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site import health as module
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import (
     DAY,
@@ -39,11 +40,14 @@ def health(site, *, runs=True, later=0.0, change=None, settings=None):
         return health_of(folder, tx, project, found, runs=runs, now=NOW + later)
 
 
-def test_a_site_runs_is_stopped_is_over_or_left(site):
+def test_a_site_runs_is_stopped_is_over_or_left(site, monkeypatch):
     assert health(site) == Health(state=SiteLife.RUNNING)
     assert (health(site).code, health(site, runs=False).code) == (0, 2)
     assert health(site, runs=False).state is SiteLife.STOPPED
     (site[0] / OVER).touch()
+    older = health(site, runs=False)  # a copy of before was put back
+    assert (older.state, "an older copy was put back" in older.summary) == (SiteLife.STOPPED, True)
+    monkeypatch.setattr(module, "stored_records", lambda _: [None])
     assert (health(site, runs=False).state, health(site, runs=False).code) == (SiteLife.OVER, 0)
     left = health(site, runs=False, change=lambda tx: tx.memory.put(LEFT, b"2027"))
     assert (left.state, left.code) == (SiteLife.LEFT, 0)
@@ -105,3 +109,8 @@ def test_the_log_has_a_line_as_waiting_begins_and_ends_and_every_hour():
     due = LineDue(0.0, now=0.0)
     asked = [(0.0, 60.0), (9.0, 61.0), (9.0, 62.0), (9.0, 3661.0), (9.0, 3662.0), (0.0, 3663.0)]
     assert [due(since, now) for since, now in asked] == [False, True, False, True, False, True]
+
+
+def test_one_day_is_no_days(site):
+    (warning, *_) = health(site, later=99 * 86_400.0).warnings
+    assert "expires in 1 day (" in warning

@@ -6,7 +6,7 @@ import pytest
 from securefair.data.heart import heart_rows
 from securefair.data.rows import parse_rows
 from securefair.data.shape import shapes_of
-from securefair.data.turned import turned_codes
+from securefair.data.swapped import swapped_codes
 
 
 def table(seed, *, turned=(), share=0.1, sex=0.0, patients=80, codes=("0", "1")):
@@ -25,7 +25,7 @@ def table(seed, *, turned=(), share=0.1, sex=0.0, patients=80, codes=("0", "1"))
 
 
 def found(label="ill", known=(), **tables):
-    return list(turned_codes(tables, label, joined=False, known=known))
+    return list(swapped_codes(tables, label, joined=False, known=known))
 
 
 def test_a_share_that_is_mirrored_at_one_hospital_is_told():
@@ -100,10 +100,10 @@ def test_the_four_hospitals_of_the_heart_data_code_alike():
             result[site] = read, shapes_of(read, ("", "?"))
         return result
 
-    assert list(turned_codes(tables("", "sex"), "num", joined=False)) == []
+    assert list(swapped_codes(tables("", "sex"), "num", joined=False)) == []
     for site in ("Cleveland", "Hungary"):
         for column in ("fbs", "exang"):
-            (one,) = turned_codes(tables(site, column), "num", joined=False)
+            (one,) = swapped_codes(tables(site, column), "num", joined=False)
             assert one.column == column
 
 
@@ -123,3 +123,20 @@ def test_events_that_are_coded_the_other_way_round_are_told(seed):
     assert found(a=hospital(seed, False), b=hospital(100 + seed, False), **known) == []
     told = found(a=hospital(seed, False), b=hospital(100 + seed, True), **known)
     assert [one.column for one in told] == ["died"]
+
+
+def test_a_column_that_says_the_opposite_of_a_measurement_is_told():
+    def heights(seed, turned=False):
+        rng = np.random.default_rng(seed)
+        lines = ["height,sex,ill\n"]
+        for _ in range(60):
+            man = rng.random() < 0.5
+            tall = rng.normal(178 if man else 165, 6)
+            lines.append(f"{tall:.0f},{'12'[int(man != turned)]},{rng.choice(['y', 'n'])}\n")
+        read = parse_rows(lines, "made up")
+        return read, shapes_of(read, ("",))
+
+    (one,) = found(a=heights(1), b=heights(2, turned=True), c=heights(3))
+    assert (one.site, one.column) == ("b", "sex")
+    assert '"2" goes with higher height at a, c, and with lower height at b' in one.message
+    assert found(a=heights(1), b=heights(2), c=heights(3)) == []

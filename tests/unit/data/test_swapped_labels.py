@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from securefair.data.opposed import opposed_classes
 from securefair.data.rows import parse_rows
 from securefair.data.shape import shapes_of
+from securefair.data.swapped import swapped_codes
 
 
 def table(name, seed, *, swapped=False, patients=80, effect=1.0):
@@ -24,7 +24,7 @@ def table(name, seed, *, swapped=False, patients=80, effect=1.0):
 
 
 def found(**tables):
-    return list(opposed_classes(tables, "ill", joined=False))
+    return list(swapped_codes(tables, "ill", joined=False))
 
 
 def test_classes_that_are_swapped_at_one_hospital_are_told():
@@ -42,3 +42,20 @@ def test_hospitals_that_mean_the_same_are_not(seed):
 def test_few_patients_and_no_effect_tell_nothing():
     assert found(a=table("a", 1, patients=12), b=table("b", 2, patients=12, swapped=True)) == []
     assert found(a=table("a", 1, effect=0.0), b=table("b", 2, effect=0.0, swapped=True)) == []
+
+
+def test_codes_of_two_languages_are_not_taken_for_each_other():
+    """By the order of its own codes, "m" stood first at one hospital and last at the other."""
+
+    def hospital(seed, man, woman, yes, no):
+        rng = np.random.default_rng(seed)
+        lines = ["sex,smoker,ill\n"]
+        for _ in range(200):
+            is_man, smokes = rng.random() < 0.5, rng.random() < 0.5
+            ill = rng.normal(2 * is_man + 2 * smokes, 1) > 2
+            sex, smoker = man if is_man else woman, yes if smokes else no
+            lines.append(f"{sex},{smoker},{'y' if ill else 'n'}\n")
+        read = parse_rows(lines, "made up")
+        return read, shapes_of(read, ("",))
+
+    assert found(a=hospital(1, "m", "w", "ja", "nein"), b=hospital(2, "m", "f", "yes", "no")) == []

@@ -1,0 +1,40 @@
+"""Headings that differ from agreed names by case or separators, and those that are guessed at."""
+
+import pytest
+
+from securefair.data.headings import meant, under_agreed_names
+from securefair.data.rows import parse_rows
+
+
+def table(header):
+    return parse_rows([f"{header}\n", ",".join("1" for _ in header.split(",")) + "\n"], "t.csv")
+
+
+def test_another_case_is_taken_and_told():
+    read = under_agreed_names(table("Age,blood pressure,sex"), ["age", "blood_pressure", "sex"])
+    assert list(read.columns) == ["age", "blood_pressure", "sex"]
+    assert [(one.column, one.kind, one.settled) for one in read.notes] == [
+        ("age", "heading", False),
+        ("blood_pressure", "heading", False),
+    ]
+    assert 'read from the column "Age"' in read.notes[0].message
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("Age,AGE", ["age"]),  # either may be meant
+        ("Age,sex", ["age", "AGE"]),  # both may be meant by it
+        ("age,Age", ["age"]),  # there already
+        ("ages,sex", ["age"]),  # no such heading
+    ],
+)
+def test_nothing_is_guessed(header, names):
+    read = table(header)
+    assert under_agreed_names(read, names) is read
+
+
+def test_a_likely_heading_is_named():
+    assert meant("glucose", ["age", "gluc"]) == "Did you mean gluc"
+    assert meant("age", ["AGE", "Age", "sex"]) == "Did you mean AGE or Age"
+    assert meant("age", ["sex", "ward"]) is None
