@@ -19,7 +19,7 @@ from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
 from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
-from securefair.data.filling import filled, restored
+from securefair.data.filling import filled_by
 from securefair.data.headings import under_agreed_names
 from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
@@ -277,9 +277,7 @@ class HospitalModel:
         if table is not None and _are_rows(data):
             extract = self._extract() if table.images else None
             features, stood_in = encode_new(data, table, np.array(self.record.usual), extract)
-            if table.fill:
-                features = filled(table, features, restored(self.record.own))
-            return features, stood_in
+            return filled_by(self.record.own, table, features), stood_in
         return self._numbers(np.asarray(data) if is_frame(data) else data), []
 
     def _extract(self) -> Extract:
