@@ -8,12 +8,17 @@ here because every package's door needs it, and only this module is below them a
 from __future__ import annotations
 
 import ast
+import errno
 import sys
 import unicodedata
 from collections.abc import Callable
 from importlib import import_module
 from importlib.abc import InspectLoader
 from typing import Self, cast
+
+MAY_PASS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE)
+"""Of the system: a disk or quota that is full, a disk or a share that fails. Somebody may mend it
+meanwhile."""
 
 
 class SecureFairError(Exception):

@@ -29,7 +29,7 @@ class Commands(TyperGroup):
 @contextmanager
 def errors() -> Iterator[None]:
     """Turn expected errors into one line and an exit code; anything else is a bug and shows."""
-    from securefair.errors import SecureFairError
+    from securefair.errors import MAY_PASS, SecureFairError
 
     try:
         yield
@@ -40,9 +40,9 @@ def errors() -> Iterator[None]:
     except BrokenPipeError:
         raise typer.Exit from None  # whoever read the output has seen enough
     except OSError as error:
-        stop(os_problem(error))
+        stop(os_problem(error), EXIT_PASSING if error.errno in MAY_PASS else EXIT_USAGE)
     except MemoryError:
-        stop("there is not enough memory. Use fewer samples, features or units")
+        stop("there is not enough memory. Use fewer samples, features or units", EXIT_PASSING)
 
 
 def os_problem(error: OSError) -> str:

@@ -121,27 +121,40 @@ def evaluate(
     model: ModelArgument,
     table: Annotated[str, typer.Argument(help="Table of patients with the label, or a query.")],
     by: ByOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File for the page, .html: scores and pictures.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Score a kept model on patients whose outcome is known, such as another year's.
 
     Scores have standard errors over the patients. Calibration, a decision curve and groups of
-    patients follow.
+    patients follow. With --out the page that `validate` writes, with pictures.
 
-    Example: securefair evaluate runs/mine/models/north external.csv --by sex
+    Example: securefair evaluate runs/mine/models/north external.csv --by sex --out year.html
     """
     from securefair.cli.model_tables import evaluation_report
     from securefair.prediction import evaluate as scored
     from securefair.prediction import load_model
+    from securefair.report import check_new_file, write_text
+    from securefair.report.scored import evaluated_page
     from securefair.report.screen import Screen
 
-    evaluation = scored(load_model(model), table, by=by or ())
+    if out is not None:
+        check_new_file(out, force=True, endings=(".html",))
+    kept = load_model(model)
+    evaluation = scored(kept, table, by=by or ())
     for warning in evaluation.warnings:
         say(f"Warning: {warning}", err=True)
+    if out is not None:
+        label = None if kept.record.table is None else kept.record.table.target.name
+        write_text(out, evaluated_page(evaluation, Path(table).name, label=label))
     if json:
         say_json(evaluation)
         return
     Screen().print(evaluation_report(evaluation))
+    if out is not None:
+        say(f"\n{out}")
 
 
 def show(model: ModelArgument, json: JsonOption = False) -> None:

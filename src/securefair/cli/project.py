@@ -14,7 +14,7 @@ from securefair.cli.proposing import propose
 from securefair.report.telling import say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from securefair.data import Proposal
     from securefair.sites.project.project import Project
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_help=True)
 
 ProjectArgument = Annotated[Path, typer.Argument(help="The project file.")]
+SameUnitOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Column in one unit at all sites, though their ranges do not meet."),
+]
 
 
 app.command()(propose)
@@ -50,6 +54,7 @@ def new(
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
+    same_unit: SameUnitOption = None,
     positive: Annotated[
         str | None,
         typer.Option(help="Code of the class that must not be missed (default: the last one)."),
@@ -116,7 +121,7 @@ def new(
     check_own_table(table, settings, proposals)
     if proposals and "table" not in table:
         read = read_proposals(proposals)
-        table["table"], lines = _rules(read)
+        table["table"], lines = _rules(read, same_unit=same_unit or ())
         lines += [str(one) for one in differences(read)]
         lines += without_proposal(cards, proposals)
         for line in lines:
@@ -218,6 +223,7 @@ def check(
         bool,
         typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
     ] = False,
+    same_unit: SameUnitOption = None,
     vouched: Annotated[
         Path | None,
         typer.Option(
@@ -264,7 +270,8 @@ def check(
         many = "1 difference" if len(found) == 1 else f"{len(found)} differences"
         lines.append(many if found else "The proposals are the same.")
         if out is not None:
-            lines += _write_rules(read, out, joined=join_spellings)
+            meant = same_unit or ()
+            lines += _write_rules(read, out, joined=join_spellings, same_unit=meant)
         tell(json, "\n".join(lines), found)
         if found and out is None:
             raise typer.Exit(EXIT_FAILED)
@@ -285,22 +292,26 @@ def check(
         raise typer.Exit(EXIT_FAILED)
 
 
-def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) -> list[str]:
+def _write_rules(
+    proposals: Mapping[str, Proposal], out: Path, *, joined: bool, same_unit: Sequence[str]
+) -> list[str]:
     from securefair.config.writing import plain_toml
     from securefair.report import write_text
 
-    rules, lines = _rules(proposals, joined=joined)
+    rules, lines = _rules(proposals, joined=joined, same_unit=same_unit)
     write_text(out, plain_toml({"table": rules}))
     return [f"{lines[0]}: {out}. Let everyone read it.", *lines[1:]]
 
 
 def _rules(
-    proposals: Mapping[str, Proposal], *, joined: bool = False
+    proposals: Mapping[str, Proposal], *, joined: bool = False, same_unit: Sequence[str] = ()
 ) -> tuple[dict[str, Any], list[str]]:
     """The [table] that covers all proposals, and what to say of it."""
     from securefair.data import infer_table
     from securefair.user.tables import table_settings
+    from securefair.user.units import refuse_ranges_in_two_units
 
+    refuse_ranges_in_two_units(proposals, same_unit)
     rules = infer_table(proposals, joined=joined)
     lines = [f"{len(rules.spec.columns)} columns cover all proposals"]
     own = {rule.name for further in rules.further.values() for rule in further}
@@ -308,7 +319,8 @@ def _rules(
     lines += [
         f"left out: {name} ({why}{beside * (name in own)})" for name, why in rules.unused.items()
     ]
-    return table_settings(rules.spec) | {"origin": "participants"}, lines
+    meant = {"same_unit": list(same_unit)} if same_unit else {}
+    return table_settings(rules.spec) | meant | {"origin": "participants"}, lines
 
 
 def agreed_lines(project: Project) -> list[str]:

@@ -162,7 +162,8 @@ def _rehearse_year(algorithm: str | None, *, json: bool) -> None:
     else:
         say(
             f"{result.days} days, {result.sites} sites, {result.outages} outages: "
-            f"{result.rounds_finished} of {result.rounds_possible} rounds finished, answers spent "
+            f"{result.rounds_finished} of {result.rounds_possible} rounds finished with answers of "
+            f"enough peers, {result.rounds_declined} in which too many declined; answers spent "
             f"twice: {result.spent_twice}. What operators did:"
         )
         for action in result.actions:

@@ -286,8 +286,8 @@ def _run(
     findings = inspect_tables(config, resolved.tables)
     urgent = of_weight(findings)
     resolved = replace(resolved, findings=urgent)
-    if urgent:
-        console.print(findings_report(urgent))
+    if told := [one for one in urgent if one.severity != "refusal"]:  # those stop it: see below
+        console.print(findings_report(told))
     points = sum(one.severity == "warning" for one in findings)
     if points:
         said = "1 point" if points == 1 else f"{points} points"

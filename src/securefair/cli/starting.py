@@ -156,7 +156,8 @@ def check(
     """Read a configuration and its data, plan the exchanges, say what will happen; run nothing.
 
     What to look at in the tables comes first, a line each: codes of missing values, spellings,
-    units, a column that gives the outcome away. Such warnings stop nothing.
+    a column that gives the outcome away. Such warnings stop nothing. Where a measurement is in two
+    units, as mg/dl and mmol/l, neither this nor a run goes on, unless table.same_unit names it.
 
     A configuration may name Python code that loads its data. Such code runs with --trust only.
 

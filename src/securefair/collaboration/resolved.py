@@ -15,6 +15,7 @@ from securefair.errors import ConfigError, PlanError
 from securefair.records import STANDALONE
 from securefair.user.participants import load_participants
 from securefair.user.tables import ReadTables, resolve, table_rules
+from securefair.user.units import refuse_two_units
 
 if TYPE_CHECKING:
     from securefair.model.heads import Head
@@ -105,9 +106,11 @@ class ResolvedRun:
 
         Raises:
             ConfigError, PlanError: names the participant where there is one.
-            SecureFairError: data cannot be read, used or divided so.
+            SecureFairError: data cannot be read, used or divided so, or a measurement is in two
+                units.
         """
         config = self.config
+        refuse_two_units(config, self.tables)
         data = self.data or {
             seed: load_participants(config, seed, self.tables, outlines=outlines)
             for seed in config.run.seeds

@@ -169,6 +169,12 @@ class TableSection(Section):
         description="Whether codes that differ in case or white space only, such as Yes and YES, "
         "are one code",
     )
+    same_unit: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(),
+        description="Columns that are in one unit at all hospitals, though their values differ as "
+        "two units do, such as mg/dl and mmol/l: others stop a run",
+        json_schema_extra={"expected": "a list of names of columns"},
+    )
     origin: Literal["public", "participants"] = Field(
         default="public",
         description="Where ranges and levels come from: general knowledge, or what occurs in the "
@@ -180,7 +186,7 @@ class TableSection(Section):
     )
 
     later: ClassVar[frozenset[str]] = frozenset(
-        {"outcome", "event", "exposure", "label_range", "fill"}
+        {"outcome", "event", "exposure", "label_range", "same_unit", "fill"}
     )
     """See `Section.later`."""
 

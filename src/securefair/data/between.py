@@ -5,16 +5,17 @@ Only what each says of its columns meets here, never a row (`shared_rows` compar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
 import msgspec
 import numpy as np
 
 from securefair.config.columns import code
-from securefair.data.cells import Table
+from securefair.data.cells import Column, Table
 from securefair.data.findings import EVERYONE, Finding
 from securefair.data.shape import MAX_LEVELS, Shape
+from securefair.data.units import LEAST, Apart, in_two_units
 
 UNIT_RATIO = 2.0
 """Medians of a measurement at two hospitals differ less, unless their units do."""
@@ -52,34 +53,41 @@ class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 def site_columns(table: Table, shapes: Mapping[str, Shape]) -> dict[str, SiteColumn]:
     """What one table says of each of its columns."""
-    result = {}
-    for name, column in table.columns.items():
-        shape = shapes[name]
-        quartiles = ends = None
-        if shape.numeric:
-            rows = shape.values[column.codes]
-            if np.isfinite(rows).any():
-                low, middle, high = np.nanquantile(rows, (0.25, 0.5, 0.75)).tolist()
-                quartiles = (low, middle, high)
-                ends = (float(np.nanmin(rows)), float(np.nanmax(rows)))
-        kept = np.flatnonzero(shape.counted)
-        few = kept if len(kept) <= MAX_LEVELS else kept[:0]
-        counts = column.counts()
-        result[name] = SiteColumn(
-            levels={column.texts[at]: int(counts[at]) for at in few},
-            lines={
-                column.texts[at]: table.line_of(column.first(np.arange(column.different) == at))
-                for at in few
-            },
-            quartiles=quartiles,
-            known=int(counts[shape.counted].sum()),
-            ends=ends,
-        )
-    return result
+    return {
+        name: site_column(table, column, shapes[name]) for name, column in table.columns.items()
+    }
+
+
+def site_column(table: Table, column: Column, shape: Shape) -> SiteColumn:
+    """What one table says of one of its columns."""
+    quartiles = ends = None
+    if shape.numeric:
+        rows = shape.values[column.codes]
+        if np.isfinite(rows).any():
+            low, middle, high = np.nanquantile(rows, (0.25, 0.5, 0.75)).tolist()
+            quartiles = (low, middle, high)
+            ends = (float(np.nanmin(rows)), float(np.nanmax(rows)))
+    kept = np.flatnonzero(shape.counted)
+    few = kept if len(kept) <= MAX_LEVELS else kept[:0]
+    counts = column.counts()
+    return SiteColumn(
+        levels={column.texts[at]: int(counts[at]) for at in few},
+        lines={
+            column.texts[at]: table.line_of(column.first(np.arange(column.different) == at))
+            for at in few
+        },
+        quartiles=quartiles,
+        known=int(counts[shape.counted].sum()),
+        ends=ends,
+    )
 
 
 def findings_between(
-    sites: Mapping[str, Mapping[str, SiteColumn]], *, label: str | None, joined: bool = False
+    sites: Mapping[str, Mapping[str, SiteColumn]],
+    *,
+    label: str | None,
+    joined: bool = False,
+    same_unit: Collection[str] = (),
 ) -> Iterator[Finding]:
     """What differs between hospitals.
 
@@ -87,6 +95,7 @@ def findings_between(
         sites: what each says, by name.
         label: the column to predict; None where that is no class.
         joined: whether spellings that differ in case only are one level.
+        same_unit: columns that are said to be in one unit everywhere.
     """
     everywhere = set.intersection(*(set(columns) for columns in sites.values()))
     for site, columns in sites.items():
@@ -108,7 +117,7 @@ def findings_between(
         yield from _numbered_anew(name, columns)
         if name != label:
             apart = list(_tells_sites(name, columns))
-            yield from apart or _units(name, columns)
+            yield from apart or (() if name in same_unit else _units(name, columns))
     if label is not None:
         yield from _prevalence(
             label, {site: columns[label] for site, columns in sites.items()}, joined
@@ -243,8 +252,23 @@ def _tells_sites(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding
         )
 
 
+def apart_in_units(sites: Mapping[str, SiteColumn]) -> Apart | None:
+    """Whether a measurement is in two units, by a conversion that is known.
+
+    Args:
+        sites: what each hospital says of it, by name.
+    """
+    known = {site: one.quartiles for site, one in sites.items() if one.quartiles is not None}
+    few = any(one.known < LEAST for one in sites.values())
+    return None if few or len(known) < len(sites) else in_two_units(known)
+
+
 def _units(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
-    """Measurements whose middle halves do not meet."""
+    """Measurements whose middle halves do not meet; with a known conversion no run starts."""
+    two = apart_in_units(sites)
+    if two is not None:
+        yield two.finding(name, {site: sites[site].quartiles for site in sites})
+        return
     known = {site: c.quartiles for site, c in sites.items() if c.quartiles and c.quartiles[1] > 0}
     if len(known) < 2:
         return

@@ -107,7 +107,8 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
     except DataError as error:
         warnings += (f"no standard errors, calibration or groups: {error}",)
     else:
-        page = score_page(said, samples, groups=groups_of(rows, by))
+        own = model.record.own
+        page = score_page(said, samples, groups=groups_of(rows, by), own=own)
     return msgspec.structs.replace(
         scored,
         outside=sum(map(bool, found.outside)),

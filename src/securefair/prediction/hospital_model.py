@@ -63,10 +63,10 @@ class HospitalModel:
     asks of a classifier without deriving from its classes, which take a second to load.
 
     Data come as the path of a table, or of a folder of images where the model looks at nothing but
-    one image a patient, as its rows (`read_rows`), as a DataFrame of pandas or polars,
-    or as numbers (B, d): features that lie in [-1, 1] already where the model was trained on a
-    table, samples as they were given to the training otherwise. A table needs no label, and columns
-    that are no features are not looked at. A level that the model does not know, or a missing value
+    one image a patient, as its rows (`read_rows`), as a DataFrame of pandas or polars, or as
+    numbers (B, d): features that lie in [-1, 1] already where the model was trained on a table,
+    samples as they were given to the training otherwise. A table needs no label, and columns that
+    are no features are not looked at. A level that the model does not know, or a missing value
     where training had none, is filled in and told (`predict_details`). Values beyond the range of a
     column's rule count as its nearer end. A row of a text table with too few or too many fields
     counts as one without any value, since nobody knows which is whose, and is told.
@@ -268,8 +268,7 @@ class HospitalModel:
             raise DataError(
                 f"this model predicts {self.outcome.title}: it has no probabilities of classes",
                 where=self.record.hospital,
-                hint="predict and predict_details tell what it says of each patient, "
-                "`securefair evaluate` how good that is",
+                hint="predict_details tells what it says, `securefair evaluate` how good it is",
             )
 
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
@@ -293,9 +292,9 @@ class HospitalModel:
         table = self.record.table
         if not (is_frame(data) or isinstance(data, str | Path) or _are_rows(data)):
             return None
+        if table is None and is_frame(data):
+            return None
         if table is None:
-            if is_frame(data):
-                return None
             raise DataError(
                 "this model was trained on numbers, not on a table",
                 where=self.record.hospital,

@@ -182,6 +182,18 @@ def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
     linking.link(turn)
 
 
+def tell_again(turn: Turn, name: str) -> None:
+    """A peer that began anew knows nothing of what it was told: everything again, at once."""
+    introduction = turn.peer(name).introduction
+    if not introduction.greeted or introduction.state is AdmissionState.REFUSED:
+        return
+    turn.greet(name)
+    if introduction.upload_sent and turn.memory.upload.prepared is not None:
+        _send_prepared(turn, name, turn.memory.upload.prepared)
+        linking.introduced(turn, name)
+    student.ask_again(turn, name)
+
+
 def on_prepared(turn: Turn, prepared: Prepared) -> None:
     """The own keys and features are made: send them to whoever has said Hello."""
     upload = turn.memory.upload

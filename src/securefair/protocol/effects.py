@@ -70,7 +70,14 @@ class Presence(Value, frozen=True):
     here: bool
 
 
-Input: TypeAlias = Begin | Received | Done | Failed | Expired | Presence
+class BeganAnew(Value, frozen=True):
+    """The host finds that a peer's store was recovered: it forgot what it was told and what it had
+    asked, and what was on its way to it is lost."""
+
+    peer: str
+
+
+Input: TypeAlias = Begin | Received | Done | Failed | Expired | Presence | BeganAnew
 
 
 class RoundSummary(Value, frozen=True, kw_only=True):
@@ -92,6 +99,14 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
     sum_declined: Mapping[str, DeclineReason] = {}  # those of them that said why not
     sum_error: str | None = None  # why all parts were there and yet did not open; stays at home
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether most of those who were asked had gone on to a later round."""
+        asked = {*self.asked, *self.combined, *self.lost, *self.sum_declined}
+        said = {**self.declined, **self.sum_declined}
+        stale = sum(reason is DeclineReason.STALE for reason in said.values())
+        return 2 * stale > len(asked)
 
 
 class Send(Value, frozen=True):
@@ -121,6 +136,14 @@ class Blame(Value, frozen=True):
     reason: str
 
 
+class AskedAgain(Value, frozen=True):
+    """A peer that began anew asked otherwise what it had asked before; `reason` says what. That is
+    no mistake of it, and it gets no second answer."""
+
+    peer: str
+    reason: str
+
+
 class RoundOver(Value, frozen=True):
     """The round has ended for this participant; peers' queries of it are still answered."""
 
@@ -128,4 +151,4 @@ class RoundOver(Value, frozen=True):
     summary: RoundSummary
 
 
-Effect: TypeAlias = Send | Run | SetDeadline | Blame | RoundOver
+Effect: TypeAlias = Send | Run | SetDeadline | Blame | AskedAgain | RoundOver

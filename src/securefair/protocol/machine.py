@@ -31,6 +31,7 @@ from dataclasses import replace
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol import (
     admission,
+    anew,
     keys,
     linking,
     outcomes,
@@ -40,6 +41,7 @@ from securefair.protocol import (
     teacher,
 )
 from securefair.protocol.effects import (
+    BeganAnew,
     Begin,
     Blame,
     Done,
@@ -204,6 +206,9 @@ def _dispatch(turn: Turn, event: Input) -> None:
             rounds.expire(turn, event)
         case Presence():
             _take_note_of(turn, event)
+        case BeganAnew():
+            _check_known(turn, event)
+            anew.begin_anew(turn, event.peer)
 
 
 def _receive(turn: Turn, event: Received) -> None:
@@ -238,9 +243,14 @@ def _receive(turn: Turn, event: Received) -> None:
             linking.on_offer(turn, sender, message)
 
 
-def _take_note_of(turn: Turn, event: Presence) -> None:
+def _check_known(turn: Turn, event: Presence | BeganAnew) -> None:
     if event.peer not in turn.memory.peers:
-        raise LocalProtocolError("there is no such peer", where="Presence", found=event.peer)
+        where = type(event).__name__
+        raise LocalProtocolError("there is no such peer", where=where, found=event.peer)
+
+
+def _take_note_of(turn: Turn, event: Presence) -> None:
+    _check_known(turn, event)
     turn.set_peer(event.peer, replace(turn.peer(event.peer), away=not event.here))
     if not event.here:
         student.give_up(turn, event.peer)

@@ -98,7 +98,11 @@ def expire(turn: Turn, event: Expired) -> None:
 
 
 def awaited(memory: Memory, settings: MachineSettings) -> tuple[str, ...]:
-    """Peers without whom the round would go on if its deadline passed now."""
+    """Peers that would still answer or offer in this round, and that a deadline would leave out.
+
+    Not among them: who is away or refused, and neighbours that have gone on to offers of later
+    rounds. None while only own work is waited for.
+    """
     states = {name: peer.asking.state for name, peer in memory.peers.items()}
     if memory.state is RoundState.EXCHANGING:
         return tuple(name for name, state in states.items() if state in student.UNSETTLED)

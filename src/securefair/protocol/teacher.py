@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LedgerError, RemoteProtocolError
-from securefair.protocol.effects import Blame
+from securefair.protocol.effects import AskedAgain, Blame
 from securefair.protocol.flows import REPLY_BITS
 from securefair.protocol.jobs import AnswerAsk, Answered
 from securefair.protocol.messages import Answer, Ask, Decline, DeclineReason
@@ -40,7 +40,8 @@ def begin(turn: Turn) -> None:
 
 
 def on_ask(turn: Turn, name: str, ask: Ask) -> None:
-    """Repeat, decline, keep or decide; a second question of a round is declined and blamed."""
+    """Repeat, decline, keep or decide; a second question of a round is declined, and blamed unless
+    the student began anew since the first."""
     known = turn.peer(name).serving.get((ask.round, ask.summed))
     stale = ask.round < turn.round - (turn.settings.keep_rounds if ask.summed else 0)
     if not ask.summed:
@@ -48,13 +49,18 @@ def on_ask(turn: Turn, name: str, ask: Ask) -> None:
     elif not (known is None and stale):
         _check_sum(turn, name, ask)
     if known is not None and known.asked == ask:
+        turn.set_serving(name, replace(known, forgotten=False))
         if known.reply is not None:
             turn.send(name, known.reply)
         return
-    if known is not None and (problem := _second_question(known, ask)):
+    # A question that is only kept was neither answered nor counted: the later one takes its place.
+    kept = known is not None and known.state is ServingState.KEPT and not ask.summed
+    if known is not None and not kept and (problem := _second_question(known, ask)):
         # A student whose store was put back asks again, and must not wait for an answer.
         turn.send(name, Decline(ask.round, ask.attempt, DeclineReason.STALE, ask.summed))
-        turn.effects.append(Blame(name, str(_not_as_before(problem, name, known.asked, ask))))
+        reason = str(_not_as_before(problem, name, known.asked, ask))
+        again = known.forgotten
+        turn.effects.append(AskedAgain(name, reason) if again else Blame(name, reason))
         return
     if known is None and stale:
         turn.send(name, Decline(ask.round, ask.attempt, DeclineReason.STALE, ask.summed))
@@ -103,7 +109,8 @@ def on_answered(turn: Turn, job: AnswerAsk, answered: Answered) -> None:
     reply = Answer(job.round, job.attempt, answered.payload, serving.asked.summed)
     state = SERVING.next(serving.state, Event.COMPUTED)
     turn.set_serving(job.peer, replace(serving, state=state, reply=reply))
-    turn.send(job.peer, reply)
+    if not serving.forgotten:  # else it would get what it does not know to have asked for
+        turn.send(job.peer, reply)
 
 
 def on_answer_failed(turn: Turn, job: AnswerAsk, senders: tuple[str, ...]) -> None:

@@ -86,7 +86,8 @@ class Asking:
 class Serving:
     """This participant as teacher: one student's question of one round, in its last attempt.
 
-    `recalled` asked for its `parts` of the keys of others.
+    `recalled` asked for its `parts` of the keys of others. `forgotten`: the student began anew
+    since, and does not remember that it asked.
     """
 
     asked: Ask
@@ -95,6 +96,7 @@ class Serving:
     key: Key | None = None
     recalled: Recover | None = None
     parts: Parts | None = None
+    forgotten: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.validated import HospitalValidation
 from securefair.records import StandInResult
-from securefair.report.pages import rendered
 from securefair.report.score_pages import Pages, ScoreTable, score_tables
+from securefair.report.scored import scored_page
 from securefair.words import Words, words_of
 
 
@@ -66,11 +66,9 @@ def validated_page(
 ) -> str:
     """One hospital's page: it tells of that one's patients, and is for nobody else."""
     words = words or words_of().about("hospitals")
-    return rendered(
-        "validated.html.j2",
-        words=words,
+    return scored_page(
+        validated_pages(found, words),
         title=words("validation.title", name=found.hospital),
-        tables=validated_tables(found, words),
         notes=validated_notes(found, words, stand_ins),
-        heat=[],
+        words=words,
     )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from securefair.errors import StorageError
+from securefair.errors import MAY_PASS, StorageError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -64,7 +64,10 @@ def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
         replace_file(path, data, mode=PRIVATE_FILE, durable=durable)
     except OSError as error:
         raise StorageError(
-            "a file cannot be written", where=str(path), found=error.strerror
+            "a file cannot be written",
+            where=str(path),
+            found=error.strerror,
+            passing=error.errno in MAY_PASS,
         ) from error
 
 

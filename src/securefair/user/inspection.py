@@ -95,6 +95,7 @@ def _inspected(
         rules=[column for column in section.columns if column.kind != "ignored"],
         classes=section.classes,
         known=() if section.outcome is None else (label, *section.beside.values()),
+        same_unit=section.same_unit,
     )
     own_names = {rule.name for rules in further.values() for rule in rules}
     between = [
@@ -116,6 +117,7 @@ def look_at(
     rules: Sequence[ColumnRule] = (),
     classes: Sequence[Sequence[str]] = (),
     known: Sequence[str] = (),
+    same_unit: Collection[str] = (),
 ) -> tuple[list[Finding], list[Finding]]:
     """Findings of single tables, and between them.
 
@@ -129,6 +131,7 @@ def look_at(
         rules: of columns, that are given.
         classes: that are given, the codes of each.
         known: columns that say what is known of a patient where that is no class, the label first.
+        same_unit: columns that are said to be in one unit everywhere.
 
     Raises:
         DataError: a table lacks the label; names the site.
@@ -163,7 +166,7 @@ def look_at(
         }
     for site, table in tables.items():
         found += range_findings(site, table, rules, missing)
-    between = list(findings_between(sites, label=of_classes, joined=joined))
+    between = list(findings_between(sites, label=of_classes, joined=joined, same_unit=same_unit))
     between += swapped_codes(looked, label, joined=joined, known=known)
     between += shared_rows(tables)
     if of_classes is not None:

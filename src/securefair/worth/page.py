@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
 from securefair.model.outcomes import StudyOutcome, outcome_of
+from securefair.model.outcomes.pictures import Shown
+from securefair.records import Picture
 from securefair.worth.bootstrap import DRAWS
 from securefair.worth.refit import refit
 
@@ -75,6 +77,7 @@ class ScorePage(msgspec.Struct, frozen=True, kw_only=True):
             patients; empty where nothing can be moved.
         decision_curve: of two classes.
         groups: by column and group.
+        pictures: of what was predicted and seen, for pages; none where they were not asked for.
     """
 
     outcome: str
@@ -84,6 +87,7 @@ class ScorePage(msgspec.Struct, frozen=True, kw_only=True):
     recalibrated: dict[str, ScoreEstimate] = {}
     decision_curve: list[NetBenefit] = []
     groups: dict[str, dict[str, GroupPage]] = {}
+    pictures: list[Picture] = []
 
 
 def titles_of(outcome: StudyOutcome) -> dict[str, str]:
@@ -110,6 +114,7 @@ def score_page(
     thresholds: Sequence[float] = THRESHOLDS,
     draws: int = DRAWS,
     seed: int = 0,
+    own: Mapping[str, Sequence[float]] | None = None,
 ) -> ScorePage:
     """All scores of predictions for patients whose outcome is known.
 
@@ -123,6 +128,7 @@ def score_page(
         thresholds: probabilities, above 0 and below 1.
         draws: of the bootstrap.
         seed: of the draws.
+        own: a hospital's own part of these predictions, for pictures; None: none are made.
 
     Raises:
         DataError: shapes disagree, or patients tell nothing (`check_scorable`), or a threshold is
@@ -149,6 +155,7 @@ def score_page(
             column: _grouped(said, samples, of_whom, draws, rng)
             for column, of_whom in (groups or {}).items()
         },
+        pictures=[] if own is None else outcome.page_pictures(Shown(said, own, samples)),
     )
 
 

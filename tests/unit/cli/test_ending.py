@@ -1,5 +1,7 @@
 """Exit codes of what ends a command: a unit starts again what may pass, and nothing else."""
 
+import errno
+
 import pytest
 import typer
 
@@ -7,6 +9,7 @@ from securefair.cli.ending import EXIT_PASSING, EXIT_USAGE, errors
 from securefair.errors import ConfigError, SecureFairError
 from securefair.sites.couriers.folder import check_shared, make_project_folder
 from securefair.sites.site.folder import check_data_file
+from securefair.storage import files
 
 
 def code_of(doing):
@@ -32,3 +35,30 @@ def test_a_share_and_data_that_are_not_mounted_may_pass(tmp_path):
     assert code_of(lambda: make_project_folder(gone, "heart", bytes(32))) == EXIT_PASSING
     assert not gone.exists()
     assert code_of(lambda: check_data_file(tmp_path / "own.csv")) == EXIT_PASSING
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), EXIT_PASSING),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), EXIT_PASSING),
+        (OSError(errno.EIO, "Input/output error"), EXIT_PASSING),
+        (OSError(errno.ESTALE, "Stale file handle"), EXIT_PASSING),
+        (MemoryError(), EXIT_PASSING),
+        (OSError(errno.EACCES, "Permission denied"), EXIT_USAGE),
+    ],
+    ids=lambda value: type(value).__name__ + str(getattr(value, "errno", "")),
+)
+def test_a_disk_that_is_full_or_fails_may_be_mended(error, code):
+    def fail():
+        raise error
+
+    assert code_of(fail) == code
+
+
+def test_a_keystore_that_finds_no_room_may_find_it_later(tmp_path, monkeypatch):
+    def full(*_args, **_more):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "replace_file", full)
+    assert code_of(lambda: files.write_private(tmp_path / "keys", b"")) == EXIT_PASSING

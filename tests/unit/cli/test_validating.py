@@ -47,6 +47,7 @@ def test_each_scores_the_models_of_the_others(invoke, config, tmp_path, backend)
     page = (tmp_path / "v" / "north.html").read_text()
     assert "south" in page
     assert "own model, held out" in page
+    assert page.count("Who is told apart?</h3>") == 3  # of two peers and the own model
     assert json.loads((tmp_path / "v" / "validation.json").read_text()) == said
 
 

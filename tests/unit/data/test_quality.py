@@ -138,7 +138,7 @@ def test_hospitals_that_code_alike_have_nothing_to_look_at():
 @pytest.mark.parametrize(
     ("south", "kind", "column", "severity"),
     [
-        (clean(1, chol=np.random.default_rng(1).normal(5.2, 0.8, 80)), "units", "chol", "grave"),
+        (clean(1, chol=np.random.default_rng(1).normal(5.2, 0.8, 80)), "units", "chol", "refusal"),
         (clean(1, sex=["F", "M"] * 40), "spelling", "sex", "warning"),
         (clean(1, ill=["NO", "YES"] * 40), "spelling", "ill", "refusal"),
         (clean(1, ward=["A", "B", "C", "D"] * 20), "level_of_one_site", "ward", "warning"),
@@ -164,7 +164,22 @@ def test_another_unit_is_told_with_its_direction():
         made = table(columns)
         sites[name] = site_columns(made, shapes_of(made, MISSING))
     (one,) = [one for one in findings_between(sites, label="ill") if one.kind == "units"]
-    assert (one.site, one.column) == ("north", "chol")
+    assert (one.site, one.column, one.severity) == ("south", "chol", "refusal")
+    assert "as if one were in another unit (such as" in one.message
+    assert "mmol/l of cholesterol and mg/dl" in one.message
+    meant = findings_between(sites, label="ill", same_unit=("chol",))
+    assert [one for one in meant if one.kind == "units"] == []
+
+
+def test_a_ratio_without_a_known_conversion_is_told_with_its_direction():
+    """As wide as before, so nobody multiplied: patients may differ."""
+    sites = {}
+    for name, chol in (("north", 15.0), ("south", 5.0)):
+        values = np.random.default_rng(1).normal(chol, 0.4, 80)
+        made = table(clean(chol=values))
+        sites[name] = site_columns(made, shapes_of(made, MISSING))
+    (one,) = [one for one in findings_between(sites, label="ill") if one.kind == "units"]
+    assert (one.site, one.severity) == ("north", "grave")
     assert "times higher than at south: the unit may differ" in one.message
 
 

@@ -202,8 +202,6 @@ def test_a_query_of_the_next_round_is_kept_until_it_begins():
     stage = Stage().after_round_0(bea=0.5, cem=0.5)
     assert stage.hear("bea", Ask(1, 0, b"")) == []
     stage.ignored("bea", Ask(1, 0, b""))
-    stale = Decline(1, 1, DeclineReason.STALE)
-    stage.blamed("bea", Ask(1, 1, b""), "two different questions", stale)
     assert stage.serving("bea", 1).state is ServingState.KEPT
     assert Run(AnswerAsk("bea", 1, 0, b"")) in stage.begin(1, bea=0.2)
 

@@ -59,8 +59,8 @@ def validation_of(
     def page(predictors: Array) -> ScorePage | None:
         if unscored:
             return None
-        said = outcome.said(predictors, outcome.own_part(predictors, patients))
-        return score_page(said, patients, groups=groups)
+        own = outcome.own_part(predictors, patients)
+        return score_page(outcome.said(predictors, own), patients, groups=groups, own=own)
 
     alone = None
     if data.teacher is None and asked:

@@ -369,13 +369,15 @@ class StudyOutcome(ABC):
         return bool(len(said)) and bool(np.ptp(said, axis=0).max() <= 1e-9)
 
     def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
-        """What people look at to judge predictions; none where nothing is drawn.
-
-        Args:
-            shown: of each hospital, one at least, on the same agreed range.
+        """What people look at to judge predictions of hospitals, one at least, on one agreed range;
+        none where nothing is drawn.
         """
         del shown
         return []
+
+    def page_pictures(self, shown: Shown) -> list[Picture]:
+        """What stands on a page of scores of one model: `pictures`, and of classes theirs."""
+        return self.pictures([shown])
 
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from securefair.data.dataset import Samples
+from securefair.model.outcomes.class_pictures import class_pictures
 from securefair.model.outcomes.interface import SeparateLikelihood
 from securefair.model.outcomes.of_classes import OfClasses
+from securefair.model.outcomes.pictures import Shown
 from securefair.model.probabilities import log_losses
+from securefair.records import Picture
 
 Array = NDArray[np.float64]
 
@@ -36,6 +39,10 @@ class TwoClasses(OfClasses):
     title: ClassVar = "one of two classes"
     effect: ClassVar = "odds_ratio"
     on_ward: ClassVar = ("accuracy", "sensitivity", "specificity")
+
+    def page_pictures(self, shown: Shown) -> list[Picture]:
+        """See `StudyOutcome`: who is told apart, what comes true, and what acting is worth."""
+        return class_pictures(shown.said[:, 1], shown.samples.labels)
 
     def likelihood(self, samples: Samples) -> _Logistic:
         """See `StudyOutcome`."""

@@ -47,7 +47,10 @@ def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, 
     Raises:
         SecureFairError: the site cannot be opened.
     """
-    with open_site(folder, passphrase) as opened, carried(folder, opened):
+    with (
+        open_site(folder, passphrase, at_any_time=True) as opened,
+        carried(folder, opened),
+    ):
         post, peers = opened.post, opened.post.peers
         say_farewell(opened, time.time())
         until = time.monotonic() + seconds
@@ -173,7 +176,7 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
         SecureFairError: nothing of that peer is in the model, a model lies there already, or the
             site cannot be opened.
     """
-    with open_site(folder, passphrase) as opened:
+    with open_site(folder, passphrase, at_any_time=True) as opened:
         terms, own = opened.project.terms, opened.own
         opened.project.card(without)
         place = out / MODELS / folder_name(own.name)

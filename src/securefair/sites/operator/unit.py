@@ -75,7 +75,8 @@ def unit_text(folder: Path, settings: SiteSettings) -> str:
     It may write to that folder and to the courier's, and nowhere else.
     """
     shared = settings.courier.folder
-    writable = [str(folder)] + ([] if shared is None else [shared])
+    # "-": a share that is not mounted must reach the site, which says so and is tried again.
+    writable = [_quoted(str(folder))] + ([] if shared is None else [_quoted(shared, "-")])
     return _UNIT.format(
         credential=CREDENTIAL,
         folder=folder,
@@ -83,7 +84,7 @@ def unit_text(folder: Path, settings: SiteSettings) -> str:
         quoted=_quoted(str(folder)).replace("$", "$$"),
         python=_quoted(sys.executable),
         user=os.getuid(),
-        writable=" ".join(_quoted(path) for path in writable),
+        writable=" ".join(writable),
     )
 
 
@@ -92,7 +93,7 @@ def _named(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str, prefix: str = "") -> str:
     """One word for systemd."""
     escaped = _named(text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{prefix}{escaped}"'

@@ -34,6 +34,9 @@ _DIGEST_DOMAIN = b"securefair project 1\0"
 _SIGN_DOMAIN = b"securefair project signature 1\0"
 
 
+AFTER_THE_END = "; `securefair site export` writes what a site has learned, after the end too"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Project:
     """A project file.
@@ -136,11 +139,11 @@ class Project:
         first, last = self.terms.valid_from, self.terms.valid_until
         if not first <= now < last:
             raise ConfigError(
-                "the project is not of this time",
+                "the project has ended" if now >= last else "the project has not begun",
                 where="project",
                 found=f"clock {utc(now)}",
                 expected=f"{utc(first)} to {utc(last)}",
-                hint="Check this machine's clock",
+                hint=f"Check this machine's clock{AFTER_THE_END if now >= last else ''}",
                 passing=now < first,
             )
         for card in self.cards:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
-from securefair.protocol.states import AskingState
+from securefair.protocol.messages import DeclineReason
 from securefair.sites.operator.lifecycle import say_farewell, upgrade
 from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
-from securefair.sites.site.notes import told_in
+from securefair.sites.rehearsal.payments import Payments
 from securefair.sites.site.records import SiteRecord, stored_records
 from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.samples import write_samples
@@ -27,6 +28,8 @@ from securefair.sites.site.starting import OpenSite, Rehearsal, open_site
 from securefair.storage import Secret, unlock
 
 DAY = 86_400.0
+DECISIONS = (DeclineReason.NOT_SHARING.value, DeclineReason.DISCLOSURE_LIMIT.value)
+"""Reasons to decline that are no fault and no loss."""
 
 
 @dataclass(eq=False)
@@ -52,7 +55,8 @@ class Year:
         ahead: seconds by which a machine's clock is wrong, by site.
         gone: sites that left, or cannot open their keystore any more.
         actions: what operators did so far.
-        forgotten: teachers asked in rounds that a backup did not hold, by site and round.
+        outages: nights of a site.
+        payments: what ledgers counted.
     """
 
     place: Path
@@ -61,8 +65,8 @@ class Year:
     ahead: dict[str, float] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     actions: list[str] = field(default_factory=list)
-    forgotten: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     outages: int = 0
+    payments: Payments = field(default_factory=Payments)
     _running: dict[str, tuple[OpenSite, contextlib.ExitStack]] = field(default_factory=dict)
 
     def start(self, name: str) -> None:
@@ -171,16 +175,8 @@ class Year:
     def put_back(self, name: str) -> None:
         """The copy takes the folder's place; `site recover` before the site is started again."""
         self.note(f"{name}: put a backup back, site recover, site start")
-        if name not in self._running:
-            self.start(name)
-        asked, memory = self._asked(name), self.opened(name).site.machine.memory
-        under_way = tuple(
-            peer
-            for peer, one in memory.peers.items()
-            if one.asking.state not in (AskingState.NOT_ASKED, AskingState.WAITING)
-        )
-        self.forgotten[name] = {memory.round: under_way, **asked}
-        self.stop(name)
+        if name in self._running:
+            self.stop(name)
         shutil.rmtree(self.place / name)
         (self.place / f"{name} backup").rename(self.place / name)
         recover(self.place / name, self.secret, self.clock.began + self.clock.now)
@@ -194,47 +190,41 @@ class Year:
             return {record.round: record for record in stored_records(tx)}
 
     def finished(self) -> int:
-        """Rounds that enough sites ended, each with enough peers that answered or declined."""
-        peers = len(self.project.names) - 1
-        fewest = fewest_peers(self.project, peers)
-        ended: dict[int, int] = {}
+        """Rounds that enough sites ended, each with answers or models of enough peers."""
+        return self._rounds_with(lambda record: {*record.opened, *record.combined})
+
+    def decided(self) -> int:
+        """Rounds that enough sites ended, each with word of enough peers: also of those that
+        declined, or were not asked, because of what they are worth to each other."""
+        return self._rounds_with(self._there)
+
+    def _rounds_with(self, counted: Callable[[SiteRecord], set[str]]) -> int:
+        fewest = fewest_peers(self.project, len(self.project.names) - 1)
+        ended = Counter[int]()
         for name in self.names:
             for number, record in self.records(name).items():
-                there = peers - len({*record.missed, *record.away})
-                ended[number] = ended.get(number, 0) + (there >= fewest)
+                ended[number] += len(counted(record)) >= fewest
         return sum(count >= fewest + 1 for count in ended.values())
 
-    def spent_twice(self) -> int:
-        """Answers that were charged, and that no question is for."""
-        numbers = next(iter(self._running.values()))[0].agreement.numbers_a_round
-        twice = 0
-        for student in self.names:
-            # A round that was asked in before a backup was put back, and after it, counts once.
-            due = self._asked(student)
-            for number, before in self.forgotten.get(student, {}).items():
-                due[number] = (*due.get(number, ()), *before)
-            for teacher in self.names:
-                if teacher == student:
-                    continue
-                asked = sum(teacher in one for one in due.values())
-                with self._running[teacher][0].store.view() as tx:
-                    told = told_in(tx)[student]
-                twice += max(0, -(-told // numbers) - asked)
-        return twice
+    def _there(self, record: SiteRecord) -> set[str]:
+        """Peers whose answers are here, or kept back by decision and by nothing else."""
+        lost = {*record.missed, *record.failed, *record.lost, *record.away}
+        said = {**record.declined, **record.sum_declined}
+        lost |= {peer for peer, reason in said.items() if reason not in DECISIONS}
+        here = {peer for peer in self.project.names if peer in record.reputations} - lost
+        return here | {*record.opened, *record.combined}
 
-    def _asked(self, name: str) -> dict[int, tuple[str, ...]]:
-        """Teachers that may have answered a site, by round."""
-        sums = self.opened(name).site.machine.settings.sums
-        summed = sums is not None and not sums.averages  # those of models are counted apart
-        return {
-            number: _answers_due(record, summed=summed)
-            for number, record in self.records(name).items()
-        }
+    def spent_twice(self) -> int:
+        """What ledgers counted again for the same peer and round."""
+        return self.payments.twice
 
     def _work(self) -> None:
-        for opened, _ in self._running.values():
+        for name, (opened, _) in self._running.items():
+            machine = opened.site.machine
+            before = machine.memory
             while opened.site.turn():
-                pass
+                self.payments.see(name, before, machine.memory)
+                before = machine.memory
 
     def _carry(self) -> None:
         """What lies in every outbox, to all who are up."""
@@ -248,10 +238,3 @@ class Year:
                         break
             if opened.post.fault is not None:
                 raise SecureFairError(str(opened.post.fault), where=name)
-
-
-def _answers_due(record: SiteRecord, *, summed: bool) -> tuple[str, ...]:
-    """Teachers that may have answered in a round, and were asked once."""
-    if summed:
-        return (*record.combined, *record.lost)
-    return (*record.opened, *record.missed, *record.failed)

@@ -59,8 +59,10 @@ class YearResult(msgspec.Struct, frozen=True, kw_only=True):
         sites: at any time.
         outages: days of a site.
         rounds_possible: of all projects: in each of them enough hospitals were there, soon or late.
-        rounds_finished: that enough hospitals ended, each with enough answers.
-        spent_twice: answers that a teacher's ledger counts and no question of its student is for.
+        rounds_finished: that enough hospitals ended, each with answers or models of enough peers.
+        rounds_declined: the same with word of enough peers, of whom too many declined, or were not
+            asked, because of what they are worth to each other, or as one that was put back.
+        spent_twice: what teachers' ledgers counted again for the same student and round.
         actions: what operators did, day by day.
     """
 
@@ -69,13 +71,15 @@ class YearResult(msgspec.Struct, frozen=True, kw_only=True):
     outages: int
     rounds_possible: int
     rounds_finished: int
+    rounds_declined: int
     spent_twice: int
     actions: tuple[str, ...]
 
     @property
     def passed(self) -> bool:
         """Whether nothing was lost and nothing was paid for twice."""
-        return self.rounds_finished == self.rounds_possible and self.spent_twice == 0
+        ended = self.rounds_finished + self.rounds_declined
+        return ended == self.rounds_possible and self.spent_twice == 0
 
 
 def later_patients(own: ParticipantData) -> ParticipantData:
@@ -111,7 +115,7 @@ def rehearse_year(
     first, joins = everyone[:SITES], everyone[SITES]
     leaves, loses, wrong, backs_up = (first[at].name for at in (-1, 2, 1, 3))
     clock, known = Clock(time.time()), dict[str, Identity]()
-    possible = finished = twice = outages = 0
+    possible = finished = declined = twice = outages = 0
     actions: list[str] = []
     members: list[ParticipantData] = list(first)
     for number, days in enumerate(PROJECTS):
@@ -167,6 +171,7 @@ def rehearse_year(
                 say(f"day {day}: {max(len(year.records(name)) for name in year.names)} rounds")
             possible += rounds_of(project.terms)
             finished += year.finished()
+            declined += year.decided() - year.finished()
             twice += year.spent_twice()
             outages += year.outages
         finally:
@@ -177,6 +182,7 @@ def rehearse_year(
         outages=outages,
         rounds_possible=possible,
         rounds_finished=finished,
+        rounds_declined=declined,
         spent_twice=twice,
         actions=tuple(actions),
     )

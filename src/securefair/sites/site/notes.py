@@ -24,7 +24,7 @@ MOST_MISTAKES = 64
 """Of one peer that are kept of one round; more are counted. It may send as many as it likes, and
 must not thereby keep out what it was told."""
 
-ANSWER, BLAME = "answer", "blame"
+ANSWER, BLAME, ASKED_AGAIN = "answer", "blame", "asked again"
 
 _WAITING, _SALT_BYTES = "site notes", 16
 
@@ -33,10 +33,10 @@ Notes: TypeAlias = list[tuple[str, dict[str, str | int]]]
 
 
 def note(tx: Transaction, event: str, *, peer: str, **facts: str | int) -> None:
-    """Keep this for the row that ends the round, or the site; of mistakes the first ones."""
+    """Keep this for the row that ends the round, or the site; of what peers did the first ones."""
     notes, more = _waiting(tx)
-    alike = sum(1 for kind, own in notes if (kind, own["peer"]) == (BLAME, peer))
-    if event != BLAME or alike < MOST_MISTAKES:
+    alike = sum(1 for kind, own in notes if (kind, own["peer"]) == (event, peer))
+    if event == ANSWER or alike < MOST_MISTAKES:
         notes.append((event, {"peer": peer, **facts}))
     else:
         more += 1

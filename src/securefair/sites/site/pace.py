@@ -23,6 +23,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         heard: peers that were heard of since this site's round began.
         announced: the round that this site said it may begin.
         left: peers that said that they leave; they do not come back.
+        overtaken: most of those whom this site asked last had gone on to a later round. It waits
+            for nobody then, or it would be late in each of theirs.
     """
 
     ready: Mapping[str, int] = {}
@@ -30,6 +32,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     heard: tuple[str, ...] = ()
     announced: int = 0
     left: tuple[str, ...] = ()
+    overtaken: bool = False
 
     def hears(self, peer: str) -> Pace:
         """After anything arrived from a peer."""
@@ -57,11 +60,12 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         """The round of so many to begin after the one that ended last (-1 before the first).
 
         Peers that waited may have ended the next round already, if it did not need this site: they
-        wait again, and answer in it. Only if they are further did they go on alone.
+        wait again, and answer in it. Only if they are further, or did not answer, did they go on
+        alone.
         """
         said = sorted(self.ready.get(peer, 0) for peer in peers if peer not in self.away)
         common = said[(len(said) - 1) // 2] if said else 0
-        number = common if common > ended + 2 else ended + 1
+        number = common if common > ended + (1 if self.overtaken else 2) else ended + 1
         return number if number < rounds else max(ended + 1, rounds - 1)
 
     def waits_for(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,6 +100,10 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             peer for peer in peers if peer not in self.left and self.ready.get(peer, 0) < rounds
         }
         return len(present) < min(fewest, len(present | to_come))
+
+    def ends(self, round: int, overtaken: bool) -> Pace:
+        """As a round is over, and this site says that it may begin the next one."""
+        return msgspec.structs.replace(self, announced=round + 1, overtaken=overtaken)
 
     def begins(self, round: int, gone: tuple[str, ...]) -> Pace:
         """As a round begins without those who are gone."""

@@ -31,6 +31,9 @@ from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
 RECOVERED = "recovered"
+MOST_RENEWALS = 3
+"""Of a site's keys, more than it has records of rounds: the first, one of the round that it is in,
+and one to be sure."""
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,15 +42,26 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         epoch: of its streams, seconds since 1970.
         round: the last with a record; -1 for none.
+        keys: epoch of its new keys; None where an earlier version recovered it.
     """
 
     epoch: int
     round: int
+    keys: int | None = None
 
     @property
     def key_epoch(self) -> int:
-        """Of its new keys: minutes since 1970, which is above all earlier ones."""
-        return self.epoch // 60
+        """Of its new keys: minutes since 1970, or more where that is not above all earlier ones."""
+        return self.epoch // 60 if self.keys is None else self.keys
+
+    def after(self, now: float, round: int) -> Recovered:
+        """What is left when it is recovered once more, after a round.
+
+        A clock that was ahead at the last time may have been set back since. Keys are made anew
+        once a round at most, each with an epoch of its own.
+        """
+        keys = max(int(now) // 60, self.key_epoch + max(0, round) + MOST_RENEWALS)
+        return Recovered(epoch=int(now), round=round, keys=keys)
 
     def saved_state(self, peers: tuple[str, ...]) -> SavedState:
         """What its machine begins with."""
@@ -64,9 +78,11 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     """Begin a new epoch with all peers, in a folder whose store was lost or put back.
 
     Raises:
-        SecureFairError: the folder or keystore cannot be used, or the site runs.
+        SecureFairError: the folder or keystore cannot be used, the site runs, or this machine's
+            clock is not within the project's time.
     """
     settings, project = read_settings(folder), project_of(folder)
+    project.check_time(now)
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
@@ -87,7 +103,8 @@ def recover_store(tx: Transaction, peers: Sequence[str], now: float) -> Recovere
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
-    left = Recovered(epoch=int(now), round=last)
+    before = recovered_in(tx) or Recovered(epoch=0, round=-1)
+    left = before.after(now, last)
     for peer in peers:
         _begin_epoch(tx, peer, left.epoch)
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]

@@ -28,6 +28,7 @@ from securefair.storage import Store, Transaction
 from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_own
 from securefair.user.tables import table_spec
+from securefair.user.units import refuse_other_unit
 
 SAMPLES, PARTS_OF_SAMPLES = "samples digest of all parts", "samples digest"
 """Of the store: which samples the first start found; earlier versions left out some parts."""
@@ -117,6 +118,10 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
             found=", ".join(str(one.get("name")) for one in settings.columns),
             expected="no such columns, or a transfer",
         )
+    table = terms.config.table
+    if table is not None:
+        rows = read_rows(settings.data if query else Path(settings.data))
+        refuse_other_unit(settings.name, rows, table)
     section = _section(settings.name, settings.data, test, settings.columns)
     own = one_from_files(terms.config, section, classes=classes, seed=seed)
     found = own.train.common.features.shape[1]

@@ -18,40 +18,39 @@ from typing import TypeAlias
 import msgspec
 
 from securefair.collaboration.host import Host
-from securefair.errors import OtherSumError, RemoteProtocolError, SecureFairError
 from securefair.model.stored import to_bytes
-from securefair.protocol.codec import Limits, decode, encode
+from securefair.protocol.codec import Limits, encode
 from securefair.protocol.effects import (
+    AskedAgain,
     Begin,
     Blame,
-    Done,
     Effect,
     Expired,
     Failed,
     Input,
     Presence,
-    Received,
     RoundOver,
     Send,
     SetDeadline,
 )
-from securefair.protocol.jobs import Job
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
+from securefair.sites.site.arrivals import arrived
 from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters, take_leave
-from securefair.sites.site.notes import end_round, end_site, note, note_answers
-from securefair.sites.site.notices import Notice, message_frame, notice_frame, read_frame
+from securefair.sites.site.notes import ASKED_AGAIN, end_round, end_site, note, note_answers
+from securefair.sites.site.notices import Notice, message_frame, notice_frame
 from securefair.sites.site.records import RECORD, SiteState, measure_again, record_of
 from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
+from securefair.sites.site.working import worked
 from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
 
 STATE, MODEL, LEFT = "site state", "site model", "site left"
-LOOK_AGAIN = 5.0
-"""Seconds after which a site that waits looks at its clock."""
+LOOK_AGAIN, NOTE_TIME = 5.0, 30.0
+"""Seconds after which a site that waits looks at its clock, and after which it notes the time."""
 
 
 Aside: TypeAlias = Callable[[Transaction, Blame | Failed], None]
@@ -187,9 +186,11 @@ class Site:
         """
         if self._post.fault is not None:
             raise self._post.fault
+        if self._schedule.monotonic() - self._anchor >= NOTE_TIME:
+            self._note_time()
         memory = self.machine.memory
         if memory.running:
-            self._work(next(iter(memory.running.values())))
+            self._feed(worked(self._host, next(iter(memory.running.values()))))
             return True
         with self._store.view() as tx:
             item = tx.inbox.next()
@@ -199,48 +200,32 @@ class Site:
         if memory.state is not RoundState.IDLE:
             if self.left > 0:
                 return False
-            held = self._held(self.machine.awaited)
+            held = self._held((*self._state.pace.away, *self.machine.awaited))
             if held is not None:
                 return held
             self._feed(Expired(memory.round))
+            return True
+        if self._state.pace.announced <= memory.round:
+            self._come_back()
             return True
         return self._renew_at_end() if self.finished else self._begin_when_due(rounds)
 
     # --- inputs ---
 
-    def _work(self, job: Job) -> None:
-        event: Done | Failed
-        try:
-            event = Done(job, self._host.run(job))
-        except SecureFairError as error:
-            culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
-            senders = error.senders if isinstance(error, OtherSumError) else ()
-            event = Failed(job, str(error), culprit, senders)
-        self._feed(event)
-
     def _read(self, item: Item) -> None:
-        peer = item.stream.rsplit(" ", 1)[0]
-        away = peer in self._state.pace.away
-        self._state = replace(self._state, pace=self._state.pace.hears(peer))
-        event: Received | None = None
-        blame, gone = "", False
-        try:
-            content = read_frame(item.payload, sender=peer, rounds=self._schedule.rounds)
-            if isinstance(content, Notice):
-                pace = self._state.pace.says(peer, content.ready)
-                pace = pace.leaves(peer) if content.leaves else pace
-                self._state = replace(self._state, pace=pace)
-                gone = content.leaves
-            else:
-                event = Received(peer, decode(content, sender=peer, limits=self._limits))
-        except SecureFairError as error:
-            blame = str(error)
-        back = away and peer not in self._state.pace.away
-        inputs: list[Input] = [Presence(peer, here=True)] if back else []
-        inputs += [Presence(peer, here=False)] if gone else []
-        inputs += [] if event is None else [event]
-        newcomer = item.sequence == 0 and self._state.pace.announced > 0
-        self._feed(*inputs, item=item, blame=(peer, blame), greet=peer if newcomer else None)
+        rounds, pace = self._schedule.rounds, self._state.pace
+        arrival = arrived(item, pace, rounds=rounds, limits=self._limits)
+        self._state = replace(self._state, pace=arrival.pace)
+        blame, greet = (arrival.peer, arrival.blame), arrival.peer if arrival.newcomer else None
+        self._feed(*arrival.inputs, item=item, blame=blame, greet=greet)
+
+    def _come_back(self) -> None:
+        """It was recovered: nobody knows that it is here, and it does not know how far others are.
+
+        Whoever hears of it says so; it waits for them as long as for peers that ended a round.
+        """
+        self._set_deadline(self._schedule.linger)
+        self._feed(notice=Notice(self.machine.memory.round + 1))
 
     def _begin_when_due(self, rounds: int | None) -> bool:
         pace, memory = self._state.pace, self.machine.memory
@@ -248,10 +233,11 @@ class Site:
         if rounds is not None and number >= rounds:
             return False
         gone: tuple[str, ...] = ()
-        if memory.round >= 0 and pace.waits_for(number, self._peers):
-            if self.left > 0:
-                return False
-            gone = pace.silent(number, self._peers)
+        if memory.round >= 0:
+            if pace.waits_for(number, self._peers) and not pace.overtaken:
+                if self.left > 0:
+                    return False
+                gone = pace.silent(number, self._peers)
             held = self._held((*pace.away, *gone))
             if held is not None:
                 return held
@@ -330,6 +316,8 @@ class Site:
             case Blame(peer=peer, reason=reason):
                 self._aside(tx, effect)
                 note(tx, "blame", peer=peer, reason=reason[:400])
+            case AskedAgain(peer=peer, reason=reason):
+                note(tx, ASKED_AGAIN, peer=peer, reason=reason[:400])
             case RoundOver():
                 self._end_round(tx, effect)
 
@@ -345,6 +333,7 @@ class Site:
         end_round(tx, round=over.round, opened=opened, at=at)
         if over.round == self._schedule.rounds - 1:
             self._set_deadline(self._schedule.linger)
+        self._state = replace(self._state, pace=pace.ends(over.round, over.summary.overtaken))
         self._announce(tx, Notice(over.round + 1))
 
     def _announce(self, tx: Transaction, notice: Notice) -> None:
@@ -371,6 +360,13 @@ class Site:
         """Seconds to the deadline: of the round, or after the last one of the waiting."""
         return self._state.left - (self._schedule.monotonic() - self._anchor)
 
+    def _note_time(self) -> None:
+        """So that a site which is stopped more often than a deadline passes comes to one."""
+        self._set_deadline(self.left)
+        if self._store.lasts:
+            with self._store.transaction() as tx:
+                tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
+
     def _too_few(self, absent: Collection[str]) -> bool:
         schedule = self._schedule
         if schedule.wall() >= schedule.ends:
@@ -382,6 +378,7 @@ class Site:
 
         Once enough are back, everybody has the time of a round again.
         """
+        absent = tuple(dict.fromkeys(absent))
         if self._too_few(absent):
             if self._state.missing == absent:
                 return False

@@ -36,7 +36,7 @@ def test_it_starts_the_program_of_this_installation():
     ("courier", "writable"),
     [
         ({"kind": "flare"}, []),
-        ({"kind": "folder", "folder": "/mnt/the heart"}, ["/mnt/the heart"]),
+        ({"kind": "folder", "folder": "/mnt/the heart"}, ["-/mnt/the heart"]),
     ],
 )
 def test_it_may_write_to_its_own_folder_and_the_shared_one(courier, writable):

@@ -67,7 +67,8 @@ def test_a_project_under_way_goes_on_to_its_end_after_an_upgrade(place):
         assert {name: sorted(year.records(name)) for name in year.names} == {
             name: list(range(rounds)) for name in year.names
         }
-        assert year.finished() == rounds
+        for name in year.names:  # an answer may be refused as implausible; none is missing
+            assert not [one for one in year.records(name).values() if one.missed or one.away]
         assert year.spent_twice() == 0
         for name in year.names:
             with year.opened(name).store.view() as tx:

@@ -1,0 +1,71 @@
+"""What an envelope that arrived says, to a site and to its machine. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from securefair.errors import SecureFairError
+from securefair.protocol.codec import Limits, decode
+from securefair.protocol.effects import BeganAnew, Input, Presence, Received
+from securefair.sites.post.streams import FIRST_EPOCH
+from securefair.sites.site.notices import Notice, read_frame
+from securefair.sites.site.pace import Pace
+from securefair.storage import Item
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What an envelope says.
+
+    Attributes:
+        peer: who sent it.
+        pace: what the site knows of everybody's rounds from now on.
+        inputs: for the machine, in this order.
+        blame: why it cannot be read; "" where it can.
+        newcomer: its sender has to be told how far the site is: it came late, or was recovered.
+    """
+
+    peer: str
+    pace: Pace
+    inputs: tuple[Input, ...]
+    blame: str
+    newcomer: bool
+
+
+def arrived(item: Item, pace: Pace, *, rounds: int, limits: Limits) -> Reading:
+    """Read an envelope.
+
+    Args:
+        item: of the inbox.
+        pace: what the site knew before.
+        rounds: of the collaboration.
+        limits: most bytes of every message.
+    """
+    peer, epoch = item.stream.rsplit(" ", 1)
+    first, anew, before = item.sequence == 0, int(epoch) > FIRST_EPOCH, pace
+    pace = pace.hears(peer)
+    said: list[Input] = []
+    blame = ""
+    try:
+        content = read_frame(item.payload, sender=peer, rounds=rounds)
+        if isinstance(content, Notice):
+            pace = pace.says(peer, content.ready)
+            if content.leaves:
+                pace = pace.leaves(peer)
+                said.append(Presence(peer, here=False))
+        else:
+            said.append(Received(peer, decode(content, sender=peer, limits=limits)))
+    except SecureFairError as error:
+        blame = str(error)
+    back: list[Input] = []
+    if peer in before.away and peer not in pace.away:
+        back.append(Presence(peer, here=True))
+    if first and anew:
+        back.append(BeganAnew(peer))
+    return Reading(
+        peer=peer,
+        pace=pace,
+        inputs=(*back, *said),
+        blame=blame,
+        newcomer=first and (anew or pace.announced > 0),
+    )

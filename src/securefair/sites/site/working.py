@@ -1,0 +1,18 @@
+"""A job of a site's machine, and what becomes of it."""
+
+from __future__ import annotations
+
+from securefair.collaboration.host import Host
+from securefair.errors import OtherSumError, RemoteProtocolError, SecureFairError
+from securefair.protocol.effects import Done, Failed
+from securefair.protocol.jobs import Job
+
+
+def worked(host: Host, job: Job) -> Done | Failed:
+    """Run a job: its result, or why there is none and whose fault that is."""
+    try:
+        return Done(job, host.run(job))
+    except SecureFairError as error:
+        culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
+        senders = error.senders if isinstance(error, OtherSumError) else ()
+        return Failed(job, str(error), culprit, senders)

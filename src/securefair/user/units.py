@@ -1,0 +1,120 @@
+"""Units that differ between hospitals stop a run before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from securefair.config import NumericColumn, RunConfig, TableSection
+from securefair.data import Proposal
+from securefair.data.between import SiteColumn, apart_in_units, site_column
+from securefair.data.cells import Table
+from securefair.data.shape import shape_of
+from securefair.data.units import into_range, named, ranges_in_two_units, remedy
+from securefair.errors import DataError
+from securefair.user.tables import ReadTables
+
+
+def refuse_two_units(config: RunConfig, read: ReadTables) -> None:
+    """Refuse measurements that are in two units, by a conversion that is known.
+
+    Args:
+        config: with rules of all columns.
+        read: its tables.
+
+    Raises:
+        DataError: names every such column, one of the hospitals, and what to do.
+    """
+    if config.table is not None:
+        for one in config.participants:
+            if one.is_table:
+                refuse_other_unit(f"participant {one.name}", read.of(one), config.table)
+    found = dict(_in_two_units(config, read))
+    if not found:
+        return
+    first, told = next(iter(found.items()))
+    others = [name for name in found if name != first]
+    more = f"; so are {', '.join(others)}" if others else ""
+    raise DataError(f"{told}{more}", where=f"column {first}", hint=remedy('", "'.join(found)))
+
+
+def refuse_ranges_in_two_units(
+    proposals: Mapping[str, Proposal], same_unit: Collection[str] = ()
+) -> None:
+    """The same of what proposals tell, where nobody sees the others' tables: of ranges that do not
+    meet. Units whose ranges meet, as those of kg and lb may, cannot be told from them.
+
+    Args:
+        proposals: by site.
+        same_unit: columns that are said to be in one unit everywhere.
+
+    Raises:
+        DataError: names the column, two sites, and what to do.
+    """
+    ranges: dict[str, dict[str, tuple[float, float]]] = {}
+    for site, proposal in proposals.items():
+        for one in proposal.columns:
+            if one.measured and one.low is not None and one.high is not None:
+                ranges.setdefault(one.name, {})[site] = one.low, one.high
+    for name, by_site in ranges.items():
+        apart = ranges_in_two_units(by_site) if name not in same_unit else None
+        if apart is not None:
+            raise DataError(
+                apart.told(by_site, "values are"),
+                where=f"column {name}",
+                hint=f"Convert to one unit and propose again; --same-unit {name} says that it is "
+                "one unit",
+            )
+
+
+def refuse_other_unit(whose: str, table: Table, section: TableSection) -> None:
+    """Refuse measurements that lie beyond the agreed range and in it after a known conversion.
+
+    Args:
+        whose: table.
+        table: its rows.
+        section: the agreed rules.
+
+    Raises:
+        DataError: names column, values, range and conversion.
+    """
+    for rule in section.columns:
+        known = isinstance(rule, NumericColumn) and rule.name in table.columns
+        if not known or not isinstance(rule, NumericColumn) or rule.name in section.same_unit:
+            continue
+        column = table.columns[rule.name]
+        shape = shape_of(column, [*section.missing, *rule.missing])
+        found = site_column(table, column, shape).quartiles
+        if found is None:
+            continue
+        conversions = into_range((found[0], found[2]), (rule.low, rule.high))
+        if conversions:
+            raise DataError(
+                f"half of the values are {found[0]:g} to {found[2]:g}, beyond the agreed range, as "
+                f"if in another unit (such as {named(conversions)})",
+                where=f"{whose}, column {rule.name}",
+                expected=f"{rule.low:g} to {rule.high:g}",
+                hint="Convert to the unit that was agreed on, or correct the range",
+            )
+
+
+def _in_two_units(config: RunConfig, read: ReadTables) -> Iterator[tuple[str, str]]:
+    section = config.table
+    people = [one for one in config.participants if one.is_table]
+    if section is None or len(people) < 2:
+        return
+    rules = {rule.name: rule for rule in section.columns if isinstance(rule, NumericColumn)}
+    measured = [*rules, *([] if section.outcome is None else [section.label or ""])]
+    for name in measured:
+        if name in section.same_unit:
+            continue
+        missing = [*section.missing, *(rules[name].missing if name in rules else ())]
+        sites: dict[str, SiteColumn] = {}
+        for one in people:
+            table = read.of(one)
+            if name in table.columns:
+                column = table.columns[name]
+                sites[one.name] = site_column(table, column, shape_of(column, missing))
+        apart = apart_in_units(sites) if len(sites) > 1 else None
+        if apart is not None:
+            quartiles = {site: one.quartiles for site, one in sites.items()}
+            yield name, apart.told(quartiles, "half of the values are")
