@@ -298,13 +298,10 @@ class HospitalModel:
                 where=self.record.hospital,
                 expected=f"an array (B, {inputs_of(self.function)})",
             )
-        if is_frame(data):
-            rows: Sequence[Row] = read_frame(data, source="data frame")
-        elif isinstance(data, str | Path):
+        rows: Sequence[Row] = read_frame(data, source="data frame") if is_frame(data) else data
+        if isinstance(data, str | Path):
             whole = _is_folder(data)
             rows = folder_table(Path(data), table) if whole else read_rows(data, torn=True)
-        else:
-            rows = data
         return under_agreed_names(table_of(rows), [column.name for column in table.columns])
 
     def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
