@@ -55,7 +55,8 @@ def predict(
     the agreed range of a column it counts as its nearer end); columns that were filled in, since
     the model does not know the level, or the value is missing and never was in training, which is
     warned of; and columns that are missing as in training. What is no number, or a code such as 999
-    far beyond a range, is filled in as well. A table without a column is refused.
+    far beyond a range, is filled in as well. A heading may differ in case. A table without a column
+    is refused.
     Of a folder each image is a patient, in the order of names, and its name is the first column.
     Characters that would steer a terminal are shown as ?; a file (--out, --json) keeps them.
 

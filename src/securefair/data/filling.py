@@ -88,6 +88,11 @@ def filled(spec: TableSpec, features: Array, relations: Relations) -> Array:
     return _expected(spec, relations, features, gaps(spec, features))[0]
 
 
+def filled_by(part: Mapping[str, Sequence[float]], spec: TableSpec, features: Array) -> Array:
+    """New patients' features (B, d), filled in by what a record holds, where the rules say so."""
+    return filled(spec, features, restored(part)) if spec.fill else features
+
+
 def completed(own: ParticipantData, spec: TableSpec | None) -> ParticipantData:
     """One participant's data with missing values filled in by the relations of its training
     samples, where the rules say so.

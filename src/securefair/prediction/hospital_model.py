@@ -19,7 +19,7 @@ from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
 from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
-from securefair.data.filling import filled, restored
+from securefair.data.filling import filled_by
 from securefair.data.headings import under_agreed_names
 from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
@@ -268,8 +268,7 @@ class HospitalModel:
             raise DataError(
                 f"this model predicts {self.outcome.title}: it has no probabilities of classes",
                 where=self.record.hospital,
-                hint="predict and predict_details tell what it says of each patient, "
-                "`securefair evaluate` how good that is",
+                hint="predict_details tells what it says, `securefair evaluate` how good it is",
             )
 
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
@@ -278,9 +277,7 @@ class HospitalModel:
         if table is not None and _are_rows(data):
             extract = self._extract() if table.images else None
             features, stood_in = encode_new(data, table, np.array(self.record.usual), extract)
-            if table.fill:
-                features = filled(table, features, restored(self.record.own))
-            return features, stood_in
+            return filled_by(self.record.own, table, features), stood_in
         return self._numbers(np.asarray(data) if is_frame(data) else data), []
 
     def _extract(self) -> Extract:
@@ -301,13 +298,10 @@ class HospitalModel:
                 where=self.record.hospital,
                 expected=f"an array (B, {inputs_of(self.function)})",
             )
-        if is_frame(data):
-            rows: Sequence[Row] = read_frame(data, source="data frame")
-        elif isinstance(data, str | Path):
+        rows: Sequence[Row] = read_frame(data, source="data frame") if is_frame(data) else data
+        if isinstance(data, str | Path):
             whole = _is_folder(data)
             rows = folder_table(Path(data), table) if whole else read_rows(data, torn=True)
-        else:
-            rows = data
         return under_agreed_names(table_of(rows), [column.name for column in table.columns])
 
     def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
