@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
+from securefair.data.table import Target
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.likelihood import Likelihood
@@ -139,6 +140,10 @@ class StudyOutcome(ABC):
         """How many events each row of what is known, (B, k), has, (B,); None: nothing is one."""
         del numbers
         return None
+
+    def strata_of(self, target: Target) -> str:
+        """The column of a table whose levels `strata` are."""
+        return target.name
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""

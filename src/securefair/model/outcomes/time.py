@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
+from securefair.data.table import Target
 from securefair.errors import ConfigError
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.interface import (
@@ -197,6 +198,10 @@ class TimeToEvent(StudyOutcome):
     def events(self, numbers: Array) -> Array:
         """See `StudyOutcome`."""
         return numbers[:, 1]
+
+    def strata_of(self, target: Target) -> str:
+        """See `StudyOutcome`: the column of events."""
+        return target.beside[0]
 
     def likelihood(self, samples: Samples) -> _Partial:
         """See `StudyOutcome`."""
