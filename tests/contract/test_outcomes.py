@@ -138,7 +138,9 @@ def test_held_out_scores_prefer_the_truth(outcome):
 def test_a_weight_of_two_is_twice_the_sample(outcome):
     samples = draw(outcome, 50)
     predictors = truth(outcome, samples.features)
-    said = outcome.said(predictors, outcome.own_part(predictors, samples))
+    own = outcome.own_part(predictors, samples)
+    assert bool(own) == outcome.adds_own
+    said = outcome.said(predictors, own)
     outcome.check_said(said, samples)
     times = np.random.default_rng(6).integers(0, 3, 50)
     rows = np.repeat(np.arange(50), times)

@@ -75,8 +75,9 @@ def _model(folder: Path, out: Path, force: bool, json: bool) -> None:
     if apart is not None and apart > 1e-3:
         stop(f"{out}: onnxruntime gives other numbers, by {apart:.1e}; nothing was written")
     write_bytes(out, data, private=True)
+    holds = model.outcome.own_holds
     if json:
-        said = {"out": str(out), "largest_difference": apart}
+        said = {"out": str(out), "largest_difference": apart, "left_out": holds}
         say_json(said)
         return
     checked = (
@@ -85,3 +86,5 @@ def _model(folder: Path, out: Path, force: bool, json: bool) -> None:
         else f"onnxruntime gives the same numbers within {apart:.1e}"
     )
     say(f"{out}: {checked}")
+    if holds:
+        say(f"{folder / 'model.json'} holds {holds}; the file that was written does not.")

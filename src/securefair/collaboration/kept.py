@@ -199,18 +199,20 @@ def kept_estimates(
     own: ParticipantData,
     coefficients: Callable[[], LinearEstimates | None],
 ) -> list[ColumnEstimate]:
-    """Coefficients of one participant in units of its columns; often none.
+    """Coefficients of one participant in units of its columns; often none, and none of one with
+    fewer events than `data.known.FEWEST_EVENTS`, of whom `check` has said so.
 
     Args:
         rules: of its table; None where samples are numbers.
         own: its data.
         coefficients: of features, which take seconds; None where there are none.
     """
-    if rules is None or not has_estimates(rules, own):
+    everyone = own.whole() or own.train
+    if rules is None or not has_estimates(rules, own) or everyone.few_events is not None:
         return []
     found = coefficients()
     if found is None:
         return []
-    usual = np.array(training_facts(own.whole() or own.train).usual)
+    usual = np.array(training_facts(everyone).usual)
     low, high = rules.target.range or (-1.0, 1.0)
     return estimates_of(rules, usual, found, outcome_of(own.train), half=(high - low) / 2)

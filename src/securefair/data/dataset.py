@@ -136,6 +136,23 @@ class Samples:
         return f"Samples({len(self)} of {shape} features, {what})"
 
     @property
+    def who(self) -> NDArray[np.int64]:
+        """Whose each row is, (B,): every one a patient where nobody says otherwise."""
+        return np.arange(len(self)) if self.patients is None else self.patients
+
+    @property
+    def people(self) -> int:
+        """How many patients these rows are of."""
+        return len(np.unique(self.who))
+
+    @property
+    def few_events(self) -> int | None:
+        """How many events there are, where these are too few for errors (`known.FEWEST_EVENTS`)."""
+        from securefair.data.known import few_events_of  # which reads tables
+
+        return few_events_of(self.values, self.who, self.outcome)
+
+    @property
     def common(self) -> Samples:
         """The same with the features that everybody has, of which peers are asked and told."""
         if not self.further:
@@ -179,6 +196,17 @@ def together(parts: Sequence[Samples]) -> Samples:
         values=np.concatenate(values) if values else None,
         further=first.further,
     )
+
+
+def of_one_hospital(parts: Sequence[Samples]) -> Samples:
+    """`together` of one hospital's parts: rows of one patient stay of one patient.
+
+    Raises:
+        DataError: as there.
+    """
+    who = [one.patients for one in parts if one.patients is not None]
+    everyone = together(parts)
+    return replace(everyone, patients=np.concatenate(who)) if len(who) == len(parts) else everyone
 
 
 Probabilities = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -281,8 +309,5 @@ class ParticipantData:
         if self.test_rows is None or self.reduced:
             return None
         parts = [one for one in (self.train, self.validation, self.test) if one is not None]
-        patients = [one.patients for one in parts if one.patients is not None]
-        everyone = together(parts)
-        if len(patients) == len(parts):
-            everyone = replace(everyone, patients=np.concatenate(patients))
+        everyone = of_one_hospital(parts)
         return everyone if self.train.weights is None else everyone.balanced()

@@ -60,6 +60,10 @@ class Knowing(Protocol):
         """What numbers (B, k) without faults say."""
         ...
 
+    def events(self, numbers: Array) -> Array | None:
+        """How many events each row has, (B,); None where nothing is an event."""
+        ...
+
 
 def is_ranged(outcome: str) -> bool:
     """Whether a public range scales the label of an outcome."""
@@ -69,6 +73,39 @@ def is_ranged(outcome: str) -> bool:
 def _knowing(outcome: str) -> Knowing:
     found: Knowing = looked_up(OUTCOMES, outcome, "OUTCOME", problem="there is no such outcome")
     return found
+
+
+FEWEST_EVENTS = 5
+"""Of a hospital, below which errors and intervals are not given: draws of so few say nothing of
+other patients. One event alone comes out in the same place of every draw that has it."""
+
+
+def few_events_of(numbers: Array | None, who: NDArray[np.int64], outcome: str) -> int | None:
+    """How many events there are, where they are fewer than `FEWEST_EVENTS`; else None.
+
+    Args:
+        numbers: (B, k), as `Knowing.known` gives them; None where classes are told.
+        who: (B,), whose each row is: patients tell by the most of one of their rows.
+        outcome: name; empty where classes are told.
+    """
+    if numbers is None or not outcome:
+        return None
+    each = _knowing(outcome).events(numbers)
+    if each is None:
+        return None
+    people, at = np.unique(who, return_inverse=True)
+    most = np.zeros(len(people))
+    np.maximum.at(most, at, each)
+    return int(most.sum()) if most.sum() < FEWEST_EVENTS else None
+
+
+def few_events_in(table: Table, target: Target, missing: Sequence[str]) -> int | None:
+    """The same of a table; None where what is known cannot be read, which is told elsewhere."""
+    try:
+        found = known_of(table, target, missing)
+    except DataError:
+        return None
+    return few_events_of(found.values, np.arange(len(found.labels)), target.outcome)
 
 
 def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
+from securefair.data.known import FEWEST_EVENTS
 from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import probabilities_of
 from securefair.model.transfer import (
@@ -200,7 +201,9 @@ def estimates_of_fit(
 ) -> dict[str, FeatureEstimates]:
     """See `TransferClassifier.estimates`; `half` is half the range of a number."""
     check_draws(draws)
-    outcome = outcome_of(samples)
+    outcome, few = outcome_of(samples), samples.few_events
+    if few is not None:
+        raise AttributeError(f"{few} events: estimates need {FEWEST_EVENTS} or more")
     found = linear_estimates(samples, families, np.random.default_rng(seed), draws)
     if found is None or not outcome.effect:
         raise AttributeError("only linear fits of one predictor have estimates: degree=1")

@@ -4,8 +4,9 @@ The graph takes what the model takes after the rules of the table: features (B, 
 clips, computes logits, divides them by the temperature and gives `probabilities` (B, M) and `class`
 (B,), the number of the most probable one. Where no classes are told apart it gives the first of
 what `securefair predict` tells, (B,), under its name: `log_hazard_ratio`, `expected`, `rate`. The
-rules, the names of features and classes, and the hospital's own part of predictions (a baseline, a
-deviation) stand in the file's metadata. Needs onnx; `largest_difference` needs onnxruntime.
+rules and the names of features and classes stand in the file's metadata. The hospital's own part of
+predictions does not: no output needs it, and a baseline is the times of single patients' events.
+Needs onnx; `largest_difference` needs onnxruntime.
 """
 
 from __future__ import annotations
@@ -98,7 +99,6 @@ def onnx_bytes(model: HospitalModel) -> bytes:
         {
             "hospital": record.hospital,
             "outcome": outcome.name,
-            "own": msgspec.json.encode(record.own).decode(),
             "classes": msgspec.json.encode(record.classes).decode(),
             "features": msgspec.json.encode(names).decode(),
             "table": msgspec.json.encode(record.table, enc_hook=plain_section).decode(),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from securefair.model.outcomes import outcome_named
 from securefair.words import Words
-from securefair.worth.page import CALIBRATION, GroupPage, ScoreEstimate, ScorePage
+from securefair.worth.page import CALIBRATION, INTERCEPT, SLOPE, GroupPage, ScoreEstimate, ScorePage
 
 Pages = Mapping[str, ScorePage]
 """By the name of a model, of the same patients."""
@@ -73,7 +73,7 @@ def _titles(names: Sequence[str], words: Words) -> list[str]:
 
 def _scores(pages: Pages, words: Words) -> ScoreTable:
     first = next(iter(pages.values()))
-    names = shown_scores(first)
+    names = _names(pages)
     rows = []
     for model, page in pages.items():
         rows.append([model, *(estimate_text(page.scores.get(one), words) for one in names)])
@@ -93,8 +93,39 @@ def _scores(pages: Pages, words: Words) -> ScoreTable:
         title,
         [words("page_of_scores.model"), *_titles(names, words)],
         rows,
-        words("page_of_scores.note"),
+        " ".join(_notes(pages, names, words)),
     )
+
+
+def _names(pages: Pages) -> list[str]:
+    """Of the scores that a table shows: not of those that no page has."""
+    return [
+        name
+        for name in shown_scores(next(iter(pages.values())))
+        if any(_defined(page.scores.get(name)) for page in pages.values())
+    ]
+
+
+def _defined(found: ScoreEstimate | None) -> bool:
+    return found is not None and found.mean is not None
+
+
+def _notes(pages: Pages, names: Sequence[str], words: Words) -> Iterator[str]:
+    """Of what the table shows, and of nothing else."""
+    outcome = outcome_named(next(iter(pages.values())).outcome)
+    yield words("page_of_scores.note")
+    shown = [page.scores[name] for page in pages.values() for name in names if name in page.scores]
+    if any(_defined(one) and one.se is None for one in shown):
+        yield words("page_of_scores.no_error")
+    if any(page.recalibrated for page in pages.values()):
+        moved = "moved_classes" if outcome.tells_classes else "moved"
+        yield words(f"page_of_scores.{moved}")
+    if SLOPE in names:
+        yield words("page_of_scores.slope")
+    if INTERCEPT in names:
+        yield words("page_of_scores.intercept")
+    explained = words.under("page_of_scores.explained")
+    yield from (explained[name] for name in names if name in explained)
 
 
 def _curves(pages: Pages, words: Words) -> Iterator[ScoreTable]:
@@ -120,7 +151,7 @@ def _curves(pages: Pages, words: Words) -> Iterator[ScoreTable]:
 
 def _groups(pages: Pages, words: Words) -> Iterator[ScoreTable]:
     first = next(iter(pages.values()))
-    names = shown_scores(first)
+    names = _names(pages)
     for column, groups in first.groups.items():
         rows = [
             [

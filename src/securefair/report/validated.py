@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.validated import HospitalValidation
+from securefair.model.outcomes import outcome_named
 from securefair.records import StandInResult
 from securefair.report.score_pages import Pages, ScoreTable, score_tables
 from securefair.report.scored import scored_page
@@ -45,6 +46,9 @@ def validated_notes(
         notes.append(found.unscored)
     if found.own is not None:
         notes.append(words("validation.own_note"))
+    pages = [one.page for one in found.peers.values() if one.page is not None]
+    if any(outcome_named(page.outcome).adds_own for page in pages):
+        notes.append(words("validation.own_part_note"))
     odd = [name for name, one in found.peers.items() if not one.smooth]
     if odd:
         notes.append(words("validation.odd", names=words.listing(odd)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -15,12 +15,14 @@ from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
 from securefair.data.headings import meant
 from securefair.data.images.findings import image_findings
+from securefair.data.known import FEWEST_EVENTS, few_events_in
 from securefair.data.quality import site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
 from securefair.data.swapped import swapped_codes
+from securefair.data.table import Target
 from securefair.errors import DataError
-from securefair.user.tables import ReadTables, about
+from securefair.user.tables import ReadTables, about, target_of
 
 
 def inspect_tables(
@@ -76,6 +78,8 @@ def _inspected(
                     found += image_findings(one.name, table, name)
             table = table.without(name)  # paths are neither levels nor measurements
         tables[one.name] = table
+    if section.outcome is not None:
+        found += _few_events(tables, target_of(section), section.missing)
     further = {one.name: one.columns or () for one in files}
     handled = {
         column.name: set(() if column.kind == "image" else column.missing)
@@ -105,6 +109,26 @@ def _inspected(
         and not (one.kind == OF_SOME_SITES and one.column in own_names)
     ]
     return by_weight([*found, *own, *between])
+
+
+def _few_events(
+    tables: Mapping[str, Table], target: Target, missing: Sequence[str]
+) -> Iterator[Finding]:
+    """Hospitals of whose events there are too few for errors and intervals."""
+    for site, table in tables.items():
+        few = few_events_in(table, target, missing)
+        if few is not None:
+            yield Finding(
+                site=site,
+                column=target.name,
+                line=None,
+                kind="few_events",
+                message=f"{few} event{'' if few == 1 else 's'} in the whole table: scores of fewer "
+                f"than {FEWEST_EVENTS} events have no standard error, and coefficients of so few "
+                "no intervals and no place among the estimates",
+                remedy="Nothing is to be done where no more patients are known",
+                severity="note",
+            )
 
 
 def look_at(

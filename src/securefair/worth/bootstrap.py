@@ -1,8 +1,8 @@
 """Standard errors of scores by a bootstrap over patients.
 
-A patient that several seeds held out is one patient, not several: patients are drawn by their
-number, and a draw counts in every seed. Seeds repeat splits and folds, not patients, so spreads
-over seeds say too little about other patients.
+A patient that several seeds held out is one patient, not several: samples are drawn by their
+number, all of one patient together, and a draw counts in every seed. Seeds repeat splits and folds,
+not patients, so spreads over seeds say too little about other patients.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples, together
+from securefair.data.people import drawn_times
 from securefair.errors import DataError
 from securefair.model.outcomes import StudyOutcome, outcome_of
 from securefair.model.outcomes.class_scores import means
@@ -29,27 +30,32 @@ class ScoredPredictions:
     """What a model says of one seed's test patients of one hospital.
 
     Attributes:
-        patients: (B,) their numbers within the hospital, the same in every seed.
+        rows: (B,) numbers of these samples within the hospital, the same in every seed.
         samples: (B,), what is known of them.
         said: (B, K), as their outcome says it: probabilities of classes.
 
     Raises:
-        DataError: shapes disagree, a patient stands there twice, or nothing can be scored.
+        DataError: shapes disagree, a sample stands there twice, or nothing can be scored.
     """
 
-    patients: NDArray[np.int64]
+    rows: NDArray[np.int64]
     samples: Samples
     said: Array
 
     def __post_init__(self) -> None:
         self.outcome.check_said(self.said, self.samples)
-        if len(np.unique(self.patients)) != len(self.samples):
+        if len(np.unique(self.rows)) != len(self.samples):
             raise DataError(
-                "not one number per patient",
-                where="patients",
-                found=self.patients.shape,
+                "not one number per sample",
+                where="rows",
+                found=self.rows.shape,
                 expected=f"{len(self.samples)} different numbers",
             )
+
+    @property
+    def who(self) -> NDArray[np.int64]:
+        """Whose each sample is, (B,), the same in every seed."""
+        return self.rows if self.samples.patients is None else self.samples.patients
 
     @property
     def outcome(self) -> StudyOutcome:
@@ -63,7 +69,8 @@ class ScoreSummary:
 
     Attributes:
         mean: over hospitals, of the means over seeds.
-        se: standard error of `mean` over patients; 0 where all of them are right.
+        se: standard error of `mean` over patients; 0 where all of them are right; None where that
+            of a hospital is unknown, as of fewer events than `data.known.FEWEST_EVENTS`.
         skew: third standardised moment of `mean` over patients; 0 where it does not vary.
         by_hospital, se_by_hospital, skew_by_hospital: by name.
         interval, interval_by_hospital: 95 % intervals (`worth.interval`) of scores that are
@@ -109,6 +116,8 @@ class Scored:
         for at, (hospital, seeds) in enumerate(predictions.items()):
             points = [outcome.point_scores(one.said, one.samples) for one in seeds]
             drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
+            if _everyone(seeds).few_events is not None:
+                drawn = {name: np.full(draws, np.nan) for name in drawn}
             for name in outcome.scores:
                 values = [one[name] for one in points]
                 self._points[name][hospital] = _nan_mean(np.array(values, dtype=np.float64))
@@ -150,9 +159,12 @@ class Scored:
 
 def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
     together = means(np.stack(list(drawn.values())))
+    unknown = any(
+        not np.isnan(points[name]) and np.isnan(values).all() for name, values in drawn.items()
+    )
     return ScoreSummary(
         mean=_or_none(_nan_mean(np.array(list(points.values())))),
-        se=_or_none(_spread(together)),
+        se=None if unknown else _or_none(_spread(together)),
         skew=skewness(together),
         by_hospital={name: _or_none(value) for name, value in points.items()},
         se_by_hospital={name: _or_none(_spread(values)) for name, values in drawn.items()},
@@ -164,11 +176,11 @@ def _replicates(
     seeds: Sequence[ScoredPredictions], draws: int, rng: np.random.Generator
 ) -> dict[str, Array]:
     """Each score's mean over seeds in each draw of this hospital's patients, (draws,)."""
-    known = np.unique(np.concatenate([one.patients for one in seeds]))
-    times = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), size=draws)
+    known, first = np.unique(np.concatenate([one.rows for one in seeds]), return_index=True)
+    times = drawn_times(np.concatenate([one.who for one in seeds])[first], draws, rng)
     by_seed = [
         one.outcome.weighted_scores(
-            one.said, one.samples, times[:, np.searchsorted(known, one.patients)].astype(np.float64)
+            one.said, one.samples, times[:, np.searchsorted(known, one.rows)]
         )
         for one in seeds
     ]
@@ -176,10 +188,17 @@ def _replicates(
 
 
 def _shares(seeds: Sequence[ScoredPredictions]) -> dict[str, int]:
-    """Of how many patients each score is a share, each counted once."""
-    _, first = np.unique(np.concatenate([one.patients for one in seeds]), return_index=True)
-    everyone = together([one.samples for one in seeds])
+    """Of how many patients each score is a share, each counted once whatever its samples: those of
+    one patient tell nearly the same."""
+    _, first = np.unique(np.concatenate([one.who for one in seeds]), return_index=True)
+    everyone = together([one.samples.common for one in seeds])
     return seeds[0].outcome.shares(everyone.take(first))
+
+
+def _everyone(seeds: Sequence[ScoredPredictions]) -> Samples:
+    """Of all seeds, with whose each is."""
+    everyone = together([one.samples.common for one in seeds])
+    return replace(everyone, patients=np.concatenate([one.who for one in seeds]))
 
 
 def _nan_mean(values: Array) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.people import drawn_times
 from securefair.errors import DataError
 from securefair.model.outcomes import StudyOutcome, outcome_of
 from securefair.model.outcomes.pictures import Shown
@@ -32,6 +33,9 @@ LEAST_PATIENTS = 10
 
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Of a decision curve, where nobody names others."""
+
+MOST_UNDEFINED = 0.1
+"""Share of draws without a score, above which its error is undefined."""
 
 INTERCEPT, SLOPE = "calibration_intercept", "calibration_slope"
 CALIBRATION = {INTERCEPT: "Calibration intercept", SLOPE: "Calibration slope"}
@@ -139,7 +143,7 @@ def score_page(
     check_scorable(samples)
     _check_thresholds(thresholds)
     rng = np.random.default_rng(seed)
-    times = _drawn(len(samples), draws, rng)
+    times = _drawn(samples, draws, rng)
     moved = outcome.recalibrated(said, samples)
     counts: list[int] = []
     if outcome.tells_classes:
@@ -160,10 +164,10 @@ def score_page(
 
 
 def _unscorable(samples: Samples) -> tuple[str, str, str] | None:
-    if len(samples) < LEAST_PATIENTS:
+    if samples.people < LEAST_PATIENTS:
         return (
             "too few patients for scores",
-            str(len(samples)),
+            str(samples.people),
             f"at least {LEAST_PATIENTS} whose outcome is known",
         )
     outcome = outcome_of(samples)
@@ -180,11 +184,9 @@ def _check_thresholds(thresholds: Sequence[float]) -> None:
         )
 
 
-def _drawn(patients: int, draws: int, rng: np.random.Generator) -> Array:
-    """How often each patient counts, (1 + draws, B): once, and in every draw."""
-    shares = np.full(patients, 1 / patients)
-    times = rng.multinomial(patients, shares, size=draws).astype(np.float64)
-    return np.concatenate([np.ones((1, patients)), times])
+def _drawn(samples: Samples, draws: int, rng: np.random.Generator) -> Array:
+    """How often each sample counts, (1 + draws, B): once, and in every draw of patients."""
+    return np.concatenate([np.ones((1, len(samples))), drawn_times(samples.who, draws, rng)])
 
 
 def _scores(said: Array, samples: Samples, times: Array) -> dict[str, ScoreEstimate]:
@@ -193,16 +195,20 @@ def _scores(said: Array, samples: Samples, times: Array) -> dict[str, ScoreEstim
     predictors = outcome.predictors(said)
     if predictors is not None:
         again = refit(predictors, samples, times)
-        found |= {INTERCEPT: again.intercepts, SLOPE: again.slopes}
-    return {name: _estimate(found[name]) for name in titles_of(outcome) if name in found}
+        found |= {INTERCEPT: outcome.unit(samples) * again.intercepts, SLOPE: again.slopes}
+    few = samples.few_events is not None
+    names = [name for name in titles_of(outcome) if name in found]
+    return {name: _estimate(found[name], few=few) for name in names}
 
 
-def _estimate(values: Array) -> ScoreEstimate:
-    """Of a score of all patients, and of every draw."""
-    drawn = values[1:][~np.isnan(values[1:])]
+def _estimate(values: Array, *, few: bool) -> ScoreEstimate:
+    """Of a score of all patients, and of every draw; of few events there is no error, nor where
+    more than `MOST_UNDEFINED` of the draws have no score: what is left is of the tamer ones."""
     if np.isnan(values[0]):
         return ScoreEstimate(None, None)
-    return ScoreEstimate(float(values[0]), float(drawn.std(ddof=1)) if len(drawn) > 1 else None)
+    drawn = values[1:][~np.isnan(values[1:])]
+    unknown = few or len(drawn) < max(2, (1 - MOST_UNDEFINED) * (len(values) - 1))
+    return ScoreEstimate(float(values[0]), None if unknown else float(drawn.std(ddof=1)))
 
 
 def _decision_curve(said: Array, samples: Samples, thresholds: Sequence[float]) -> list[NetBenefit]:
@@ -215,16 +221,21 @@ def _decision_curve(said: Array, samples: Samples, thresholds: Sequence[float]) 
         curve.append(
             NetBenefit(
                 threshold=threshold,
-                benefit=_mean(treated),
+                benefit=_mean(treated, samples.who),
                 treat_all=float(everybody.mean()),
-                over_all=_mean(treated - everybody),
+                over_all=_mean(treated - everybody, samples.who),
             )
         )
     return curve
 
 
-def _mean(each: Array) -> ScoreEstimate:
-    return ScoreEstimate(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))))
+def _mean(each: Array, who: NDArray[np.int64]) -> ScoreEstimate:
+    """Of samples (B,), and its error over patients: what those of one are off by adds up."""
+    mean = float(each.mean())
+    _, at = np.unique(who, return_inverse=True)
+    off = np.bincount(at, each - mean)
+    variance = len(off) / (len(off) - 1) * float(off @ off) / len(each) ** 2
+    return ScoreEstimate(mean, float(np.sqrt(variance)))
 
 
 def _grouped(
@@ -240,6 +251,6 @@ def _grouped(
         own = samples.take(rows)
         scores: dict[str, ScoreEstimate] = {}
         if _unscorable(own) is None:
-            scores = _scores(said[rows], own, _drawn(len(own), draws, rng))
+            scores = _scores(said[rows], own, _drawn(own, draws, rng))
         pages[name] = GroupPage(len(own), scores)
     return pages

@@ -6,6 +6,7 @@ import pytest
 from securefair.data import Samples
 from securefair.model.outcomes.register import outcome_named
 from securefair.prediction.evaluation import ModelEvaluation
+from securefair.report.score_pages import score_tables
 from securefair.report.scored import evaluated_page, scored_page
 from securefair.words import words_of
 from securefair.worth.page import score_page
@@ -80,3 +81,18 @@ def test_of_too_few_patients_only_notes_are_left():
     text = evaluated_page(found, "few.csv")
     assert "no standard errors" in text
     assert "<figure" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "untold"),
+    [
+        ("time", ("nine times", "slope below 1"), ("Moved", "intercept")),
+        ("number", ("right on average", "intercept below 0"), ("prevalence", "nine times")),
+        ("two_classes", ("prevalence", "intercept below 0"), ("nine times",)),
+    ],
+)
+def test_the_foot_tells_of_what_the_table_shows(name, told, untold):
+    first = score_tables({"m": page_of(name)}, words_of())[0]
+    assert all(one in first.note for one in told)
+    assert not any(one in first.note for one in untold)
+    assert not any("undefined" in cell for row in first.rows for cell in row)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,37 @@ def test_a_patient_of_several_seeds_is_one_patient():
     assert others.se < 0.5 * once.se
 
 
+def test_rows_of_one_patient_are_no_further_patients():
+    once, who = predictions(0, range(40)), np.repeat(np.arange(40), 5)
+    samples = replace(once.samples.take(who), patients=who)
+    rows = ScoredPredictions(np.arange(200), samples, once.said[who])
+    for score in ("auc", "accuracy", "brier"):
+        few, many = (Scored({"a": [one]}).summary(score) for one in (once, rows))
+        assert many.mean == pytest.approx(few.mean)
+        assert many.se == pytest.approx(few.se)
+        assert (few.interval is None) == (many.interval is None)
+        if few.interval is not None:
+            assert many.interval == pytest.approx(few.interval)
+
+
+def times_of(events, count=30):
+    rng = np.random.default_rng(3)
+    came = np.arange(count) < events
+    values = np.column_stack([rng.exponential(size=count), came])
+    samples = Samples(np.empty((count, 0)), came.astype(np.int64), 2, outcome="time", values=values)
+    return ScoredPredictions(np.arange(count), samples, rng.normal(size=(count, 1)))
+
+
+@pytest.mark.parametrize(("events", "known"), [(1, False), (4, False), (8, True)])
+def test_few_events_have_no_error_and_neither_has_their_mean(events, known):
+    scored = Scored({"few": [times_of(events)], "many": [times_of(20)]}, draws=100)
+    for found in (scored.summary("concordance"), scored.difference(scored, "concordance")):
+        assert found.by_hospital["few"] is not None
+        assert (found.se_by_hospital["few"] is not None) == known
+        assert (found.se is not None) == known
+        assert found.se_by_hospital["many"] is not None
+
+
 def test_hospitals_count_alike():
     parts = {"a": [predictions(0, range(50))], "b": [predictions(1, range(200, 500))]}
     scored = Scored(parts, draws=500)
@@ -51,7 +84,7 @@ def test_hospitals_count_alike():
 
 def test_differences_are_paired():
     one = predictions(0, range(200))
-    better = ScoredPredictions(one.patients, one.samples, 0.9 * one.said + 0.05)
+    better = ScoredPredictions(one.rows, one.samples, 0.9 * one.said + 0.05)
     first, second = (Scored({"a": [part]}) for part in (one, better))
     apart = first.difference(second, "log_loss")
     assert apart.mean == pytest.approx(
@@ -96,6 +129,6 @@ def test_a_hospital_without_a_class_has_no_interval_of_it():
     assert (summary.mean, summary.interval, summary.interval_by_hospital) == (None, None, {})
 
 
-def test_refuses_a_patient_twice():
-    with pytest.raises(DataError, match="not one number per patient"):
+def test_refuses_a_sample_twice():
+    with pytest.raises(DataError, match="not one number per sample"):
         ScoredPredictions(np.zeros(2, dtype=np.int64), of(np.array([0, 1])), np.full((2, 2), 0.5))

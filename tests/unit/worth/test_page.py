@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -96,6 +98,67 @@ def test_several_classes_have_scores_and_no_calibration_of_one_predictor():
     assert SLOPE not in page.scores
     assert page.decision_curve == []
     assert page.recalibrated["log_loss"].mean < page.scores["log_loss"].mean
+
+
+def timed(count=80, events=80):
+    rng = np.random.default_rng(0)
+    predictors = rng.normal(size=(count, 1))
+    came = np.arange(count) < events
+    values = np.column_stack([rng.exponential(np.exp(-predictors[:, 0])), came])
+    return predictors, Samples(
+        np.zeros((count, 1)), came.astype(np.int64), 2, outcome="time", values=values
+    )
+
+
+@pytest.mark.parametrize(("events", "known"), [(1, False), (4, False), (5, True)])
+def test_few_events_have_no_error(events, known):
+    found = score_page(*timed(events=events), draws=100).scores["concordance"]
+    assert found.mean is not None
+    assert (found.se is not None) == known
+
+
+def test_an_error_of_the_draws_that_went_well_alone_is_none():
+    said, samples = patients(30)
+    labels = (np.arange(30) < 2).astype(np.int64)  # of one class in 13 of 100 draws
+    found = score_page(said, replace(samples, labels=labels)).scores
+    assert found["auc"].mean is not None
+    assert found["auc"].se is None
+    assert found["brier"].se > 0
+
+
+def repeated(said, samples, times=5):
+    """The same patients, each in so many rows."""
+    who = np.repeat(np.arange(len(samples)), times)
+    return said[who], replace(samples.take(who), patients=who)
+
+
+def test_rows_of_one_patient_are_no_further_patients():
+    said, samples = patients(40)
+    once = score_page(said, samples, thresholds=[0.3])
+    rows = score_page(*repeated(said, samples), thresholds=[0.3])
+    for name, score in once.scores.items():
+        assert rows.scores[name].mean == pytest.approx(score.mean, abs=1e-6)
+        assert rows.scores[name].se == pytest.approx(score.se, rel=1e-3), name
+    assert rows.decision_curve[0].benefit.se == pytest.approx(once.decision_curve[0].benefit.se)
+    assert rows.decision_curve[0].over_all.se == pytest.approx(once.decision_curve[0].over_all.se)
+    with pytest.raises(DataError, match="too few patients"):
+        check_scorable(repeated(*patients(LEAST_PATIENTS - 1))[1])
+
+
+def test_the_intercept_of_a_number_is_in_its_unit():
+    rng = np.random.default_rng(0)
+    means = rng.normal(0, 0.3, (60, 1))
+    scaled = means + rng.normal(0.1, 0.2, (60, 1))
+    found = {}
+    for half in (1.0, 25.0):
+        values = np.hstack([scaled, np.tile([half, 3.0], (60, 1))])
+        samples = Samples(np.zeros((60, 1)), np.arange(60) % 2, 2, outcome="number", values=values)
+        said = np.hstack([means, np.full((60, 1), 0.2)])
+        found[half] = score_page(said, samples, draws=20).scores
+    off = float((scaled - means).mean())
+    assert found[25.0][INTERCEPT].mean == pytest.approx(25 * off)
+    assert found[25.0][INTERCEPT].se == pytest.approx(25 * found[1.0][INTERCEPT].se)
+    assert found[25.0][SLOPE] == found[1.0][SLOPE]
 
 
 def test_times_have_concordance_and_a_slope():

@@ -89,9 +89,16 @@ class TableAgreement(TransferAgreement):
         """What everybody counts."""
         rules = self.rules
         numbers = [NumericColumn(name=f"x{at + 1}", low=-1, high=1) for at in range(self.features)]
-        told = class_names(rules, self.classes) if self.outcome.tells_classes else []
+        outcome, within = self.outcome, None
+        told = class_names(rules, self.classes) if outcome.tells_classes else list(outcome.strata)
+        label = "label" if rules is None else rules.target.name
+        if outcome.ranged:  # strata of a number are halves of a hospital's own
+            told, within = [], None if rules is None else rules.target.range
+        elif not outcome.tells_classes and rules is not None:
+            label = outcome.strata_of(rules.target)
         return Counted(
-            label="label" if rules is None else rules.target.name,
+            label=label,
+            within=within,
             columns=numbers if rules is None else rules.columns,
             classes=told,
             hospitals=self.hospitals,

@@ -108,16 +108,22 @@ def bins_of(scaled: Array) -> Counts:
 
 
 def variables_of(
-    label: str, columns: Sequence[ColumnRule], classes: Sequence[str]
+    label: str,
+    columns: Sequence[ColumnRule],
+    classes: Sequence[str],
+    within: tuple[float, float] | None = None,
 ) -> list[Variable]:
-    """The outcome, if it has classes, and every column but images.
+    """The outcome, if it has levels or an agreed range, and every column but images.
 
     Args:
         label: name of the outcome.
         columns: the agreed rules.
-        classes: names of the outcome's classes; none where it has none.
+        classes: names of the outcome's levels; none where it has none.
+        within: agreed range of an outcome that is a number.
     """
     found = [Variable(label, tuple(classes))] if classes else []
+    if within is not None:
+        found.append(Variable(label, low=within[0], high=within[1]))
     for rule in columns:
         match rule:
             case NumericColumn():
@@ -132,7 +138,11 @@ def variables_of(
 
 
 def own_variables(
-    columns: Sequence[ColumnRule], classes: Sequence[str], features: Array, labels: Counts
+    columns: Sequence[ColumnRule],
+    classes: Sequence[str],
+    features: Array,
+    labels: Counts,
+    number: Array | None = None,
 ) -> list[OwnVariable]:
     """The patients of one hospital, in the order of `variables_of`.
 
@@ -140,9 +150,13 @@ def own_variables(
         columns, classes: as there.
         features: (n, d), as the rules make them.
         labels: (n,) numbers of classes.
+        number: (n,) an outcome that is a number, in [-1, 1]; None where it has no agreed range.
     """
     nothing, at = np.empty(0), 0
     found = [OwnVariable(labels, nothing, len(classes))] if classes else []
+    if number is not None:
+        inside = np.clip(number, -1, 1)
+        found.append(OwnVariable(bins_of(inside), inside, BINS))
     for rule in columns:
         width = len(feature_names(rule))
         part = features[:, at : at + width]

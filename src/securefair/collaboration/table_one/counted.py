@@ -17,7 +17,9 @@ class Counted:
     Attributes:
         label: name of the outcome.
         columns: rules, in the order of the features.
-        classes: names of the outcome's classes; none where it has none.
+        classes: names of the outcome's levels, such as whether an event came; none where it has
+            none.
+        within: agreed range of an outcome that is a number; None for others.
         hospitals: that must have patients in a cell for it to be told.
         others: hospitals in a sum.
         patients: most of a hospital.
@@ -29,8 +31,9 @@ class Counted:
     hospitals: int
     others: int
     patients: int
+    within: tuple[float, float] | None = None
 
     @cached_property
     def variables(self) -> list[Variable]:
         """That are described."""
-        return variables_of(self.label, self.columns, self.classes)
+        return variables_of(self.label, self.columns, self.classes, self.within)

@@ -70,6 +70,7 @@ class CountsExchange(MaskedExchange):
             counted.classes,
             np.asarray(patients.features, np.float64),
             patients.labels,
+            None if counted.within is None or patients.values is None else patients.values[:, 0],
         )
         self.patients = len(patients)
         self.allowed: Allowed | None = None

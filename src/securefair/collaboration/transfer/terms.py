@@ -19,7 +19,7 @@ from securefair.config.transfer import (
     answers_from_leaves,
     degree_of,
 )
-from securefair.data.dataset import ParticipantData, Samples, together
+from securefair.data.dataset import ParticipantData, Samples, of_one_hospital
 from securefair.errors import ConfigError
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
@@ -96,7 +96,7 @@ class TransferTerms(AgreedSections):
     def patients_of(self, own: ParticipantData) -> Samples:
         """The same in one piece."""
         parts = self.asked_parts(own)
-        return parts[0] if len(parts) == 1 else together(parts)
+        return parts[0] if len(parts) == 1 else of_one_hospital(parts)
 
     def met_by(self, name: str) -> tuple[str, ...]:
         """Its group, so that messages grow with hospitals and not with their pairs."""

@@ -1,7 +1,8 @@
 """Opened logits and what is known of own patients -> a page of scores for each peer's model.
 
-The same page as of a kept model on another year's patients (`worth.page`). Beside the peers stands
-the hospital's own fit, of each patient by a fit that did not see it.
+The same page as of a kept model on another year's patients (`worth.page`). What a hospital adds to
+predictors, such as a baseline, is of its own patients: for each, of the others. Beside the peers
+stands the hospital's own fit, of each patient by a fit that did not see it.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def validation_of(
     def page(predictors: Array) -> ScorePage | None:
         if unscored:
             return None
-        own = outcome.own_part(predictors, patients)
-        return score_page(outcome.said(predictors, own), patients, groups=groups, own=own)
+        shown = outcome.own_part(predictors, patients)
+        return score_page(said_of_others(predictors, patients), patients, groups=groups, own=shown)
 
     alone = None
     if data.teacher is None and asked:
@@ -81,6 +82,26 @@ def validation_of(
         unscored=unscored,
         tells_fit=agreement.question.determines_fit(len(patients)),
     )
+
+
+def said_of_others(predictors: Array, patients: Samples) -> Array:
+    """What is said of each patient, (n, K), by predictors (n, L) and an own part that it has no
+    part in.
+
+    A deviation or a baseline that the scored patients themselves gave would make every model as
+    sure as it should be. The last columns are left out where the patients of a fold alone had an
+    event: then nobody can say when.
+    """
+    outcome = outcome_of(patients)
+    _, first, at = np.unique(patients.who, return_index=True, return_inverse=True)
+    folds = stratified_folds(patients.labels[first], np.random.default_rng(0))[at]
+    said: dict[int, Array] = {}
+    for fold in np.unique(folds):
+        within, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        own = outcome.own_part(predictors[others], patients.take(others))
+        said |= dict(zip(within.tolist(), outcome.said(predictors[within], own), strict=True))
+    width = min(map(len, said.values()))
+    return np.stack([said[row][:width] for row in range(len(patients))])
 
 
 def smooth(agreement: ValidationAgreement, patients: Samples, logits: Array) -> bool:

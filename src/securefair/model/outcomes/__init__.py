@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.model.outcomes.interface import Likelihood as Likelihood
     from securefair.model.outcomes.interface import OwnPart as OwnPart
     from securefair.model.outcomes.interface import StudyOutcome as StudyOutcome
+    from securefair.model.outcomes.likelihood import Likelihood as Likelihood
     from securefair.model.outcomes.register import agreed_outcome as agreed_outcome
     from securefair.model.outcomes.register import lower_is_better as lower_is_better
     from securefair.model.outcomes.register import outcome_named as outcome_named

@@ -15,10 +15,10 @@ from securefair.data.known import Fault, Known, Range
 from securefair.model.outcomes.interface import (
     Frame,
     OwnPart,
-    SeparateLikelihood,
     StudyOutcome,
     known_values,
 )
+from securefair.model.outcomes.likelihood import SeparateLikelihood
 from securefair.model.outcomes.pictures import (
     LEAST,
     Shown,
@@ -96,6 +96,10 @@ class Count(StudyOutcome):
         exposures = numbers[:, 1] if numbers.shape[1] > 1 else ones
         labels = (numbers[:, 0] > 0).astype(np.int64)
         return Known(labels, 2, np.column_stack([numbers[:, 0], exposures]))
+
+    def events(self, numbers: Array) -> Array:
+        """See `StudyOutcome`."""
+        return numbers[:, 0]
 
     def likelihood(self, samples: Samples) -> _Poisson:
         """See `StudyOutcome`."""

@@ -19,15 +19,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
+from securefair.data.table import Target
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.likelihood import Likelihood
 from securefair.model.outcomes.pictures import Shown
 from securefair.records import Picture
 
@@ -51,53 +53,6 @@ class Frame(NamedTuple):
     own: OwnPart
     within: Range | None
     horizons: Sequence[float] = ()
-
-
-class Likelihood(Protocol):
-    """Minus the log-likelihood, nats, of n samples whose outcomes are known."""
-
-    def total(self, predictors: Array, counts: Array) -> Array:
-        """Of S settings, (S,).
-
-        Args:
-            predictors: (S, n, L).
-            counts: (S, n), how often each sample counts; 0 leaves it out.
-        """
-        ...
-
-    def derivatives(
-        self, columns: Columns, predictors: Array, counts: Array
-    ) -> tuple[Array, Array]:
-        """Gradient (S, P) and Hessian (S, P, P) of `total` by coefficients of `columns`."""
-        ...
-
-
-class SeparateLikelihood(ABC):
-    """A likelihood of one predictor that is a sum over samples."""
-
-    @abstractmethod
-    def each(self, predictors: Array) -> Array:
-        """Predictors (..., n, 1) -> (..., n)."""
-
-    @abstractmethod
-    def bends(self, predictors: Array) -> tuple[Array, Array]:
-        """Predictors (S, n) -> first and second derivative of `each` by them, (S, n)."""
-
-    def total(self, predictors: Array, counts: Array) -> Array:
-        """See `Likelihood`."""
-        result: Array = (counts * self.each(predictors)).sum(1)
-        return result
-
-    def derivatives(
-        self, columns: Columns, predictors: Array, counts: Array
-    ) -> tuple[Array, Array]:
-        """See `Likelihood`."""
-        flat = columns.flat
-        slope, curvature = self.bends(predictors[..., 0])
-        # A product with its own transpose: half the work of another one.
-        roots = np.sqrt(counts * curvature)[..., None] * flat
-        hessian: Array = np.swapaxes(roots, 1, 2) @ roots
-        return (counts * slope) @ flat, hessian
 
 
 class StudyOutcome(ABC):
@@ -127,6 +82,8 @@ class StudyOutcome(ABC):
         ranged: whether a public range scales the label.
         link: what the first number that is told is of a predictor: itself, in the label's range
             where `ranged`, or e to it, which is bounded at `farthest`.
+        adds_own: whether predictions rest on an `own_part` of a hospital's own patients.
+        own_holds: what such a part holds of single patients, for people; empty: nothing.
         strata: names of the parts by which patients are held out; none where these are classes.
         few_events: of a hospital, below which what it adds to a sum tells who had one
             (docs/notebook/sums.md); 0 where nobody measured that.
@@ -153,6 +110,8 @@ class StudyOutcome(ABC):
     link: ClassVar[Literal["identity", "exp"]] = "identity"
     farthest: ClassVar[float] = 32.0
     strata: ClassVar[tuple[str, ...]] = ()
+    adds_own: ClassVar[bool] = False
+    own_holds: ClassVar[str] = ""
     few_events: ClassVar[int] = 0
 
     def deciding(self, metric: str) -> str:
@@ -176,6 +135,15 @@ class StudyOutcome(ABC):
         """
         del numbers, within
         raise ConfigError("codes of a label tell classes", where="table.outcome", found=self.name)
+
+    def events(self, numbers: Array) -> Array | None:
+        """How many events each row of what is known, (B, k), has, (B,); None: nothing is one."""
+        del numbers
+        return None
+
+    def strata_of(self, target: Target) -> str:
+        """The column of a table whose levels `strata` are."""
+        return target.name
 
     def outputs(self, strata: int) -> int:
         """Predictors of a model, L; `strata` is `Samples.classes`."""
@@ -297,6 +265,12 @@ class StudyOutcome(ABC):
     def predictors(self, said: Array) -> Array | None:
         """What is said of each patient, (B, K), as one predictor, (B, 1); None: it has several."""
         return said[:, :1]
+
+    def unit(self, samples: Samples) -> float:
+        """What a predictor that grows by 1 grows by in the unit of scores: of the table, where the
+        predictor is a scaled number."""
+        del samples
+        return 1.0
 
     def recalibrated(self, said: Array, samples: Samples) -> Array | None:
         """What would be said if predictors were right on average for these patients.

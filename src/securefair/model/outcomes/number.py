@@ -18,11 +18,11 @@ from securefair.data.known import Fault, Known, Range
 from securefair.model.outcomes.interface import (
     Frame,
     OwnPart,
-    SeparateLikelihood,
     StudyOutcome,
     counts_of,
     known_values,
 )
+from securefair.model.outcomes.likelihood import SeparateLikelihood
 from securefair.model.outcomes.pictures import (
     LEAST,
     REACH,
@@ -76,6 +76,7 @@ class Number(StudyOutcome):
     curvature: ClassVar = 1.0
     spreads: ClassVar = True
     ranged: ClassVar = True
+    adds_own: ClassVar = True
     strata: ClassVar = ("lower half", "upper half")
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
@@ -133,6 +134,10 @@ class Number(StudyOutcome):
         means, scales = (low + high) / 2 + said[:, 0] * (high - low) / 2, said[:, 1]
         reach = REACH * scales * (high - low) / 2
         return {"expected": means, "low_95": means - reach, "high_95": means + reach}
+
+    def unit(self, samples: Samples) -> float:
+        """See `StudyOutcome`: half the agreed range."""
+        return float(_half(samples)[0])
 
     def recalibrated(self, said: Array, samples: Samples) -> Array:
         """See `StudyOutcome`: errors are 0 on average, with the deviation that they have here."""

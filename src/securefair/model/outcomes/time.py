@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
+from securefair.data.table import Target
 from securefair.errors import ConfigError
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.interface import (
@@ -162,6 +163,8 @@ class TimeToEvent(StudyOutcome):
         "a time such as 12.5, in one unit everywhere",
         "1 where the event came, 0 where it was not seen",
     )
+    adds_own: ClassVar = True
+    own_holds: ClassVar = "the exact time of every own event"
     strata: ClassVar = ("not seen", "event")
     few_events: ClassVar = 6
 
@@ -191,6 +194,14 @@ class TimeToEvent(StudyOutcome):
         """See `StudyOutcome`: strata are events and those who are censored."""
         del within
         return Known(numbers[:, 1].astype(np.int64), 2, numbers)
+
+    def events(self, numbers: Array) -> Array:
+        """See `StudyOutcome`."""
+        return numbers[:, 1]
+
+    def strata_of(self, target: Target) -> str:
+        """See `StudyOutcome`: the column of events."""
+        return target.beside[0]
 
     def likelihood(self, samples: Samples) -> _Partial:
         """See `StudyOutcome`."""

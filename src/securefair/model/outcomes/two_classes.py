@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from securefair.data.dataset import Samples
 from securefair.model.outcomes.class_pictures import class_pictures
-from securefair.model.outcomes.interface import SeparateLikelihood
+from securefair.model.outcomes.likelihood import SeparateLikelihood
 from securefair.model.outcomes.of_classes import OfClasses
 from securefair.model.outcomes.pictures import Shown
 from securefair.model.probabilities import log_losses

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from securefair.data.dataset import Samples
+from securefair.data.people import drawn_times
 from securefair.model.outcomes import outcome_of
 from securefair.model.transfer.design import LINEAR
 from securefair.model.transfer.families import Family
@@ -80,7 +81,7 @@ def linear_estimates(
     if all(one.with_peers for one in linear):
         return None
     own = np.concatenate([np.full(len(one.scores), not one.with_peers) for one in linear])
-    times = _drawn_times(samples, rng, draws)
+    times = drawn_times(samples.who, draws, rng)
     scores = np.concatenate([_scores(one, times) for one in linear], axis=1)
     every = np.concatenate([one.scores for one in families])
     weights = [softmax(np.where(own, -scores, -np.inf), axis=1), softmax(-scores, axis=1)]
@@ -102,14 +103,6 @@ def _is_linear(family: Family) -> bool:
     return family.design.family == LINEAR and not any(
         isinstance(part, Leafed) or part.square is not None for part in parts
     )
-
-
-def _drawn_times(samples: Samples, rng: np.random.Generator, draws: int) -> Array:
-    """How often each sample comes in each draw, (draws, n)."""
-    who = np.arange(len(samples)) if samples.patients is None else samples.patients
-    people, at = np.unique(who, return_inverse=True)
-    drawn = rng.multinomial(len(people), np.full(len(people), 1 / len(people)), size=draws)
-    return drawn[:, at].astype(np.float64)
 
 
 def _scores(family: Family, times: Array) -> Array:

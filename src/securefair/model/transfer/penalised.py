@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.model.outcomes.columns import Columns
-from securefair.model.outcomes.interface import Likelihood
+from securefair.model.outcomes.likelihood import Likelihood
 
 Array = NDArray[np.float64]
 
