@@ -234,7 +234,7 @@ class TestRefusals:
         )
         with pytest.raises(EncryptionError, match="before the features were encrypted") as found:
             sf.Student(asked, backend="clear").open(answer)
-        assert "after its request" in str(found.value)
+        assert "what a request leaves" in str(found.value)
 
     @pytest.mark.parametrize(
         "wrong",

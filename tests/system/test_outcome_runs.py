@@ -248,15 +248,18 @@ def test_who_censors_nobody_is_asked_whether_it_is_so_and_can_run(started, tmp_p
     run(tmp_path, "clear")
 
 
-@pytest.mark.parametrize(("name", "column", "times"), [("time", 3, 30.44), ("number", 5, 18)])
-def test_another_unit_is_one_line_before_anything_is_sent(started, name, column, times):
+@pytest.mark.parametrize(
+    ("name", "label", "column", "times"),
+    [("time", "months", 3, 30.44), ("number", "grade", 5, 18)],
+)
+def test_another_unit_is_one_line_before_anything_is_sent(started, name, label, column, times):
     rows = rows_of(1)
     for row in rows:
         row[column] = round(row[column] * times, 1)
     made = started(name, rows)
     assert made.exit_code == 0
     for said in (made.output, command("check", "mine/config.toml").output):
-        assert "higher than at south: the unit may differ" in " ".join(said.split())
+        assert f'same_unit = ["{label}"]' in " ".join(said.split())
 
 
 def test_sites_propose_what_is_predicted(started, tmp_path):

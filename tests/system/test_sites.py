@@ -263,7 +263,7 @@ def test_whatever_is_wrong_is_said_in_one_sentence(ward, tmp_path, monkeypatch):
     refuses("was changed since", "project", "check", changed)
     stored = site / "project.toml"
     monkeypatch.setattr(time, "time", lambda: NOW() + 3 * 365 * 86_400)
-    refuses("not of this time", "site", "start", site, "--passphrase-file", secret)
+    refuses("the project has ended", "site", "start", site, "--passphrase-file", secret)
     monkeypatch.undo()
     data = ward / "north.csv"
     moved = data.rename(ward / "elsewhere.csv")

@@ -110,7 +110,9 @@ class ResolvedRun:
                 units.
         """
         config = self.config
-        refuse_two_units(config, self.tables)
+        if config.table is not None:
+            tables = {one.name: self.tables.of(one) for one in config.participants if one.is_table}
+            refuse_two_units(tables, config.table)
         data = self.data or {
             seed: load_participants(config, seed, self.tables, outlines=outlines)
             for seed in config.run.seeds

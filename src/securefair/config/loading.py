@@ -57,7 +57,18 @@ def load_config(path: Path | str) -> RunConfig:
         raise ConfigError(
             "the configuration file is not UTF-8 text", where=str(path), found=error.reason
         ) from error
-    return _in_folder(parse_config(text, source=str(path)), Path(path).absolute().parent)
+    config, folder = parse_config(text, source=str(path)), Path(path).absolute().parent
+    changes: dict[str, object] = {}  # paths of data are absolute: it means the same anywhere
+    if config.participants:
+        changes["participants"] = tuple(one.in_folder(folder) for one in config.participants)
+    if config.renewals:
+        changes["renewals"] = tuple(one.in_folder(folder) for one in config.renewals)
+    if config.table is not None:
+        changes["table"] = config.table.in_folder(folder)
+    if config.data.source in CODE_SOURCES:
+        found = folder / (config.data.module_folder or "")
+        changes["data"] = config.data.model_copy(update={"module_folder": found})
+    return config.model_copy(update=changes)
 
 
 def demo_config() -> RunConfig:
@@ -112,21 +123,6 @@ def override(
                 )
         inner[key] = value
     return check_settings(table, source=source)
-
-
-def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
-    """The same configuration with absolute paths of data, so that it means the same anywhere."""
-    changes: dict[str, object] = {}
-    if config.participants:
-        changes["participants"] = tuple(one.in_folder(folder) for one in config.participants)
-    if config.renewals:
-        changes["renewals"] = tuple(one.in_folder(folder) for one in config.renewals)
-    if config.table is not None:
-        changes["table"] = config.table.in_folder(folder)
-    if config.data.source in CODE_SOURCES:
-        found = folder / (config.data.module_folder or "")
-        changes["data"] = config.data.model_copy(update={"module_folder": found})
-    return config.model_copy(update=changes)
 
 
 def check_settings(table: Mapping[str, object], *, source: str) -> RunConfig:

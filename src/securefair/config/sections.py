@@ -110,6 +110,14 @@ class RunConfig(Section):
                     found=sorted(shared)[0],
                     expected="a rule in [[table.columns]], or here",
                 )
+        fills = self.table is not None and self.table.fill
+        if fills and self.renewals:
+            raise contradiction(
+                "table.fill",
+                "with other patients other values would be filled in: those who stay are not known",
+                found=True,
+                expected="false, or no [[renewals]]",
+            )
         if any(one.columns for one in self.renewals):
             raise contradiction(
                 "renewals",
@@ -127,30 +135,17 @@ class RunConfig(Section):
         return self
 
     @model_validator(mode="after")
-    def _check_fill(self) -> Self:
-        if self.table is None or not self.table.fill:
+    def _check_privacy(self) -> Self:
+        privacy = self.privacy
+        if privacy is None:
             return self
-        if self.privacy is not None:
+        if self.table is not None and self.table.fill:
             raise contradiction(
                 "table.fill",
                 "values that are filled in tell of other patients, which no promise counts",
                 found=True,
                 expected="false, or no [privacy] section",
             )
-        if self.renewals:
-            raise contradiction(
-                "table.fill",
-                "with other patients other values would be filled in: those who stay are not known",
-                found=True,
-                expected="false, or no [[renewals]]",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _check_privacy(self) -> Self:
-        privacy = self.privacy
-        if privacy is None:
-            return self
         if self.training.class_weight != "none":
             raise contradiction(
                 "training.class_weight",

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from securefair.config import NumericColumn, RunConfig, TableSection
+from securefair.config import NumericColumn, TableSection
 from securefair.data import Proposal
 from securefair.data.between import SiteColumn, apart_in_units, site_column
 from securefair.data.cells import Table
 from securefair.data.shape import shape_of
 from securefair.data.units import into_range, named, ranges_in_two_units, remedy
 from securefair.errors import DataError
-from securefair.user.tables import ReadTables
 
 
-def refuse_two_units(config: RunConfig, read: ReadTables) -> None:
+def refuse_two_units(tables: Mapping[str, Table], section: TableSection) -> None:
     """Refuse measurements that are in two units, by a conversion that is known.
 
     Args:
-        config: with rules of all columns.
-        read: its tables.
+        tables: by participant.
+        section: rules of all columns.
 
     Raises:
         DataError: names every such column, one of the hospitals, and what to do.
     """
-    if config.table is not None:
-        for one in config.participants:
-            if one.is_table:
-                refuse_other_unit(f"participant {one.name}", read.of(one), config.table)
-    found = dict(_in_two_units(config, read))
+    for name, table in tables.items():
+        refuse_other_unit(f"participant {name}", table, section)
+    found = dict(_in_two_units(tables, section)) if len(tables) > 1 else {}
     if not found:
         return
     first, told = next(iter(found.items()))
@@ -97,11 +94,7 @@ def refuse_other_unit(whose: str, table: Table, section: TableSection) -> None:
             )
 
 
-def _in_two_units(config: RunConfig, read: ReadTables) -> Iterator[tuple[str, str]]:
-    section = config.table
-    people = [one for one in config.participants if one.is_table]
-    if section is None or len(people) < 2:
-        return
+def _in_two_units(tables: Mapping[str, Table], section: TableSection) -> Iterator[tuple[str, str]]:
     rules = {rule.name: rule for rule in section.columns if isinstance(rule, NumericColumn)}
     measured = [*rules, *([] if section.outcome is None else [section.label or ""])]
     for name in measured:
@@ -109,11 +102,10 @@ def _in_two_units(config: RunConfig, read: ReadTables) -> Iterator[tuple[str, st
             continue
         missing = [*section.missing, *(rules[name].missing if name in rules else ())]
         sites: dict[str, SiteColumn] = {}
-        for one in people:
-            table = read.of(one)
+        for site, table in tables.items():
             if name in table.columns:
                 column = table.columns[name]
-                sites[one.name] = site_column(table, column, shape_of(column, missing))
+                sites[site] = site_column(table, column, shape_of(column, missing))
         apart = apart_in_units(sites) if len(sites) > 1 else None
         if apart is not None:
             quartiles = {site: one.quartiles for site, one in sites.items()}

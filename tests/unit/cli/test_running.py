@@ -290,7 +290,7 @@ class TestRefusals:
 
         monkeypatch.setattr("securefair.run.execute.run_resolved", greedy)
         result = invoke("demo")
-        assert result.exit_code == 2
+        assert result.exit_code == 75  # may pass by itself
         assert result.stderr.startswith("securefair: there is not enough memory")
 
     def test_an_interrupt_while_results_are_written_says_how_to_go_on(

@@ -123,7 +123,7 @@ class TestNew:
             raise OSError(28, "No space left on device", str(target))
 
         monkeypatch.setattr("os.replace", full)
-        assert invoke("new", "mine").exit_code == 2
+        assert invoke("new", "mine").exit_code == 75  # a disk may have room again
         assert list(tmp_path.iterdir()) == []
 
 
