@@ -162,9 +162,9 @@ def _rehearse_year(algorithm: str | None, *, json: bool) -> None:
     else:
         say(
             f"{result.days} days, {result.sites} sites, {result.outages} outages: "
-            f"{result.rounds_finished} of {result.rounds_possible} rounds finished with answers of "
-            f"enough peers, {result.rounds_declined} in which too many declined; answers spent "
-            f"twice: {result.spent_twice}. What operators did:"
+            f"{result.rounds_finished} of {result.rounds_possible} rounds finished, "
+            f"{result.rounds_declined} of them with decisions not to share where answers of enough "
+            f"peers would be; answers spent twice: {result.spent_twice}. What operators did:"
         )
         for action in result.actions:
             say(f"  {action}")

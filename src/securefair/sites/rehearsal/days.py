@@ -189,11 +189,11 @@ class Year:
         with self._running[name][0].store.view() as tx:
             return {record.round: record for record in stored_records(tx)}
 
-    def finished(self) -> int:
+    def answered(self) -> int:
         """Rounds that enough sites ended, each with answers or models of enough peers."""
         return self._rounds_with(lambda record: {*record.opened, *record.combined})
 
-    def decided(self) -> int:
+    def finished(self) -> int:
         """Rounds that enough sites ended, each with word of enough peers: also of those that
         declined, or were not asked, because of what they are worth to each other."""
         return self._rounds_with(self._there)

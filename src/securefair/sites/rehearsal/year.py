@@ -59,9 +59,9 @@ class YearResult(msgspec.Struct, frozen=True, kw_only=True):
         sites: at any time.
         outages: days of a site.
         rounds_possible: of all projects: in each of them enough hospitals were there, soon or late.
-        rounds_finished: that enough hospitals ended, each with answers or models of enough peers.
-        rounds_declined: the same with word of enough peers, of whom too many declined, or were not
-            asked, because of what they are worth to each other, or as one that was put back.
+        rounds_finished: that enough hospitals ended, each with word of enough peers: answers,
+            models, or the decision to share none.
+        rounds_declined: of these, in which too many of a hospital's peers decided so.
         spent_twice: what teachers' ledgers counted again for the same student and round.
         actions: what operators did, day by day.
     """
@@ -78,8 +78,7 @@ class YearResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def passed(self) -> bool:
         """Whether nothing was lost and nothing was paid for twice."""
-        ended = self.rounds_finished + self.rounds_declined
-        return ended == self.rounds_possible and self.spent_twice == 0
+        return self.rounds_finished == self.rounds_possible and self.spent_twice == 0
 
 
 def later_patients(own: ParticipantData) -> ParticipantData:
@@ -171,7 +170,7 @@ def rehearse_year(
                 say(f"day {day}: {max(len(year.records(name)) for name in year.names)} rounds")
             possible += rounds_of(project.terms)
             finished += year.finished()
-            declined += year.decided() - year.finished()
+            declined += year.finished() - year.answered()
             twice += year.spent_twice()
             outages += year.outages
         finally:

@@ -53,7 +53,7 @@ def test_no_outage_costs_a_round_and_a_site_that_leaves_stops_nobody(year):
     year.leave(year.names[-1])
     for _ in range(12):
         year.night()
-    assert year.decided() == 3
+    assert year.finished() == 3
     assert year.spent_twice() == 0
     assert year.outages == 3
     assert ["site leave" in action for action in year.actions] == [False] * 4 + [True]
@@ -68,7 +68,7 @@ def test_a_day_of_a_wrong_clock_mutes_nobody(year):
     year.ahead.clear()
     for _ in range(12):
         year.night()
-    assert year.decided() == 3
+    assert year.finished() == 3
 
 
 @pytest.mark.slow  # whole rounds of five sites
@@ -125,7 +125,7 @@ def test_patients_are_renewed_in_a_running_project(tmp_path, algorithm):
             year.night()
         rounds = len(year.records(renews.name))
         assert rounds == rounds_of(project.terms)
-        assert year.decided() == rounds
+        assert year.finished() == rounds
         assert year.spent_twice() == 0
         opened = year.opened(renews.name)
         assert len(opened.own.train) == len(later.train)

@@ -71,7 +71,7 @@ def test_sites_end_as_the_simulation_does(tmp_path, name, algorithm):
     with sites_of(tmp_path, name, algorithm) as (year, project, tables):
         for _ in range(6):
             year.night()
-        assert year.finished() == 1
+        assert year.answered() == 1
         expected = in_one_process(project, tables.data(), 1, 0)
         for own in tables.data():
             site = year.opened(own.name)
