@@ -118,8 +118,8 @@ def _notes(pages: Pages, names: Sequence[str], words: Words) -> Iterator[str]:
     if any(_defined(one) and one.se is None for one in shown):
         yield words("page_of_scores.no_error")
     if any(page.recalibrated for page in pages.values()):
-        moved = "moved_classes" if outcome.tells_classes else "moved"
-        yield words(f"page_of_scores.{moved}")
+        by_shares = outcome.tells_classes
+        yield words("page_of_scores.moved_classes" if by_shares else "page_of_scores.moved")
     if SLOPE in names:
         yield words("page_of_scores.slope")
     if INTERCEPT in names:

@@ -69,8 +69,8 @@ def test_every_key_is_said_somewhere():
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
     groups += (
         "page.sources",
+        "page_of_scores.explained",
         "pictures",
-        "page.sources",
         "ward.time",
         "ward.number",
         "ward.count",
