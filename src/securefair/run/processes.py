@@ -128,8 +128,9 @@ def _result(done: Future[Repetition]) -> Repetition:
 
 def _can_be_sent(run: ResolvedRun) -> bool:
     """Whether other processes can be given it: a model that somebody brings may hold anything."""
+    brought = [own.teacher for everyone in run.data.values() for own in everyone]
     try:
-        pickle.dumps(run)
+        pickle.dumps((brought, run.models))  # all else is ours, and data may be large
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True

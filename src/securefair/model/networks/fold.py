@@ -23,11 +23,11 @@ from securefair.model.quadratic import Quadratic
 FloatArray = NDArray[np.float64]
 
 
-def fold(network: EncryptableNetwork) -> FoldedNetwork:
-    """The same function as the network in evaluation mode, in float64, detached from torch.
+def check_network(network: object) -> None:
+    """Refuse what is no network that encryption evaluates.
 
     Raises:
-        ModelError: a parameter is not finite, or it is no such network.
+        ModelError: says what makes one.
     """
     if not isinstance(network, EncryptableNetwork):
         raise ModelError(
@@ -36,6 +36,15 @@ def fold(network: EncryptableNetwork) -> FoldedNetwork:
             found=type(network).__name__,
             hint="he_network(layers, input_shape) makes one of an nn.Sequential",
         )
+
+
+def fold(network: EncryptableNetwork) -> FoldedNetwork:
+    """The same function as the network in evaluation mode, in float64, detached from torch.
+
+    Raises:
+        ModelError: a parameter is not finite, or it is no such network.
+    """
+    check_network(network)
     folding = Folding.of(network.input_shape)
     for _, module in flat_modules(network.layers):
         if not isinstance(module, VANISHING):

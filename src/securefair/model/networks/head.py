@@ -23,7 +23,7 @@ from securefair.model.balance import balanced_by_values
 from securefair.model.folded import FoldedNetwork
 from securefair.model.heads import Head
 from securefair.model.networks.builder import EncryptableNetwork
-from securefair.model.networks.fold import fold
+from securefair.model.networks.fold import check_network, fold
 
 CALIBRATION_SAMPLES = 500
 """Of the owner, from which the ranges inside the network are taken."""
@@ -55,13 +55,7 @@ class NetworkHead(Head):
         *,
         range_penalty: float = defaults.RANGE_PENALTY,
     ) -> None:
-        if not isinstance(network, EncryptableNetwork):
-            raise ModelError(
-                "this is no network that encryption evaluates",
-                where="network",
-                found=type(network).__name__,
-                hint="he_network(layers, input_shape) makes one of an nn.Sequential",
-            )
+        check_network(network)
         super().__init__(math.prod(network.input_shape), classes)
         if isinstance(calibration, Samples):
             samples = calibration.features
