@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from securefair.model.outcomes.pictures import (
     MOST_PARTS,
-    calibration,
+    SHARES,
+    came_true,
+    parts_of,
     rounded,
     ticks_between,
 )
@@ -24,8 +26,6 @@ GRID = np.linspace(0.0, 1.0, 21)
 THRESHOLDS = np.linspace(0.02, 0.6, 30)
 """Probabilities from which on somebody is treated."""
 
-SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
-
 
 def class_pictures(probability: Array, labels: NDArray[np.int64]) -> list[Picture]:
     """Of the probability of class 1; none where all patients are of one class.
@@ -37,18 +37,26 @@ def class_pictures(probability: Array, labels: NDArray[np.int64]) -> list[Pictur
     ill = labels == 1
     if ill.all() or not ill.any():
         return []
-    (dots,) = calibration(probability, ill.astype(np.float64), most=MOST_PARTS) or (None,)
+    from scipy.stats import binomtest  # loads long, and only pages of scores need it
+
     found = [_told_apart(probability, ill)]
-    if dots is not None:
+    parts = parts_of(probability, MOST_PARTS)
+    if parts:
+        ends = [
+            binomtest(int(ill[part].sum()), len(part)).proportion_ci(method="wilson")
+            for part in parts
+        ]
+        seen = [float(ill[part].mean()) for part in parts]
         found.append(
-            Picture(
-                name="came_true",
-                x_ticks=SHARES,
-                y_ticks=SHARES,
-                series=dots.series,
-                x_shares=True,
-                y_shares=True,
-                alike=True,
+            came_true(
+                "came_true",
+                rounded([float(probability[part].mean()) for part in parts]),
+                (
+                    rounded(seen),
+                    rounded([one.low for one in ends]),
+                    rounded([one.high for one in ends]),
+                ),
+                [len(part) for part in parts],
             )
         )
     return [*found, _worth(probability, ill)]

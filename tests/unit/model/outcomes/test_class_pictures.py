@@ -37,6 +37,16 @@ def test_probabilities_that_come_true_lie_on_the_line(ward):
     assert sum(within) >= len(within) - 1
 
 
+def test_a_share_of_all_or_nobody_has_an_interval():
+    probability = np.repeat([0.1, 0.9], 20)
+    (dots,) = named(class_pictures(probability, (probability > 0.5).astype(int)))[
+        "came_true"
+    ].series
+    assert dots.y == [0.0, 1.0]
+    assert 0.1 < dots.high[0] < 0.2
+    assert 0.8 < dots.low[1] < 0.9
+
+
 def test_what_acting_is_worth_is_counted_by_hand(ward):
     probability, labels = ward
     model, everybody = named(class_pictures(probability, labels))["worth"].series
