@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from securefair.sites.post.clock import WRONG
 from securefair.sites.post.quotes import header_of
 from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import FIRST_EPOCH
@@ -50,6 +51,23 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         """The newest state of its audit log that it sent, under its signature."""
         header = header_of(self.newest)
         return START if header is None else AuditHead(header.audit_count, header.audit_head)
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with it, or with what it remembers, for an operator; "" for nothing."""
+        if self.turned_back:
+            return "its store was turned back: nothing of it is taken until it recovers"
+        if self.forgotten:
+            return (
+                "it goes on after envelopes that this site does not remember: if a backup of this "
+                "site was put back, `site recover`; otherwise ask its operator"
+            )
+        if not self.fault and self.ahead > WRONG:
+            return (
+                "its clock, or this one, is wrong: its newest envelope is dated "
+                f"{self.ahead / WRONG:.0f} days after it came"
+            )
+        return self.fault
 
     def plus(self, **changes: object) -> PeerState:
         """With other values."""
