@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from securefair.sites.post.clock import WRONG
@@ -30,6 +32,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
         bytes_out, bytes_in: of envelopes that were made for it, and taken from it.
+        queued: digests of what envelopes hold that it has not confirmed, by sequence.
     """
 
     epoch: int = FIRST_EPOCH
@@ -45,6 +48,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     fault: str = ""
     bytes_out: int = 0
     bytes_in: int = 0
+    queued: Mapping[int, bytes] = {}
 
     @property
     def seen(self) -> AuditHead:
