@@ -6,7 +6,9 @@ import time
 import pytest
 
 from securefair.errors import ConfigError
-from securefair.sites.operator.lifecycle import leave
+from securefair.model.stored import to_bytes
+from securefair.prediction import load_model
+from securefair.sites.operator.lifecycle import leave, refit
 from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.rehearsal.year import ROUND_DAYS
@@ -125,13 +127,17 @@ def test_nobody_recovers_by_a_clock_outside_the_project(tmp_path):
 
 
 def test_what_a_site_has_learned_can_be_had_after_the_end(tmp_path):
-    year = year_of(tmp_path, 2, 3, now=time.time() - 200 * DAY, days=100)
+    began = time.time() - 200 * DAY
+    year = year_of(tmp_path, 2, 1, algorithm="transfer", now=began, days=100)
     with contextlib.closing(year):
         for _ in range(12):
             year.night()
-    name, secret = year.names[0], year.secret
+    (name, other), secret = year.names, year.secret
     own = export_site(tmp_path / name, secret, tmp_path / "out")
     assert own.model.exists()
+    without = refit(tmp_path / name, secret, other, tmp_path / "without")
+    kept, refitted = (to_bytes(load_model(one).function) for one in (own.model, without))
+    assert kept != refitted
     with (
         pytest.raises(ConfigError, match=r"the project has ended.*securefair site export"),
         open_site(tmp_path / name, secret),
