@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, SecureFairError
 from securefair.model.stored import to_bytes
 from securefair.prediction import load_model
 from securefair.sites.operator.lifecycle import leave, refit
@@ -118,6 +118,32 @@ def test_keys_of_a_second_recovery_are_newer_whatever_the_clock_was(tmp_path, ah
         forced = year.records(name)[10]  # everybody is asked, after both
         assert set(forced.opened) == set(others)
         assert not [fact for one in others for fact in events_of(year, one, "blame")]
+
+
+def test_a_backup_may_be_older_than_a_recovery_by_a_clock_that_was_ahead(tmp_path):
+    """Its peers show what it has signed and forgot: the next recovery begins above that, and its
+    keys are newer than those that they have. It was told to recover, to no avail, for 200 days."""
+    year = year_of(tmp_path, 3, 8)
+    with contextlib.closing(year):
+        name, *others = year.names
+        for day in range(26):
+            if day == 3:
+                year.back_up(name)
+            if day == 5:
+                recover_in(year, name, 200 * DAY)
+            if day == 12:
+                year.put_back(name)
+                with pytest.raises(SecureFairError, match="run `securefair site recover`"):
+                    year.night()
+                recover_in(year, name)
+            year.night()
+        assert len(year.records(others[0])) == 8
+        assert year.spent_twice() == 0
+        for one in others:
+            known = year.opened(one).site.machine.memory.peers[name].introduction
+            assert known.key_epoch > (NOW + 205 * DAY) // 60
+            assert not events_of(year, one, "blame")
+        assert set(year.records(name)[5].opened) == set(others)  # everybody is asked
 
 
 def test_nobody_recovers_by_a_clock_outside_the_project(tmp_path):
