@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.controls import head_controls
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.distillation.private_alignments import private_alignments
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.private import private_teachers
 from securefair.config import demo_config, override
 from securefair.sites.simulation.starting import simulated

@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration import controls
+from securefair.collaboration import PublicFacts, controls
 from securefair.collaboration.distillation.kind import CYCLE
-from securefair.collaboration.interface import PublicFacts
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
 from securefair.exchange import compile as compilation

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from securefair.sites.post.clock import WRONG
 from securefair.sites.post.quotes import header_of
 from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import FIRST_EPOCH
@@ -29,6 +32,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
         bytes_out, bytes_in: of envelopes that were made for it, and taken from it.
+        queued: digests of what envelopes hold that it has not confirmed, by sequence.
     """
 
     epoch: int = FIRST_EPOCH
@@ -44,12 +48,30 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     fault: str = ""
     bytes_out: int = 0
     bytes_in: int = 0
+    queued: Mapping[int, bytes] = {}
 
     @property
     def seen(self) -> AuditHead:
         """The newest state of its audit log that it sent, under its signature."""
         header = header_of(self.newest)
         return START if header is None else AuditHead(header.audit_count, header.audit_head)
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with it, or with what it remembers, for an operator; "" for nothing."""
+        if self.turned_back:
+            return "its store was turned back: nothing of it is taken until it recovers"
+        if self.forgotten:
+            return (
+                "it goes on after envelopes that this site does not remember: if a backup of this "
+                "site was put back, `site recover`; otherwise ask its operator"
+            )
+        if not self.fault and self.ahead > WRONG:
+            return (
+                "its clock, or this one, is wrong: its newest envelope is dated "
+                f"{self.ahead / WRONG:.0f} days after it came"
+            )
+        return self.fault
 
     def plus(self, **changes: object) -> PeerState:
         """With other values."""
