@@ -33,6 +33,7 @@ from securefair.sites.post.peers import (
     write_peer,
 )
 from securefair.sites.post.port import nonce_of
+from securefair.sites.post.proof import TurnedBackError
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import Reason, RefusedError
@@ -216,8 +217,13 @@ class Post:
             return False
         self._attempts.pop(peer, None)
         with self._guarded():
-            with self._store.transaction() as tx:
-                taken = settle(tx, about, peer, read, self._now())
+            try:
+                with self._store.transaction() as tx:
+                    taken = settle(tx, about, peer, read, self._now())
+            except TurnedBackError as error:
+                with self._store.transaction() as tx:  # for the recovery
+                    write_peer(tx, peer, read_peer(tx, peer).plus(proved=error.epoch))
+                raise
             self.announce()
             return taken
         return False
