@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair_lab.algorithms import LogitsRelease, NetworkPopulation, Population
 from support import session
 from support.populations import (
