@@ -15,7 +15,7 @@ from collections import Counter
 
 import numpy as np
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import kind_of, narrowed
 from securefair.config import demo_config
 from securefair.data import ParticipantData, Samples

@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.host import Stored
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples

@@ -7,8 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished, play, played
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.host import Stored
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.wording import CONTROL_WORDINGS
 from securefair.config import kinds_keys, override

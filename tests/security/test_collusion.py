@@ -16,7 +16,7 @@ import pytest
 from securefair.averaging import Gathering, Shares, release, share_message
 from securefair.averaging.pairwise import generate_private, public_bytes
 from securefair.collaboration.transfer.given import Given
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.questions import encrypted
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
@@ -128,7 +128,7 @@ def transferring(agreement, together, weaken):
     for name in names:
         data = ParticipantData(name, patients(ord(name)), patients(ord(name) + 99))
         unlimited = DisclosureSection(fraction=None)
-        host = TransferParticipant(data, agreement, seed=0, backend="clear", disclosure=unlimited)
+        host = TransferHost(data, agreement, seed=0, backend="clear", disclosure=unlimited)
         if weaken is not None:
             weaken(host)
         honest[name] = Honest(host, publics)

@@ -21,7 +21,8 @@ from securefair.averaging.spec import check_vector
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.collaboration.gossip.alignment import AlignmentStudent
-from securefair.collaboration.gossip.participant import MARGIN, GossipParticipant, vector_of
+from securefair.collaboration.gossip.host import GossipHost
+from securefair.collaboration.gossip.participant import MARGIN, vector_of
 from securefair.collaboration.gossip.weighing import UNKNOWN, WeightRow
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
@@ -220,7 +221,7 @@ def pushed(sign, at, agreement):
     features = rng.uniform(-1, 1, (40, 4))
     labels = (sign * features[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(np.int64)
     samples = Samples(features, labels, 2)
-    victim = GossipParticipant(
+    victim = GossipHost(
         ParticipantData(ASKER, samples, samples),
         agreement,
         OptimizerConfig(learning_rate=0.05),

@@ -14,7 +14,7 @@ import pytest
 from securefair.averaging import Divided, Gathering
 from securefair.averaging.recovery import recovered, taken_apart
 from securefair.collaboration.transfer.given import Given
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.questions import encrypted
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import LocalProtocolError, RemoteProtocolError
@@ -37,7 +37,7 @@ def town(change=lambda *arrived: arrived[2], names=NAMES, **constants):
     agreement = agree("transfer", names, samples=21, seed=1, **constants)
     return Town(
         {
-            name: TransferParticipant(
+            name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
                 agreement, seed=0, backend="clear",
             )

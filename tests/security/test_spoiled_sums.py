@@ -16,7 +16,7 @@ from securefair.averaging.opening import taken_apart
 from securefair.averaging.pairwise import generate_private, public_bytes
 from securefair.averaging.streams import crypt
 from securefair.collaboration.host import Stored
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.host import TransferHost
 from securefair.data.dataset import ParticipantData
 from securefair.protocol.effects import Received
 from securefair.protocol.jobs import AnswerAsk, ReleaseKey
@@ -36,7 +36,7 @@ def town(change, *, sums="gradient", missing=1, samples=1023, names=NAMES):
     )
     return Town(
         {
-            name: TransferParticipant(
+            name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
                 agreement, seed=0, backend="clear",
             )
@@ -230,7 +230,7 @@ def made_again(people, seed):
     before = old._shares.of("a", 0)
     data = ParticipantData("c", patients(seed), old.data.test)
     keys = Stored(keys=old.export_keys())
-    again = TransferParticipant(data, old.agreement, seed=0, backend="clear", stored=keys)
+    again = TransferHost(data, old.agreement, seed=0, backend="clear", stored=keys)
     again._publics = dict(old._publics)
     again.run(AnswerAsk("a", 0, 0, before.request, senders=SENDERS))
     key = again.run(ReleaseKey("a", 0, 0, SENDERS)).key

@@ -15,7 +15,6 @@ from securefair.collaboration.host import Stored
 from securefair.collaboration.transfer.answering import answering_of
 from securefair.collaboration.transfer.exchange import TransferStudent, answer, masked, read_request
 from securefair.collaboration.transfer.host import TransferHost
-from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import EncryptionError, LedgerError, RemoteProtocolError, SecureFairError
 from securefair.model.transfer import own_fit
@@ -166,7 +165,7 @@ def test_nothing_that_was_opened_reaches_an_answer():
 
 def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
     """A student that claims to have lost a sender never gets both sums."""
-    participant = TransferParticipant(HOSPITALS[1], agreed(), seed=0, backend="rns")
+    participant = TransferHost(HOSPITALS[1], agreed(), seed=0, backend="rns")
     for peer in ("c", "d"):
         key = public_bytes(generate_private())
         participant.run(ImportPeer(peer, Keys(0, key, b""), None))
@@ -203,8 +202,7 @@ class OurTeachers:
 
     def __init__(self, agreement):
         self.people = {
-            one.name: TransferParticipant(one, agreement, seed=0, backend="rns")
-            for one in HOSPITALS[1:]
+            one.name: TransferHost(one, agreement, seed=0, backend="rns") for one in HOSPITALS[1:]
         }
         for one in self.people.values():
             for name, other in self.people.items():
@@ -285,7 +283,7 @@ def refuse(*_):
 def test_whether_answers_open_is_not_told_by_asking_again(opened, spoilt):
     """Whoever moves a number to the edge of the range would read on which side of it it was."""
     people = {
-        one.name: TransferParticipant(one, agreed(opened=opened), seed=0, backend="rns")
+        one.name: TransferHost(one, agreed(opened=opened), seed=0, backend="rns")
         for one in HOSPITALS
     }
     if spoilt:  # as a number beyond the edge is

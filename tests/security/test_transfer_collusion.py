@@ -16,7 +16,7 @@ from securefair.averaging import Gathering
 from securefair.averaging.pairwise import public_bytes
 from securefair.averaging.streams import crypt
 from securefair.collaboration.transfer.exchange import TransferStudent, answer, masked, read_request
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.host import TransferHost
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.transfer.peers import asked_peers
 from securefair.protocol.jobs import AnswerAsk, ReleaseKey
@@ -80,7 +80,7 @@ class Nine:
     def __init__(self, **changes):
         self.agreement = agree("transfer", NINE, samples=21, seed=1)
         people = {
-            name: TransferParticipant(
+            name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
                 self.agreement, seed=0, backend="rns",
             )
@@ -162,7 +162,7 @@ def town(names, change=lambda *arrived: arrived[2]):
     agreement = agree("transfer", names, samples=21, seed=1)
     return Town(
         {
-            name: TransferParticipant(
+            name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
                 agreement, seed=0, backend="clear",
             )
@@ -178,7 +178,7 @@ def hollow(monkeypatch):
     module = "securefair.collaboration.transfer.questions.encrypted."
     monkeypatch.setattr(module + "answer", lambda *_, **__: (None, b"an answer"))
     monkeypatch.setattr(module + "masked", lambda *_, **__: b"masked")
-    monkeypatch.setattr(TransferParticipant, "_combine", lambda *_: None)
+    monkeypatch.setattr(TransferHost, "_combine", lambda *_: None)
 
 
 def test_a_student_that_leaves_one_out_first_does_not_shut_the_others_out(hollow):

@@ -6,8 +6,8 @@ Attacked: `securefair.collaboration.validation`, of which every opened number is
 import numpy as np
 import pytest
 
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.host import Stored
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import validating_kind
 from securefair.collaboration.validation.pages import smooth
 from securefair.config import override, parse_config

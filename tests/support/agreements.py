@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.gossip.agreement import GossipAgreement
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config import RunConfig

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import describing_kind
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import parse_config

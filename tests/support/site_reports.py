@@ -6,6 +6,7 @@ from securefair.collaboration.verdict import verdict_of
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import Taught
 from securefair.records import MetricResult, RoundRecord
+from securefair.report.presence import PeerLife
 from securefair.report.site import OWN, SiteFacts, SitePeer, SiteRound
 from securefair.worth.interval import wilson
 from securefair.worth.verdict import Against
@@ -69,7 +70,7 @@ def site_peer(name, **changes):
         name=name,
         answered=6,
         missed=1,
-        presence="here",
+        presence=PeerLife.HERE,
         weight=0.75,
         received=96,
         told=112,

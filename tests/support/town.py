@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.model.stored import to_bytes

@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from securefair.report import write_text
+from securefair.report.presence import PeerLife
 from securefair.report.site import site_page
 from support.browser import CHROMIUM, Chromium, contrasts, too_wide
 from support.site_reports import ROUNDS, site_facts, site_peer
@@ -26,7 +27,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    away = site_peer(NAMES[0], presence="never heard of", answered=0, missed=7)
+    away = site_peer(NAMES[0], presence=PeerLife.UNHEARD, answered=0, missed=7)
     facts = site_facts(
         name=f"{HOSTILE} north",
         peers=(away, *map(site_peer, NAMES[1:])),
@@ -54,7 +55,9 @@ def label(page):
 def test_names_show_as_they_are_and_run_nothing(page):
     rows = "[...document.querySelectorAll('[aria-label=Peers] tbody th')]"
     assert page.value(f"{rows}.map(one => one.textContent)") == list(NAMES)
-    assert page.value("document.querySelector('.alert').innerText").startswith("Never heard of: <")
+    assert page.value("document.querySelector('.alert').innerText").startswith(
+        "Never heard of at the end: <"
+    )
     assert page.value("document.title").startswith(HOSTILE)
     assert page.value("document.images.length") == 0
     assert page.value("document.querySelectorAll('th b').length") == 0

@@ -24,7 +24,7 @@ def test_a_configuration_is_checked_in_few_places(walks, tmp_path, monkeypatch, 
     monkeypatch.setattr("sys.argv", [])
     ((_, walk),) = walks.walk_configuration(["check", str(path)])
     assert "demo" in capsys.readouterr().out
-    followed = {"config.loading:load_config", "collaboration.agreed:AgreedSections.of"}
+    followed = {"config.loading:load_config", "collaboration.agreement:Agreement.of"}
     assert followed < set(walk.stays)  # the walk is seen at all, from the file to the agreements
     assert len(walk.stays) <= 40, sorted(walk.stays)
     assert len(walk.files) <= 20, sorted(walk.files)

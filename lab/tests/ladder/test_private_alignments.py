@@ -2,9 +2,9 @@
 
 import pytest
 
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.distillation.private_alignments import private_alignments
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.training import optimizer_of
 from securefair.config import demo_config, override

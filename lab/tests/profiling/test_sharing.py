@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.distillation.kind import CYCLE
-from securefair.collaboration.interface import PublicFacts
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError

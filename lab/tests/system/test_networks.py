@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration import controls
+from securefair.collaboration import PublicFacts, controls
 from securefair.collaboration.distillation.kind import CYCLE
-from securefair.collaboration.interface import PublicFacts
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
 from securefair.exchange import compile as compilation
@@ -22,12 +21,11 @@ from securefair_lab.networks import TrainingRecipe
 from support.experiments import run_experiment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
-ROUNDS = 2
 
 
 def config(**changes):
     small = {
-        "training.rounds": ROUNDS,
+        "training.rounds": 2,
         "training.local_epochs": 30,
         "data.test_fraction": 0.8,
         "fairness.forced_every": 1,
@@ -52,19 +50,23 @@ def shorten_controls(patch):
     )
 
 
-@pytest.fixture(scope="module", params=["projection", "logits"])
+@pytest.fixture(scope="module", params=[("projection", 2), ("logits", 1)])
 def outcomes(request):
-    """The same run encrypted and in the clear.
+    """The same run encrypted and in the clear, and its rounds.
 
     In the second round weights have changed: another answer to the same upload.
     """
-    found = []
+    found, (release, rounds) = [], request.param
     with pytest.MonkeyPatch.context() as patch:
         shorten_controls(patch)
         for backend in ("rns", "clear"):
-            asked = config(encryption__backend=backend, distillation__release=request.param)
+            asked = config(
+                encryption__backend=backend,
+                distillation__release=release,
+                training__rounds=rounds,
+            )
             found.append(run_experiment(asked, PlainProgress(Console(file=io.StringIO()))))
-    return found
+    return *found, rounds
 
 
 def spec_of(asked):
@@ -73,10 +75,10 @@ def spec_of(asked):
 
 
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
-    encrypted, clear = outcomes
+    encrypted, clear, rounds = outcomes
     assert not encrypted.problems
-    assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == ROUNDS
-    assert encrypted.result.encryption.answers == ROUNDS * 6
+    assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == rounds
+    assert encrypted.result.encryption.answers == rounds * 6
     plan = plan_exchange(spec_of(config(distillation__release=encrypted.result.encryption.release)))
     assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
     for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
@@ -106,6 +108,7 @@ def test_the_penalty_of_a_configuration_reaches_every_way_of_training():
                 encryption__backend="clear",
                 model__range_penalty=weight,
                 training__rounds=1,
+                training__local_epochs=5,
             ),
             PlainProgress(Console(file=io.StringIO())),
         ).rounds
@@ -124,7 +127,7 @@ def test_ranges_weigh_by_default_as_where_networks_are_trained_without_peers():
 
 
 def test_rounded_weights_hardly_change_what_networks_know(outcomes):
-    encrypted, _ = outcomes
+    encrypted, *_ = outcomes
     assert min(encrypted.result.algorithms["cycle"].accuracy) > 0.6
     for row in encrypted.result.participants:
         assert row.quantization.accuracy_after == pytest.approx(

@@ -16,33 +16,66 @@ EXIT_FAILED, EXIT_USAGE, EXIT_PASSING, EXIT_INTERRUPTED = 1, 2, 75, 130
 """Something required is broken; the input or the machine does not allow it; it does not now, and
 may later (EX_TEMPFAIL of sysexits.h); Ctrl-C."""
 
+EXIT_CODE, EXIT_UNKNOWN = "--exit-code", 3
+"""With this option codes are those of monitoring plug-ins: 0 well, 1 warning, 2 critical. Whatever
+keeps a command from looking, a wrong option too, is 3, so that nobody takes it for one of these."""
+
+_LOOKS = "securefair.looks"
+
 
 class Commands(TyperGroup):
     """All commands, those of sub-commands included, end alike on expected errors."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the arguments."""
+        looks = EXIT_CODE in args
+        with _usage(looks):
+            context = super().make_context(info_name, args, parent, **extra)
+        context.meta[_LOOKS] = looks
+        return context
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with errors():
+        looks = ctx.meta[_LOOKS]
+        with errors(looks=looks), _usage(looks):
             return super().invoke(ctx)
 
 
 @contextmanager
-def errors() -> Iterator[None]:
-    """Turn expected errors into one line and an exit code; anything else is a bug and shows."""
+def errors(*, looks: bool = False) -> Iterator[None]:
+    """Turn expected errors into one line and an exit code; anything else is a bug and shows.
+
+    Args:
+        looks: the command only looks, and its codes say what it saw (`EXIT_CODE`).
+    """
     from securefair.errors import MAY_PASS, SecureFairError
 
+    passing, usage = (EXIT_UNKNOWN,) * 2 if looks else (EXIT_PASSING, EXIT_USAGE)
     try:
         yield
     except SecureFairError as error:
-        stop(str(error), EXIT_PASSING if error.passing else EXIT_USAGE)
+        stop(str(error), passing if error.passing else usage)
     except KeyboardInterrupt:
         interrupted("Interrupted.")
     except BrokenPipeError:
         raise typer.Exit from None  # whoever read the output has seen enough
     except OSError as error:
-        stop(os_problem(error), EXIT_PASSING if error.errno in MAY_PASS else EXIT_USAGE)
+        stop(os_problem(error), passing if error.errno in MAY_PASS else usage)
     except MemoryError:
-        stop("there is not enough memory. Use fewer samples, features or units", EXIT_PASSING)
+        stop("there is not enough memory. Use fewer samples, features or units", passing)
+
+
+@contextmanager
+def _usage(looks: bool) -> Iterator[None]:
+    """A wrong command or option ends as typer ends it, but for its code."""
+    try:
+        yield
+    except Exception as error:
+        if looks and not isinstance(error, typer.Exit) and hasattr(error, "exit_code"):
+            error.exit_code = EXIT_UNKNOWN
+        raise
 
 
 def os_problem(error: OSError) -> str:

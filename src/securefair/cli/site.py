@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from securefair.cli.ending import EXIT_CODE
 from securefair.cli.identity import PassphraseOption, passphrase, site_passphrase
 from securefair.cli.joining import (
     AgainOption,
@@ -122,14 +123,17 @@ def start(
 def status(
     folder: SiteArgument,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="0 well, 1 warnings or waiting, 2 stopped or stuck.")
+        bool,
+        typer.Option(
+            EXIT_CODE, help="0 well, 1 warnings or waiting, 2 stopped or stuck, 3 nobody can look."
+        ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Show rounds, peers, disclosure so far and what was refused, whether the site runs or not.
 
     It is running, waiting (for whom, since when), stuck, stopped, over or left. Warnings say what
-    expires within 30 days, and what is wrong with disk, data, share or relay.
+    expires within 30 days, and what is wrong with disk, data, share, relay or peers.
 
     Example: securefair site status ~/north --exit-code
     """
@@ -137,8 +141,8 @@ def status(
 
     found = status_of(folder)
     tell(json, "\n".join(sentences(found)), found)
-    if exit_code and found.health is not None:
-        raise typer.Exit(found.health.code)
+    if exit_code:
+        raise typer.Exit(found.code)
 
 
 @app.command()

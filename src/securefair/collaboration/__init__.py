@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.collaboration.interface import PublicFacts as PublicFacts
+    from securefair.collaboration.agreement import PublicFacts as PublicFacts
     from securefair.collaboration.kinds import kinds_of as kinds_of
     from securefair.collaboration.training import optimizer_of as optimizer_of
 

@@ -19,80 +19,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from securefair.collaboration.agreement import Agreement
+from securefair.collaboration.agreement import Agreement, PublicFacts, most_samples
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.host import Host, Role, Stored
-from securefair.collaboration.observer import Observer
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Wording
-from securefair.config import RunConfig, defaults
+from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
-from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.records import RunResult
 from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
+    from securefair.collaboration.host import Host, Role, Stored
+    from securefair.collaboration.observer import Observer
     from securefair.collaboration.told import TellingLedger
     from securefair.model.heads import Head
-
-LOCAL = MappingProxyType({"local": True})
-"""Metadata of a field that no digest covers."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublicFacts:
-    """What everyone may know of everyone before a collaboration.
-
-    Attributes:
-        participants: names, in the order of every record.
-        shape: of a sample's features, without the axis of samples.
-        classes: of its label.
-        outcome: name of what is known of a sample; "": its class.
-        samples: most training samples that anyone brings.
-        round_seconds: deadline of a round.
-        setup_seconds: for keys and features, on top of the first round's.
-        protocol: version of the protocol that they speak.
-        brought: somebody is known to answer by a model that it brings: only where all data are
-            here. It is no constant of a digest; a question that follows from it has one of its own.
-    """
-
-    participants: tuple[str, ...]
-    shape: tuple[int, ...]
-    classes: int
-    samples: int
-    outcome: str = ""
-    round_seconds: float = defaults.ROUND_SECONDS
-    setup_seconds: float = defaults.SETUP_SECONDS
-    protocol: int = PROTOCOL_VERSION
-    brought: bool = field(default=False, metadata=LOCAL)
-
-    later: ClassVar[frozenset[str]] = frozenset()
-    """See `Section.later`."""
-
-    @classmethod
-    def of(cls, data: Sequence[ParticipantData]) -> Self:
-        """As a simulation finds them, which has everyone's data; at least one participant's."""
-        first = data[0].train
-        return cls(
-            participants=tuple(own.name for own in data),
-            shape=tuple(int(width) for width in first.common.features.shape[1:]),
-            classes=first.classes,
-            outcome=first.outcome,
-            samples=max(map(_most_samples, data)),
-            brought=any(own.teacher is not None for own in data),
-        )
-
-
-def _most_samples(own: ParticipantData) -> int:
-    """For training, at any time."""
-    return max(len(one.train) for one in (own, *own.earlier))
-
 
 A = TypeVar("A", bound=Agreement)
 
@@ -199,7 +144,7 @@ class Kind(ABC, Generic[A]):
             ConfigError, PlanError: as `agree` and `check_own`; names the participant.
         """
         facts = PublicFacts.of(data)
-        fewest, most = min(data, key=lambda own: len(own.train)), max(data, key=_most_samples)
+        fewest, most = min(data, key=lambda own: len(own.train)), max(data, key=most_samples)
         try:
             subject = fewest
             self.agree(config, replace(facts, samples=len(fewest.train)), seed=seed)

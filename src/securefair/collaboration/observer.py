@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import msgspec
 
 from securefair.collaboration.facts import RunFacts
-from securefair.collaboration.host import FittedToAll, Host
 from securefair.records import LedgerRow, RoundRecord
 
 if TYPE_CHECKING:
+    from securefair.collaboration.host import FittedToAll, Host
     from securefair.model.heads import Head
     from securefair.model.transfer import LinearEstimates
 
-Participant = TypeVar("Participant", bound=Host)
+Participant = TypeVar("Participant", bound="Host")
 
 
 class RoundEnd(Protocol):

@@ -17,6 +17,7 @@ from securefair.report import averages, charts, facts, figures, sentences, wordi
 from securefair.report.drawn import drawn
 from securefair.report.figures import Contender, GainRow
 from securefair.report.pages import rendered
+from securefair.report.presence import PeerLife
 from securefair.words import words_of
 
 OWN = "own"
@@ -31,7 +32,7 @@ class SitePeer:
         name: of the peer.
         answered, missed: rounds with an answer or a model of it, and rounds in which it was asked
             in vain or was away.
-        presence: "here", "away" or "never heard of", at the end.
+        presence: at the end.
         weight: reputation or weight after the last round; None where none was formed.
         received, told: numbers from it and to it.
         bytes_in, bytes_out: of envelopes from it and for it.
@@ -41,7 +42,7 @@ class SitePeer:
     name: str
     answered: int
     missed: int
-    presence: str
+    presence: PeerLife
     weight: float | None
     received: int
     told: int
@@ -275,13 +276,11 @@ def _verdict(card: ModelCard) -> str:
 
 def _alerts(site: SiteFacts) -> list[str]:
     """What an operator must not overlook."""
-    never = [peer.name for peer in site.peers if peer.presence == "never heard of"]
-    away = [peer.name for peer in site.peers if peer.presence == "away"]
     found = []
     if site.role == "" and not any(one.answers for one in site.rounds):
         found.append("Nothing came from any peer: the model is of this site's patients alone.")
-    if never:
-        found.append(f"Never heard of: {wording.listing(never)}.")
-    if away:
-        found.append(f"Away at the end: {wording.listing(away)}.")
+    for life in PeerLife:
+        names = [peer.name for peer in site.peers if peer.presence is life]
+        if names and life is not PeerLife.HERE:
+            found.append(f"{life.capitalize()} at the end: {wording.listing(names)}.")
     return found + [f"{peer.name}: {peer.fault}." for peer in site.peers if peer.fault]

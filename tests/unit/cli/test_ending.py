@@ -4,8 +4,10 @@ import errno
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
-from securefair.cli.ending import EXIT_PASSING, EXIT_USAGE, errors
+from securefair.cli import app
+from securefair.cli.ending import EXIT_CODE, EXIT_PASSING, EXIT_UNKNOWN, EXIT_USAGE, errors
 from securefair.errors import ConfigError, SecureFairError
 from securefair.sites.couriers.folder import check_shared, make_project_folder
 from securefair.sites.site.folder import check_data_file
@@ -62,3 +64,30 @@ def test_a_keystore_that_finds_no_room_may_find_it_later(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files, "replace_file", full)
     assert code_of(lambda: files.write_private(tmp_path / "keys", b"")) == EXIT_PASSING
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["site", "status", "{nowhere}"],
+        ["site", "status"],
+        ["site", "status", "{nowhere}", "--unheard-of"],
+        ["site", "statsu", "{nowhere}"],
+        ["sight", "status", "{nowhere}"],
+        ["--unheard-of", "site", "status", "{nowhere}"],
+    ],
+    ids=["no site", "no folder", "option", "command", "family", "first option"],
+)
+def test_no_mistake_looks_like_a_site_that_is_stopped(tmp_path, words):
+    """Codes of `--exit-code` are what a command saw; without it they are those of all commands."""
+    asked = [word.format(nowhere=tmp_path / "nowhere") for word in words]
+    runner = CliRunner()
+    assert runner.invoke(app, asked).exit_code == EXIT_USAGE
+    assert runner.invoke(app, [*asked, EXIT_CODE]).exit_code == EXIT_UNKNOWN
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), MemoryError()], ids=repr)
+def test_who_cannot_look_for_now_does_not_know(error):
+    with pytest.raises(typer.Exit) as ended, errors(looks=True):
+        raise error
+    assert ended.value.exit_code == EXIT_UNKNOWN

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from securefair.report.presence import PeerLife
 from securefair.report.site import site_markdown, site_page
 from support.site_reports import site_facts, site_peer
 
@@ -82,8 +83,8 @@ def test_averages_speak_of_models_and_weights():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"presence": "never heard of"}, "Never heard of: south."),
-        ({"presence": "away"}, "Away at the end: south."),
+        ({"presence": PeerLife.UNHEARD}, "Never heard of at the end: south."),
+        ({"presence": PeerLife.AWAY}, "Away at the end: south."),
         ({"fault": "blocked by this site's operator"}, "south: blocked by this site's operator."),
     ],
 )

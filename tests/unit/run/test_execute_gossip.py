@@ -3,8 +3,8 @@
 import pytest
 
 from securefair.averaging.shares import KEY_BYTES
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.gossip.kind import CYCLE_GOSSIP
-from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError

@@ -88,8 +88,8 @@ def test_without_the_section_nothing_is_said():
 
 def test_the_models_that_answer_are_private_ones():
     """Every answer comes from the fit: what a student opens is the same in every round."""
+    from securefair.collaboration import PublicFacts
     from securefair.collaboration.distillation.kind import VPDL
-    from securefair.collaboration.interface import PublicFacts
     from securefair.collaboration.private import private_teachers
 
     config = small(

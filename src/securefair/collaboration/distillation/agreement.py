@@ -11,8 +11,7 @@ import msgspec
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
-from securefair.collaboration.agreed import AgreedSections
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.agreement import Agreement, PublicFacts
 from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.wording import data_size
 from securefair.config import (
@@ -33,8 +32,8 @@ from securefair.worth import ReputationRule
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillationAgreement(AgreedSections):
-    """See `AgreedSections`; the seed draws the basis of projections.
+class DistillationAgreement(Agreement):
+    """See `Agreement`; the seed draws the basis of projections.
 
     Attributes:
         always_share: VPDL: reputation 1 for all, everyone answers always.

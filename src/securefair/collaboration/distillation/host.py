@@ -20,9 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.collaboration.distillation.participant import Participant, RoundNotes
-from securefair.collaboration.host import KEPT
+from securefair.collaboration.host import KEPT, stored_imports
 from securefair.collaboration.notes import KEPT_ROUNDS
-from securefair.collaboration.remembering import stored_imports
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
-from securefair.collaboration.interface import Kind, PublicFacts
+from securefair.collaboration.interface import Kind
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of

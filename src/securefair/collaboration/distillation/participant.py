@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.distillation.agreement import DistillationAgreement
-from securefair.collaboration.host import Stored
+from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
-from securefair.collaboration.remembering import Remembering
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
@@ -96,7 +95,7 @@ class RoundNotes:
     student_seconds: dict[str, float] = field(default_factory=dict)
 
 
-class Participant(Remembering):
+class Participant(Host):
     """One hospital.
 
     Args:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
-from securefair.collaboration.agreed import AgreedSections
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.collaboration.wording import data_size
 from securefair.config import (
@@ -40,8 +40,8 @@ _LONGEST_NAME = MAX_NAME_BYTES - 5  # the longest prefix of a string in a messag
 
 
 @dataclass(frozen=True, kw_only=True)
-class GossipAgreement(AgreedSections):
-    """See `AgreedSections`; the seed draws the initial network, coins and sketches.
+class GossipAgreement(Agreement):
+    """See `Agreement`; the seed draws the initial network, coins and sketches.
 
     Sums by `ckks` get log2(parameters) bits of flooding more than `encryption.flooding_bits`, so
     that a whole message and not only each of its coefficients keeps that distance; up to 60 in

@@ -21,9 +21,8 @@ import numpy as np
 import torch
 
 from securefair.collaboration.gossip.participant import GossipNotes, GossipParticipant
-from securefair.collaboration.host import KEPT
+from securefair.collaboration.host import KEPT, stored_imports, stored_shares
 from securefair.collaboration.notes import KEPT_ROUNDS
-from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError

@@ -19,9 +19,8 @@ from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import WeightRow
-from securefair.collaboration.host import Stored
+from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
-from securefair.collaboration.remembering import Remembering
 from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
@@ -72,7 +71,7 @@ class GossipNotes:
     answered_seconds: dict[str, float] = field(default_factory=dict)  # spent on a peer's questions
 
 
-class GossipParticipant(Remembering):
+class GossipParticipant(Host):
     """One participant.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.table_one.counted import Counted
 from securefair.collaboration.table_one.question import CountsQuestion
 from securefair.collaboration.table_one.rules import FEWEST_PATIENTS
@@ -72,7 +72,7 @@ class TableAgreement(TransferAgreement):
 
     @classmethod
     def of(cls, config: RunConfig, facts: PublicFacts, *, seed: int, **own: Any) -> Self:
-        """See `AgreedSections`."""
+        """See `Agreement`."""
         rules = table_rules(config)
         if rules is not None and len(rules.features) != facts.shape[0]:
             rules = None
@@ -128,7 +128,7 @@ class TableAgreement(TransferAgreement):
         return own.train, own.test
 
     def check_samples(self, samples: int) -> None:
-        """See `AgreedSections`.
+        """See `Agreement`.
 
         Raises:
             ConfigError: more patients than a sum has room for.

@@ -23,9 +23,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.collaboration.host import KEPT, FittedToAll
+from securefair.collaboration.host import KEPT, FittedToAll, stored_imports, stored_shares
 from securefair.collaboration.private import anew_private
-from securefair.collaboration.remembering import stored_imports, stored_shares
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.notes import MEAN, TransferNotes

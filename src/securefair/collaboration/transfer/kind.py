@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.host import Role, Stored
-from securefair.collaboration.interface import Kind, PublicFacts
+from securefair.collaboration.interface import Kind
 from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
 from securefair.collaboration.wording import Wording

@@ -28,10 +28,9 @@ from securefair.averaging import (
     release,
     share_message,
 )
-from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.notes import timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
-from securefair.collaboration.remembering import Remembering
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import Answering, answering_of
 from securefair.collaboration.transfer.given import Given
@@ -78,7 +77,7 @@ REQUEST, LEDGER = "request", "ledger"
 """Pieces: a hospital's question, and one of securefair 0.2 (`_one_ledger`)."""
 
 
-class TransferParticipant(Remembering):
+class TransferParticipant(Host):
     """One hospital.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.

@@ -11,7 +11,7 @@ import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
-from securefair.collaboration.agreed import AgreedSections
+from securefair.collaboration.agreement import Agreement
 from securefair.config import EncryptionSection, ModelSection, TransferSection
 from securefair.config.transfer import (
     Degree,
@@ -30,8 +30,8 @@ from securefair.protocol.messages import GROUPS_SINCE, RECOVERED_SINCE
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferTerms(AgreedSections):
-    """See `AgreedSections`; the seed draws the projection's basis and whom one asks.
+class TransferTerms(Agreement):
+    """See `Agreement`; the seed draws the projection's basis and whom one asks.
 
     Attributes:
         private: answers come from private models.

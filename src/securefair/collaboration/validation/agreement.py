@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from securefair.circuit.spec import ExchangeSpec
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.validation.question import LogitsQuestion, most_asked
 from securefair.config import RunConfig, TransferSection
@@ -31,7 +31,7 @@ class ValidationAgreement(TransferAgreement):
 
     @classmethod
     def of(cls, config: RunConfig, facts: PublicFacts, *, seed: int, **own: Any) -> Self:
-        """See `AgreedSections`: everybody is asked for itself, whatever a transfer would add up."""
+        """See `Agreement`: everybody is asked for itself, whatever a transfer would add up."""
         asked = TransferSection(
             fit=config.transfer.fit, peers=config.validation.peers, sums="none", opened="each"
         )
@@ -52,7 +52,7 @@ class ValidationAgreement(TransferAgreement):
         return own.train, own.test
 
     def check_samples(self, samples: int) -> None:
-        """See `AgreedSections`.
+        """See `Agreement`.
 
         Raises:
             ConfigError: more patients than a question may be about.

@@ -37,6 +37,7 @@ class Courier(ABC):
         doors: it goes from door to door on one machine, and its settings name the peers' doors.
         shares: it goes through a folder, which its settings name.
         rehearsed: `securefair rehearse` can choose it, all sites on one machine.
+        visits: it is a process of its own, which comes to the site's door.
         beside: what a rehearsal starts besides the sites, "module:name" of a context manager of a
             folder and of the sites' folders by name; None: nothing.
     """
@@ -44,6 +45,7 @@ class Courier(ABC):
     doors: ClassVar[bool] = False
     shares: ClassVar[bool] = False
     rehearsed: ClassVar[bool] = False
+    visits: ClassVar[bool] = False
     beside: ClassVar[str | None] = None
 
     @abstractmethod

@@ -31,6 +31,7 @@ class RelayedCourier(Courier):
     """It is started by FLARE, not by the site, and this module needs no FLARE."""
 
     rehearsed = True
+    visits = True
     beside = "securefair.sites.rehearsal.proof:proof_of_concept"
 
     def check(self, settings: CourierSettings, site: Path, name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from securefair.report.presence import PeerLife, SiteLife
 from securefair.sites.site.status import PeerStatus, SiteStatus
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -17,12 +18,16 @@ Sample = tuple[dict[str, str], float]
 def metrics(status: SiteStatus) -> str:
     """The status of a site; names of peers are labels."""
     peers, health = status.peers, status.health
-    runs = health is not None and health.runs
-    code = 0 if health is None else health.code
+    missing = () if health is None else health.waiting_for
+    states, waits = list[Sample](), list[Sample]()
+    if health is not None:
+        states = [({"state": life.value}, health.state is life) for life in SiteLife]
+        waits = [({}, health.since_seconds or 0.0)] if missing else []
     warnings = 0 if health is None else len(health.warnings)
     families: tuple[tuple[str, str, str, list[Sample]], ...] = (
-        ("running", "gauge", "Whether the site's process runs.", [({}, runs)]),
-        ("health", "gauge", "0 well, 1 warnings or waiting, 2 stopped or stuck.", [({}, code)]),
+        ("state", "gauge", "What the site does: 1 for one state, 0 for the others.", states),
+        ("health", "gauge", "0 well, 1 warnings, waiting, 2 stopped, stuck.", [({}, status.code)]),
+        ("waiting_since_seconds", "gauge", "Unix time from which it waits, while it does.", waits),
         ("warnings", "gauge", "What will stop the site, or stops it.", [({}, warnings)]),
         ("rounds", "gauge", "Rounds of the project.", [({}, status.rounds)]),
         ("rounds_over", "gauge", "Rounds that are over.", [({}, status.rounds_over)]),
@@ -34,7 +39,22 @@ def metrics(status: SiteStatus) -> str:
             "Envelopes and questions that were refused.",
             [({"what": what}, count) for what, count in status.refused.items()],
         ),
-        ("peer_here", "gauge", "Whether a peer is waited for.", _of(peers, "here")),
+        (
+            "peer_missing",
+            "gauge",
+            "Whether it waits for this peer.",
+            [({"peer": peer.name}, peer.name in missing) for peer in peers],
+        ),
+        (
+            "peer_state",
+            "gauge",
+            "How a peer is: 1 for one state, 0 for the others.",
+            [
+                ({"peer": peer.name, "state": life.value}, peer.presence is life)
+                for peer in peers
+                for life in PeerLife
+            ],
+        ),
         ("peer_unconfirmed", "gauge", "Envelopes under way to it.", _of(peers, "unconfirmed")),
         ("peer_numbers_total", "counter", "Numbers disclosed to it.", _of(peers, "numbers")),
         ("peer_bytes_out_total", "counter", "Bytes of envelopes for it.", _of(peers, "bytes_out")),

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.errors import SecureFairError
+from securefair.report.presence import PeerLife
 from securefair.sites.operator.metrics import CONTENT_TYPE, metrics
 from securefair.sites.site.status import status_of
 
@@ -95,6 +96,7 @@ class _Answers(BaseHTTPRequestHandler):
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(16)
         text = resources.files("securefair.sites.operator").joinpath("page.html").read_text("utf-8")
+        text = text.replace("{here}", PeerLife.HERE)
         body = text.replace("{nonce}", nonce).encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")

@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,7 @@ class Door:
         check_path(path)
         path.unlink(missing_ok=True)
         self._path, self._port = path, port
+        self.visited = time.time()  # when somebody came last, or else when it was opened
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(str(path))
         path.chmod(0o600)
@@ -88,6 +90,7 @@ class Door:
     def _answer_all(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError, DataError, UnicodeDecodeError):
             while (request := _read_request(connection, self._port.limit)) is not None:
+                self.visited = time.time()
                 reply = self._answer(*request)
                 connection.sendall(_REPLY.pack(reply is not None, len(reply or b"")))
                 connection.sendall(reply or b"")

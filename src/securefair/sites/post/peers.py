@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from securefair.sites.post.clock import WRONG
 from securefair.sites.post.quotes import header_of
 from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import FIRST_EPOCH
@@ -23,12 +26,15 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         newest, before: quotes of the two newest envelopes of it in this epoch; empty for none.
         heard: when its newest envelope was taken, seconds since 1970; 0 for never.
         ahead: seconds by which that one was dated after this site's clock.
+        proved: an epoch that this site has begun with it and does not remember, by its own
+            signature; 0 for none. The next recovery begins a higher one.
         turned_back: its store was turned back: this epoch is over for it.
         forgotten: it goes on after envelopes that this site does not remember, and by what it says
             has confirmed: a backup of this site was put back, or it lies.
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
         bytes_out, bytes_in: of envelopes that were made for it, and taken from it.
+        queued: digests of what envelopes hold that it has not confirmed, by sequence.
     """
 
     epoch: int = FIRST_EPOCH
@@ -38,18 +44,37 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     before: bytes = b""
     heard: int = 0
     ahead: int = 0
+    proved: int = 0
     turned_back: bool = False
     forgotten: bool = False
     blocked: bool = False
     fault: str = ""
     bytes_out: int = 0
     bytes_in: int = 0
+    queued: Mapping[int, bytes] = {}
 
     @property
     def seen(self) -> AuditHead:
         """The newest state of its audit log that it sent, under its signature."""
         header = header_of(self.newest)
         return START if header is None else AuditHead(header.audit_count, header.audit_head)
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with it, or with what it remembers, for an operator; "" for nothing."""
+        if self.turned_back:
+            return "its store was turned back: nothing of it is taken until it recovers"
+        if self.forgotten:
+            return (
+                "it goes on after envelopes that this site does not remember: if a backup of this "
+                "site was put back, `site recover`; otherwise ask its operator"
+            )
+        if not self.fault and self.ahead > WRONG:
+            return (
+                "its clock, or this one, is wrong: its newest envelope is dated "
+                f"{self.ahead / WRONG:.0f} days after it came"
+            )
+        return self.fault
 
     def plus(self, **changes: object) -> PeerState:
         """With other values."""

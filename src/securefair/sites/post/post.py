@@ -8,6 +8,7 @@ refused changes nothing but its count.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import os
 import threading
@@ -32,6 +33,7 @@ from securefair.sites.post.peers import (
     write_peer,
 )
 from securefair.sites.post.port import nonce_of
+from securefair.sites.post.proof import TurnedBackError
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import Reason, RefusedError
@@ -47,6 +49,9 @@ MOST_WAITING = 32
 
 ROOM = 8
 """Largest frames that they may hold together."""
+
+FRAME_DIGEST = 16
+"""Bytes: two frames of this site do not meet by chance."""
 
 CLOCK_SET = "clock was set"
 """Row of the audit log."""
@@ -114,8 +119,15 @@ class Post:
     # --- the machine's side, inside its transaction ---
 
     def send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
-        """Seal a frame for a peer; it leaves once the transaction is committed."""
+        """Seal a frame for a peer; it leaves once the transaction is committed.
+
+        What lies in the outbox for it, unconfirmed, is not put there once more: a peer that asks
+        again and again, and confirms nothing, would fill this site's disk.
+        """
         about, known = self._about, read_peer(tx, peer)
+        digest = hashlib.blake2b(frame, digest_size=FRAME_DIGEST).digest()
+        if digest in known.queued.values():
+            return
         self._see_clock(tx)
         epoch = known.epoch
         stream, head = stream_of(peer, epoch), tx.audit.head()
@@ -134,7 +146,14 @@ class Post:
             audit_head=head.digest,
         )
         tx.outbox.add(stream, sequence, envelope)
-        write_peer(tx, peer, known.plus(bytes_out=known.bytes_out + len(envelope)))
+        write_peer(
+            tx,
+            peer,
+            known.plus(
+                bytes_out=known.bytes_out + len(envelope),
+                queued={**known.queued, sequence: digest},
+            ),
+        )
 
     def announce(self) -> None:
         """Something was committed: wake whoever waits for it."""
@@ -198,8 +217,13 @@ class Post:
             return False
         self._attempts.pop(peer, None)
         with self._guarded():
-            with self._store.transaction() as tx:
-                taken = settle(tx, about, peer, read, self._now())
+            try:
+                with self._store.transaction() as tx:
+                    taken = settle(tx, about, peer, read, self._now())
+            except TurnedBackError as error:
+                with self._store.transaction() as tx:  # for the recovery
+                    write_peer(tx, peer, read_peer(tx, peer).plus(proved=error.epoch))
+                raise
             self.announce()
             return taken
         return False

@@ -72,7 +72,8 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
         return False
     if receipt.expected > known.confirmed:
         tx.outbox.acknowledge(stream, receipt.expected - 1)
-        write_peer(tx, peer, known.plus(confirmed=receipt.expected, fault=""))
+        queued = {at: one for at, one in known.queued.items() if at >= receipt.expected}
+        write_peer(tx, peer, known.plus(confirmed=receipt.expected, fault="", queued=queued))
     return receipt.fate is Fate.TAKEN
 
 

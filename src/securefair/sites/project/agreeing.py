@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from securefair.collaboration.agreement import Agreement
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.agreement import Agreement, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
 from securefair.config import DisclosureSection
 from securefair.data.table import class_names

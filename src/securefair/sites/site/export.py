@@ -37,6 +37,7 @@ from securefair.records import RoundRecord
 from securefair.report import write_json, write_json_lines, write_text
 from securefair.report.described import described_csv, described_page
 from securefair.report.html import FILE_NAME
+from securefair.report.presence import PeerLife
 from securefair.report.site import (
     OWN,
     SiteFacts,
@@ -51,7 +52,7 @@ from securefair.sites.project.project import Project
 from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
 from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.site import MODEL
-from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, site_status
+from securefair.sites.site.status import PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
 from securefair.user.tables import table_rules
 from securefair.words import words_of
@@ -231,12 +232,11 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
     due = 0  # of who only teaches, nothing is due
     if role != "teacher":
         due = sum(_asked(record, peer.name) or peer.name in record.away for record in records)
-    presence = "here" if peer.here else "away"
     return SitePeer(
         name=peer.name,
         answered=answered,
         missed=due - answered,
-        presence="never heard of" if peer.heard == NEVER else presence,
+        presence=peer.presence,
         weight=records[-1].reputations.get(peer.name),
         received=sum(record.received.get(peer.name, 0) for record in records),
         told=peer.numbers,
@@ -247,7 +247,7 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
 
 
 def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
-    notes = [f"{name} away" for name in record.away]
+    notes = [f"{name} {PeerLife.AWAY}" for name in record.away]
     if record.sum_error:
         notes.append(record.sum_error)
     elif (record.offered or record.lost) and not record.combined:

@@ -6,25 +6,20 @@ Terminal, page, log and metrics say it in the same words (`Health.summary`).
 from __future__ import annotations
 
 import contextlib
-import enum
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from securefair.errors import SecureFairError
-from securefair.sites.couriers.register import courier_of
-from securefair.sites.post.peers import read_peer
-from securefair.sites.post.streams import stream_of
+from securefair.report.presence import PeerLife, SiteLife
+from securefair.sites.post.peers import PeerState
 from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, SiteSettings
+from securefair.sites.site.pace import Pace
 from securefair.sites.site.records import SiteState, peers_of, stored_records
-from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.site import LEFT, STATE
+from securefair.sites.site.warnings import STUCK_AFTER, warnings_of
 from securefair.storage import Transaction
 from securefair.storage.files import replace_file
 
@@ -33,26 +28,11 @@ BEAT = "beat"
 
 BEAT_EVERY = 30.0
 LOG_EVERY = 3600.0
-STUCK_AFTER, STUCK_AT_WORK = 600.0, 12 * 3600.0
-"""Seconds without a beat: of a site that waits, and of one that computes."""
+STUCK_AT_WORK = 12 * 3600.0
+"""Seconds without a beat of a site that computes; of one that waits they are `STUCK_AFTER`."""
 
-SILENT_AFTER = 6 * 3600.0
-WARN_DAYS = 30
-LEAST_FREE = 1e9
-"""Bytes of the disk."""
-
-DAY = 86_400.0
-
-
-class SiteLife(enum.StrEnum):
-    """What a site does."""
-
-    RUNNING = "running"
-    WAITING = "waiting"
-    STUCK = "stuck"
-    STOPPED = "stopped"
-    OVER = "over"
-    LEFT = "left"
+OK, WARNING, CRITICAL = 0, 1, 2
+"""Codes of monitoring plug-ins (Nagios and its heirs); where nobody can look, 3 (`cli.ending`)."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +41,14 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         state: what it does; see `SiteLife`.
         since: when it began to wait, or was seen last; None where nothing tells.
+        since_seconds: the same, since 1970.
         waiting_for: peers without whom too few are there for a round.
         warnings: what will stop it, or stops others, a sentence each.
     """
 
     state: SiteLife
     since: str | None = None
+    since_seconds: float | None = None
     waiting_for: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -74,13 +56,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     def code(self) -> int:
         """For monitoring: 0 well, 1 warnings or waiting, 2 stopped before the end, or stuck."""
         if self.state in (SiteLife.STUCK, SiteLife.STOPPED):
-            return 2
-        return int(self.state is SiteLife.WAITING or bool(self.warnings))
-
-    @property
-    def runs(self) -> bool:
-        """Whether there is a process, stuck or not."""
-        return self.state in (SiteLife.RUNNING, SiteLife.WAITING, SiteLife.STUCK)
+            return CRITICAL
+        return WARNING if self.state is SiteLife.WAITING or self.warnings else OK
 
     @property
     def summary(self) -> str:
@@ -100,10 +77,17 @@ OLDER = (
 
 
 class Beat(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process leaves for those who look at it from outside."""
+    """What a process leaves for those who look at it from outside.
+
+    Attributes:
+        at: when it looked at its clock last, seconds since 1970.
+        working: whether it computes something.
+        visited: when somebody was at its door last, or else when it began; 0: unknown.
+    """
 
     at: float
     working: bool
+    visited: float = 0.0
 
 
 class Heart:
@@ -116,17 +100,18 @@ class Heart:
     def __init__(self, folder: Path) -> None:
         self._file, self._last, self._working = folder / BEAT, 0.0, False
 
-    def beat(self, *, working: bool, now: float) -> None:
+    def beat(self, *, working: bool, now: float, visited: float = 0.0) -> None:
         """The site takes a turn.
 
         Args:
             working: whether it will compute something in it, which may take hours.
             now: seconds since 1970.
+            visited: see `Beat`.
         """
         if working == self._working and 0 <= now - self._last < BEAT_EVERY:
             return
         self._last, self._working = now, working
-        content = msgspec.json.encode(Beat(at=now, working=working))
+        content = msgspec.json.encode(Beat(at=now, working=working, visited=visited))
         with contextlib.suppress(OSError):  # a full disk stops the store, and says so
             replace_file(self._file, content, mode=0o600, durable=False)
 
@@ -179,72 +164,48 @@ def health_of(
     """
     data = tx.memory.get(STATE)
     known = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
-    warnings = tuple(_warnings(folder, tx, project, settings, now))
     beat = read_beat(folder)
-    seen = None if beat is None else utc(beat.at)
+    unvisited = 0.0 if beat is None or not beat.visited else beat.at - beat.visited
+    warnings = tuple(
+        warnings_of(folder, tx, project, settings, known, now, unvisited if runs else 0.0)
+    )
+    at = None if beat is None else beat.at
+    seen = None if at is None else utc(at)
     if tx.memory.get(LEFT) is not None:
         return Health(state=SiteLife.LEFT)
     if not runs:
         if (folder / OVER).exists():
             if len(stored_records(tx)) >= rounds_of(project.terms):
-                return Health(state=SiteLife.OVER, since=seen)
+                return Health(state=SiteLife.OVER, since=seen, since_seconds=at)
             warnings = (OLDER, *warnings)
-        return Health(state=SiteLife.STOPPED, since=seen, warnings=warnings)
+        return Health(state=SiteLife.STOPPED, since=seen, since_seconds=at, warnings=warnings)
     if beat is not None and now - beat.at > (STUCK_AT_WORK if beat.working else STUCK_AFTER):
-        return Health(state=SiteLife.STUCK, since=seen, warnings=warnings)
+        return Health(state=SiteLife.STUCK, since=seen, since_seconds=at, warnings=warnings)
     if known.since:
         peers = len(peers_of(tx, project, settings.name))
         said = f"a round needs {fewest_peers(project, peers)} of {peers} peers"
         return Health(
             state=SiteLife.WAITING,
             since=utc(known.since),
+            since_seconds=known.since,
             waiting_for=known.missing,
             warnings=(said, *warnings),
         )
     return Health(state=SiteLife.RUNNING, warnings=warnings)
 
 
-def _warnings(
-    folder: Path, tx: Transaction, project: Project, settings: SiteSettings, now: float
-) -> Iterator[str]:
-    if len(stored_records(tx)) >= rounds_of(project.terms):
-        return  # nothing can stop it any more
-    ends = [("the project", project.terms.valid_until)]
-    ends += [(f"the card of {card.name}", card.valid_until) for card in project.cards]
-    for what, end in ends:
-        if now >= end:
-            yield f"{what} has expired ({utc(end)}): nobody can start a site any more"
-        elif now >= end - WARN_DAYS * DAY:
-            days = round((end - now) / DAY)
-            yield f"{what} expires in {days} day{'s' * (days != 1)} ({utc(end)})"
-    free = shutil.disk_usage(folder).free
-    if free < LEAST_FREE:
-        yield f"only {free / 1e6:.0f} MB are free on the disk of {folder}"
-    try:
-        problem = courier_of(settings.courier.kind).problem(settings.courier)
-    except SecureFairError as error:
-        problem = str(error)
-    if problem:
-        yield problem
-    renewals = taken_in(tx).number
-    for number in range(renewals, len(settings.renewals) + 1):
-        if not os.access(data := settings.at(number).data, os.R_OK):
-            yield f"the file of samples cannot be read: {data}"
-    if settings.renewals[renewals:]:
-        yield "other patients take effect as the next round begins, or once the last is over"
-    yield from _silence(tx, project, settings.name, now)
+def presence_of(peer: str, known: PeerState, pace: Pace) -> PeerLife:
+    """How a peer is to this site.
 
-
-def _silence(tx: Transaction, project: Project, name: str, now: float) -> Iterator[str]:
-    """Nothing comes and nothing is taken: that is no peer's fault."""
-    heard, waiting = 0, 0
-    peers = peers_of(tx, project, name)
-    for peer in peers:
-        known = read_peer(tx, peer)
-        heard = max(heard, known.heard)
-        waiting += tx.outbox.next_sequence(stream_of(peer, known.epoch)) > known.confirmed
-    if peers and waiting == len(peers) and heard and now - heard > SILENT_AFTER:
-        yield (
-            f"no peer has been heard or has confirmed anything since {utc(heard)}: "
-            "look at the courier, or the relay"
-        )
+    Args:
+        peer: its name.
+        known: of its post.
+        pace: of everybody's rounds.
+    """
+    if known.blocked:
+        return PeerLife.BLOCKED
+    if peer in pace.left:
+        return PeerLife.LEFT
+    if not known.heard:
+        return PeerLife.UNHEARD
+    return PeerLife.AWAY if peer in pace.away else PeerLife.HERE

@@ -29,6 +29,8 @@ class SiteState:
         missing: peers for whom it waits although a deadline has passed; too few are left.
         since: when it began to, seconds since 1970; 0 where it does not.
         closed: the audit log has its closing row, and nothing came in since.
+        began: when it took its first turn, seconds since 1970; 0 where it took none, or an earlier
+            version did. A recovered site begins anew.
     """
 
     pace: Pace = field(default_factory=Pace)
@@ -36,6 +38,7 @@ class SiteState:
     missing: tuple[str, ...] = ()
     since: float = 0.0
     closed: bool = False
+    began: float = 0.0
 
 
 class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):

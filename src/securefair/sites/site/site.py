@@ -343,7 +343,8 @@ class Site:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
-        self._state = replace(self._state, left=self.left, closed=closed)
+        began = self._state.began or self._schedule.wall()
+        self._state = replace(self._state, left=self.left, closed=closed, began=began)
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it

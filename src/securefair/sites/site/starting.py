@@ -18,6 +18,7 @@ from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
+from securefair.report.presence import PeerLife
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
@@ -189,7 +190,7 @@ def open_site(
 
 
 @contextlib.contextmanager
-def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator[None]:
+def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator[Door]:
     """The site's door and couriers, open for a block.
 
     Raises:
@@ -201,7 +202,7 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
     door = Door(folder / DOOR, courier.at_door(opened.post, spoil))
     try:
         courier.start(settings, opened.post, stop, spoil=spoil)
-        yield
+        yield door
         if opened.site.finished:
             (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone
     finally:
@@ -234,7 +235,7 @@ def run_site(
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, leave)
-    with open_site(folder, passphrase) as opened, carried(folder, opened):
+    with open_site(folder, passphrase) as opened, carried(folder, opened) as door:
         rounds = rounds_of(opened.project.terms)
         with opened.store.view() as tx:
             over = len(stored_records(tx))
@@ -243,7 +244,8 @@ def run_site(
         heart, due = Heart(folder), LineDue(opened.site.state.since, time.monotonic())
 
         def beat() -> None:
-            heart.beat(working=bool(opened.site.machine.memory.running), now=time.time())
+            working = bool(opened.site.machine.memory.running)
+            heart.beat(working=working, now=time.time(), visited=door.visited)
             if due(opened.site.state.since, time.monotonic()):
                 with opened.store.view() as tx:
                     about = (opened.project, opened.settings)
@@ -258,7 +260,10 @@ def run_site(
         with opened.store.view() as tx:
             records, data = stored_records(tx), settings_in(folder, tx).data
         for peer, away in rounds_away(records).items():
-            say(f"{peer} was away in {away} of {len(records)} rounds", {"peer": peer, "away": away})
+            say(
+                f"{peer} was {PeerLife.AWAY} in {away} of {len(records)} rounds",
+                {"peer": peer, "away": away},
+            )
         if not learned_from(records):
             say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone", {})
         return rounds, write_results(

@@ -11,15 +11,15 @@ from msgspec import structs
 from securefair.model.outcomes import agreed_outcome
 from securefair.records import ACCURACY
 from securefair.report.html import FILE_NAME as PAGE
+from securefair.report.presence import PeerLife
 from securefair.report.wording import duration
-from securefair.sites.post.clock import WRONG
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
 from securefair.sites.project.agreeing import disclosure_of, outcome_in, rounds_of, shape_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
-from securefair.sites.site.health import Health, health_of
+from securefair.sites.site.health import Health, health_of, presence_of
 from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import SiteState, peers_of, stored_records
 from securefair.sites.site.site import STATE
@@ -34,7 +34,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: of the peer.
-        here: whether it is waited for.
+        presence: whether it is waited for, or why not.
         ready: the round that it said it may begin.
         heard: when something of it arrived last; "never" otherwise.
         unconfirmed: envelopes that it has not confirmed yet.
@@ -44,7 +44,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    here: bool
+    presence: PeerLife
     ready: int
     heard: str
     unconfirmed: int
@@ -70,6 +70,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         audit_rows, audit_head: of the audit log.
         health: of its process; None where only its store was looked at.
         summary: the same in one line.
+        code: the same for monitoring; see `Health.code`.
         report: page about the rounds; None before they are over.
     """
 
@@ -87,6 +88,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     audit_head: str
     health: Health | None = None
     summary: str = ""
+    code: int = 0
     report: str | None = None
     score: str = ACCURACY
 
@@ -112,6 +114,7 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
         status,
         health=health,
         summary=health.summary,
+        code=health.code,
         report=str(report) if report.exists() else None,
     )
 
@@ -124,33 +127,18 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     peers, told = [], told_in(tx)
     for card in map(project.card, peers_of(tx, project, name)):
         known = read_peer(tx, card.name)
-        fault = known.fault
-        if not fault and known.ahead > WRONG:
-            fault = (
-                f"its clock, or this one, is wrong: its newest envelope is dated "
-                f"{known.ahead / WRONG:.0f} days after it came"
-            )
-        if known.forgotten:
-            fault = (
-                "it goes on after envelopes that this site does not remember: if a backup of this "
-                "site was put back, `site recover`; otherwise ask its operator"
-            )
-        if known.turned_back:
-            fault = "its store was turned back: nothing of it is taken until it recovers"
-        if known.blocked:
-            fault = "blocked by this site's operator"
         following = tx.outbox.next_sequence(stream_of(card.name, known.epoch))
         peers.append(
             PeerStatus(
                 name=card.name,
-                here=card.name not in state.pace.away,
+                presence=presence_of(card.name, known, state.pace),
                 ready=state.pace.ready.get(card.name, 0),
                 heard=utc(known.heard) if known.heard else NEVER,
                 unconfirmed=following - known.confirmed,
                 numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,
-                fault=fault,
+                fault="blocked by this site's operator" if known.blocked else known.trouble,
             )
         )
     records = stored_records(tx)
@@ -192,9 +180,9 @@ def sentences(status: SiteStatus) -> list[str]:
         ready = f"ready for round {peer.ready + 1}"
         if peer.ready >= status.rounds:
             ready = "through with all rounds"
-        presence = f"{'here' if peer.here else 'AWAY'}, {ready}, heard {peer.heard}"
-        if peer.heard == NEVER:
-            presence = "NOT HEARD OF YET"
+        presence = str(peer.presence)
+        if peer.heard != NEVER:
+            presence += f", {ready}, heard {peer.heard}"
         limit = "" if status.student_limit is None else f" of {status.student_limit}"
         lines.append(
             f"  {peer.name}: {presence}, {peer.numbers}{limit} numbers disclosed to it, "

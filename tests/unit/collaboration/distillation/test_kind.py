@@ -2,8 +2,8 @@
 
 import pytest
 
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.distillation.kind import CYCLE, VPDL
-from securefair.collaboration.interface import PublicFacts
 from securefair.config import DisclosureSection, demo_config, override
 from securefair.errors import ConfigError
 from securefair.user.participants import load_participants

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.collaboration.distillation.participant import ModelConfig, Participant
+from securefair.collaboration.distillation.host import DistillingHost
+from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
@@ -43,7 +44,7 @@ def agreed_on(hospitals, **changes):
 
 
 def participant(own, agreed, model=MODEL, seed=1):
-    return Participant(own, agreed, model, seed=seed, backend="clear")
+    return DistillingHost(own, agreed, model, seed=seed, backend="clear")
 
 
 def unrelated_to_features(student):
@@ -117,7 +118,9 @@ class TestConstruction:
     def test_it_owns_its_disclosure_limits(self, hospitals):
         agreed = agreed_on(hospitals)
         limits = DisclosureSection(fraction=None, teacher_total=7)
-        one = Participant(hospitals[0], agreed, MODEL, seed=1, backend="clear", disclosure=limits)
+        one = DistillingHost(
+            hospitals[0], agreed, MODEL, seed=1, backend="clear", disclosure=limits
+        )
         assert one.machine.settings.disclosure.fraction_per_version is None
         assert one.machine.settings.disclosure.teacher_total == 7
 
@@ -241,7 +244,7 @@ class TestOpening:
                 temperature=5.0,
                 noise=lambda _peer: NoNoise(0),
             )
-            one = Participant(
+            one = DistillingHost(
                 student, agreed, MODEL, seed=1, backend="clear", alignments=alignments
             )
             teacher = participant(other, agreed)
@@ -281,7 +284,7 @@ class TestOpening:
             noise=lambda _peer: NoNoise(0),
         )
         agreed = agreed_on([own, other])
-        student = Participant(own, agreed, MODEL, seed=1, backend="clear", alignments=alignments)
+        student = DistillingHost(own, agreed, MODEL, seed=1, backend="clear", alignments=alignments)
         student.begin(0)
         student.run(PrepareKeysAndFeatures())
         payload = unrelated_to_features(student)

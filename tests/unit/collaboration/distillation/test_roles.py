@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import demo_config, override
 from securefair.data import ParticipantData, Samples

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import securefair as sf
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.answering import answering_of, stand_in_of

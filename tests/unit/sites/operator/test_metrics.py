@@ -2,17 +2,20 @@
 
 import re
 
+from securefair.report.presence import PeerLife, SiteLife
 from securefair.sites.operator.metrics import metrics
-from securefair.sites.site.health import Health, SiteLife
+from securefair.sites.site.health import Health
 from securefair.sites.site.status import PeerStatus, SiteStatus
 
-LINE = re.compile(r'securefair_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\.)*"\})? -?[0-9.e+-]+')
+LINE = re.compile(
+    r'securefair_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\.)*"(?:,[a-z]+="[a-z ]+")?\})? -?[0-9.e+-]+'
+)
 
 
 def status(name="south"):
     peer = PeerStatus(
         name=name,
-        here=True,
+        presence=PeerLife.HERE,
         ready=1,
         heard="2026",
         unconfirmed=2,
@@ -34,7 +37,8 @@ def status(name="south"):
         accuracy=0.8,
         audit_rows=7,
         audit_head="",
-        health=Health(state=SiteLife.WAITING, waiting_for=(name,)),
+        health=Health(state=SiteLife.WAITING, waiting_for=(name,), since_seconds=1_800_000_000.0),
+        code=1,
     )
 
 
@@ -43,7 +47,12 @@ def test_every_line_is_a_sample_or_says_what_one_is():
     assert text.endswith("\n")
     for line in text.splitlines():
         assert line.startswith(("# HELP securefair_", "# TYPE securefair_")) or LINE.fullmatch(line)
-    assert "securefair_running 1\n" in text
+    assert 'securefair_state{state="waiting"} 1\n' in text
+    assert 'securefair_state{state="running"} 0\n' in text
+    assert "securefair_waiting_since_seconds 1800000000\n" in text
+    assert 'securefair_peer_missing{peer="south"} 1\n' in text
+    assert 'securefair_peer_state{peer="south",state="here"} 1\n' in text
+    assert 'securefair_peer_state{peer="south",state="away"} 0\n' in text
     assert "securefair_health 1\n" in text
     assert 'securefair_peer_bytes_in_total{peer="south"} 2000000000\n' in text
     assert 'securefair_refused_total{what="unknown sender"} 3\n' in text
@@ -54,6 +63,6 @@ def test_no_model_is_in_it():
 
 
 def test_a_name_cannot_add_a_line():
-    text = metrics(status('a"} 1\nsecurefair_running 0'))
-    assert text.count("\nsecurefair_running ") == 1
+    text = metrics(status('a"} 1\nsecurefair_health 0'))
+    assert text.count("\nsecurefair_health ") == 1
     assert all(line.startswith("#") or LINE.fullmatch(line) for line in text.splitlines())

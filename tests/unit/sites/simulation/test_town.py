@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from contract.kinds import SEED, begun, configured, everyone
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.errors import LocalProtocolError, SecureFairError
 from securefair.protocol.messages import GROUPS_SINCE

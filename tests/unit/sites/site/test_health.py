@@ -3,21 +3,17 @@
 import msgspec
 import pytest
 
+from securefair.report.presence import SiteLife
+from securefair.sites.operator.metrics import metrics
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site import health as module
 from securefair.sites.site.folder import OVER, STORE, read_settings
-from securefair.sites.site.health import (
-    DAY,
-    SILENT_AFTER,
-    Health,
-    Heart,
-    LineDue,
-    SiteLife,
-    health_of,
-)
+from securefair.sites.site.health import Health, Heart, LineDue, health_of
 from securefair.sites.site.records import SiteState
 from securefair.sites.site.site import LEFT, STATE
+from securefair.sites.site.status import sentences, site_status
+from securefair.sites.site.warnings import DAY, SILENT_AFTER, STUCK_AFTER
 from securefair.storage import Store
 
 NOW = 1_800_000_000
@@ -90,6 +86,82 @@ def test_a_share_and_samples_that_are_not_there_are_told(site):
     share, data = health(site, settings=settings).warnings
     assert share.startswith("the shared folder is not there")
     assert data.startswith("the file of samples cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"turned_back": True}, "its store was turned back"),
+        ({"forgotten": True}, "it goes on after envelopes"),
+        ({"ahead": 3 * 86_400}, "its clock, or this one, is wrong"),
+        ({"fault": "its audit log has 3 rows, and had 9"}, "its audit log has 3 rows"),
+    ],
+    ids=["turned back", "forgotten", "clock", "fault"],
+)
+def test_faults_of_a_peer_reach_monitoring(site, fault, said):
+    folder, project = site
+    peer = project.cards[1].name
+
+    def change(tx):
+        write_peer(tx, peer, read_peer(tx, peer).plus(heard=NOW, **fault))
+
+    found = health(site, change=change)
+    [warning] = found.warnings
+    assert warning.startswith(f"{peer}: {said}")
+    assert found.code == 1
+    with Store.open(folder / STORE) as store, store.view() as tx:
+        status = site_status(tx, project, read_settings(folder).name)
+    status = msgspec.structs.replace(status, health=found, summary=found.summary, code=found.code)
+    assert f"state: running; {warning}" in sentences(status)
+    assert "securefair_warnings 1\n" in metrics(status)
+    assert "securefair_health 1\n" in metrics(status)
+
+    def block(tx):
+        write_peer(tx, peer, read_peer(tx, peer).plus(blocked=True))
+
+    assert health(site, change=block).warnings == ()  # its operator knows
+
+
+def test_a_peer_that_is_never_heard_of_is_told_some_hours_after_the_start(site):
+    _, project = site
+    heard, never = (card.name for card in project.cards[1:])
+
+    def begin(tx):
+        write_peer(tx, heard, read_peer(tx, heard).plus(heard=NOW, confirmed=1))
+        tx.memory.put(STATE, msgspec.msgpack.encode(SiteState(began=float(NOW))))
+
+    assert health(site, change=begin).warnings == ()
+    found = health(site, later=SILENT_AFTER + 1)
+    assert found.warnings == (f"never heard of since 2027-01-15 08:00 UTC: {never}",)
+    assert found.code == 1
+
+
+def test_a_courier_that_has_never_worked_since_the_start_is_told(site):
+    _, project = site
+
+    def begin(tx):
+        for card in project.cards[1:]:
+            tx.outbox.add(f"{card.name} 0", 0, b"envelope")
+        tx.memory.put(STATE, msgspec.msgpack.encode(SiteState(began=float(NOW))))
+
+    assert health(site, change=begin).warnings == ()
+    [silent] = health(site, later=SILENT_AFTER + 1).warnings
+    assert "look at the courier" in silent
+
+
+def test_a_relay_that_never_comes_to_the_door_is_told_in_minutes(site):
+    settings = read_settings(site[0])
+    courier = msgspec.structs.replace(settings.courier, kind="flare", doors={})
+    settings = msgspec.structs.replace(settings, courier=courier)
+    heart = Heart(site[0])
+    heart.beat(working=False, now=NOW + 60.0, visited=float(NOW))
+    assert health(site, settings=settings, later=60.0).warnings == ()
+    heart.beat(working=False, now=NOW + STUCK_AFTER + 60, visited=float(NOW))
+    [absent] = health(site, settings=settings, later=STUCK_AFTER + 60).warnings
+    assert absent.startswith("no courier has been at this site's door for 11 minutes")
+    assert health(site, later=STUCK_AFTER + 60).warnings == ()  # another goes by itself
+    stopped = health(site, settings=settings, later=STUCK_AFTER + 60, runs=False)
+    assert stopped.warnings == ()
 
 
 def test_silence_of_everybody_is_the_couriers(site):

@@ -4,6 +4,7 @@ import types
 
 import msgspec
 
+from securefair.report.presence import PeerLife
 from securefair.sites.site.export import _peer
 from securefair.sites.site.records import SiteRecord, note_peers, peers_of, rounds_away
 from securefair.sites.site.status import PeerStatus
@@ -29,7 +30,7 @@ RECORD = SiteRecord(
 )
 SOUTH = PeerStatus(
     name="south",
-    here=False,
+    presence=PeerLife.AWAY,
     ready=2,
     heard="an hour ago",
     unconfirmed=0,
@@ -54,7 +55,7 @@ def test_rounds_in_which_a_peer_was_away_are_counted():
 
 def test_a_report_counts_rounds_without_a_peer_whether_it_was_asked_or_away():
     peer = _peer(SOUTH, played(), "both")
-    assert (peer.answered, peer.missed, peer.presence) == (1, 3, "away")
+    assert (peer.answered, peer.missed, peer.presence) == (1, 3, PeerLife.AWAY)
     assert _peer(SOUTH, played()[:1], "both").missed == 0
 
 

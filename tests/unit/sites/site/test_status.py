@@ -1,13 +1,20 @@
-from securefair.sites.site.health import Health, SiteLife
+from securefair.report.presence import PeerLife, SiteLife
+from securefair.sites.site.health import Health
 from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, sentences
 
 
 def text(
-    *, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0, ready=1, health=None
+    *,
+    presence=PeerLife.HERE,
+    heard="2026-01-01 10:00 UTC",
+    rounds_over=1,
+    left=5400.0,
+    ready=1,
+    health=None,
 ):
     peer = PeerStatus(
         name="south",
-        here=here,
+        presence=presence,
         ready=ready,
         heard=heard,
         unconfirmed=0,
@@ -37,8 +44,8 @@ def text(
 
 def test_a_peer_is_here_away_or_not_heard_of_yet():
     assert "south: here" in text()
-    assert "south: AWAY" in text(here=False)
-    assert "south: NOT HEARD OF YET" in text(heard=NEVER)
+    assert "south: away" in text(presence=PeerLife.AWAY)
+    assert "south: never heard of, 16" in text(presence=PeerLife.UNHEARD, heard=NEVER)
 
 
 def test_rounds_are_counted_from_one_and_numbers_against_their_limit():

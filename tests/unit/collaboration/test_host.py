@@ -4,17 +4,26 @@ import msgspec
 import pytest
 
 from securefair.averaging import Gathering, Share
-from securefair.collaboration.host import Stored
-from securefair.collaboration.remembering import Remembering, stored_imports, stored_shares
+from securefair.collaboration.host import Host, Stored, stored_imports, stored_shares
 from securefair.protocol.jobs import ImportPeer
 from securefair.protocol.messages import Features, Keys
 
 KEYS = Keys(2, b"public", b"evaluation")
 
 
+class Forgetful(Host):
+    """Only what every kind's host has."""
+
+    def _missing(self, *_):
+        raise NotImplementedError
+
+    begin = run = renew = received = model = refitted = reputations = _missing
+    measured = export_keys = _restore = _missing
+
+
 @pytest.mark.parametrize("features", [None, Features(1, 40, b"x", b"basis")])
 def test_an_import_is_read_as_it_was_written(features):
-    one, job = Remembering(Stored()), ImportPeer("bea", KEYS, features)
+    one, job = Forgetful(Stored()), ImportPeer("bea", KEYS, features)
     one._remember_import(job)
     pieces = one.changed()
     assert list(stored_imports({**pieces, "kept model": b""})) == [job]
@@ -32,7 +41,7 @@ def test_shares_are_read_again_until_they_are_forgotten():
         session=bytes(32), round=3, attempt=0, receiver="bea", senders=("ann", "cem")
     )
     share = Share(gathering, b"request", b"closed", b"key", publics={"cem": b"public"})
-    one = Remembering(Stored())
+    one = Forgetful(Stored())
     one._remember_share(share)
     shares = stored_shares(one.changed(), 2)
     assert (shares.of("bea", 3), shares.floor) == (share, 2)
@@ -50,13 +59,13 @@ def test_a_share_of_an_earlier_version_has_no_public_keys():
 
 
 def test_only_who_was_given_a_store_remembers_and_only_pieces_are_taken_up():
-    class Host(Remembering):
+    class Taking(Forgetful):
         taken = None
 
         def _restore(self, pieces):
             self.taken = pieces
 
-    fresh, later = Host(None), Host(Stored())
+    fresh, later = Taking(None), Taking(Stored())
     assert (fresh._remembers, later._remembers) == (False, True)
     fresh._take_up({})
     later._take_up({"kept model": b"m"})

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration import PublicFacts
 from securefair.config.base import Section
 from securefair.errors import ConfigError
 from securefair.protocol.messages import GROUPS_SINCE

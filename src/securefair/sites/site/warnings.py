@@ -1,0 +1,117 @@
+"""What will stop a site, or stops others from reaching it: a sentence each, before it does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from securefair.errors import SecureFairError
+from securefair.report.presence import PeerLife
+from securefair.sites.couriers.register import courier_of
+from securefair.sites.post.peers import read_peer
+from securefair.sites.post.streams import stream_of
+from securefair.sites.project.agreeing import rounds_of
+from securefair.sites.project.card import utc
+from securefair.sites.project.project import Project
+from securefair.sites.site.folder import SiteSettings
+from securefair.sites.site.records import SiteState, peers_of, stored_records
+from securefair.sites.site.renewing import taken_in
+from securefair.storage import Transaction
+
+STUCK_AFTER = 600.0
+"""Seconds without a sign of a process that waits: the site's own, or a relay's courier at its door.
+"""
+
+SILENT_AFTER = 6 * 3600.0
+WARN_DAYS = 30
+LEAST_FREE = 1e9
+"""Bytes of the disk."""
+
+DAY = 86_400.0
+
+
+def warnings_of(
+    folder: Path,
+    tx: Transaction,
+    project: Project,
+    settings: SiteSettings,
+    state: SiteState,
+    now: float,
+    unvisited: float,
+) -> Iterator[str]:
+    """All of a site; none once its rounds are over, as nothing can stop it any more.
+
+    Args:
+        folder: of the site.
+        tx: of its store.
+        project: of the site.
+        settings: of the site.
+        state: of the site.
+        now: seconds since 1970.
+        unvisited: seconds in which nobody was at the door of the site's process.
+    """
+    if len(stored_records(tx)) >= rounds_of(project.terms):
+        return
+    yield from _ends(project, now)
+    free = shutil.disk_usage(folder).free
+    if free < LEAST_FREE:
+        yield f"only {free / 1e6:.0f} MB are free on the disk of {folder}"
+    yield from _courier(settings, unvisited)
+    renewals = taken_in(tx).number
+    for number in range(renewals, len(settings.renewals) + 1):
+        if not os.access(data := settings.at(number).data, os.R_OK):
+            yield f"the file of samples cannot be read: {data}"
+    if settings.renewals[renewals:]:
+        yield "other patients take effect as the next round begins, or once the last is over"
+    yield from _peers(tx, project, settings.name, state, now)
+
+
+def _ends(project: Project, now: float) -> Iterator[str]:
+    ends = [("the project", project.terms.valid_until)]
+    ends += [(f"the card of {card.name}", card.valid_until) for card in project.cards]
+    for what, end in ends:
+        if now >= end:
+            yield f"{what} has expired ({utc(end)}): nobody can start a site any more"
+        elif now >= end - WARN_DAYS * DAY:
+            days = round((end - now) / DAY)
+            yield f"{what} expires in {days} day{'s' * (days != 1)} ({utc(end)})"
+
+
+def _courier(settings: SiteSettings, unvisited: float) -> Iterator[str]:
+    try:
+        courier = courier_of(settings.courier.kind)
+        problem = courier.problem(settings.courier)
+    except SecureFairError as error:
+        yield str(error)
+        return
+    if problem:
+        yield problem
+    if courier.visits and unvisited > STUCK_AFTER:
+        yield (
+            f"no courier has been at this site's door for {unvisited / 60:.0f} minutes: look at "
+            "the relay"
+        )
+
+
+def _peers(
+    tx: Transaction, project: Project, name: str, state: SiteState, now: float
+) -> Iterator[str]:
+    """What is wrong with one peer; where nothing comes and nothing is taken, that is no peer's."""
+    heard, waiting, never = state.began, 0, list[str]()
+    peers = [peer for peer in peers_of(tx, project, name) if peer not in state.pace.left]
+    for peer in peers:
+        known = read_peer(tx, peer)
+        if known.trouble and not known.blocked:
+            yield f"{peer}: {known.trouble}"
+        heard = max(heard, known.heard)
+        waiting += tx.outbox.next_sequence(stream_of(peer, known.epoch)) > known.confirmed
+        never += [peer] * (not known.heard and not known.blocked)
+    if peers and waiting == len(peers) and 0 < heard < now - SILENT_AFTER:
+        yield (
+            f"no peer has been heard or has confirmed anything since {utc(heard)}: "
+            "look at the courier, or the relay"
+        )
+    elif never and 0 < state.began < now - SILENT_AFTER:
+        yield f"{PeerLife.UNHEARD} since {utc(state.began)}: {', '.join(never)}"
