@@ -9,7 +9,7 @@ import msgspec
 from securefair.sites.post.clock import WRONG
 from securefair.sites.post.quotes import header_of
 from securefair.sites.post.refusals import Reason
-from securefair.sites.post.streams import FIRST_EPOCH
+from securefair.sites.post.streams import FIRST_EPOCH, stream_of
 from securefair.storage.audit import START, AuditHead
 from securefair.storage.store import Transaction
 
@@ -90,6 +90,12 @@ def read_peer(tx: Transaction, peer: str) -> PeerState:
 def write_peer(tx: Transaction, peer: str, state: PeerState) -> None:
     """Remember this of a peer from now on."""
     tx.memory.put(_PEER + peer, msgspec.msgpack.encode(state))
+
+
+def unconfirmed(tx: Transaction, peer: str) -> int:
+    """Envelopes that a peer has not confirmed yet."""
+    known = read_peer(tx, peer)
+    return tx.outbox.next_sequence(stream_of(peer, known.epoch)) - known.confirmed
 
 
 def refusals(tx: Transaction) -> dict[str, int]:

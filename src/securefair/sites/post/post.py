@@ -30,6 +30,7 @@ from securefair.sites.post.peers import (
     note_refusal,
     read_peer,
     refused_once_more,
+    unconfirmed,
     write_peer,
 )
 from securefair.sites.post.port import nonce_of
@@ -173,8 +174,7 @@ class Post:
 
     def unconfirmed(self, tx: Transaction, peer: str) -> int:
         """Envelopes that a peer has not confirmed yet."""
-        known = read_peer(tx, peer)
-        return tx.outbox.next_sequence(stream_of(peer, known.epoch)) - known.confirmed
+        return unconfirmed(tx, peer)
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """See `Letters`."""

@@ -26,8 +26,7 @@ from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import HOST, SiteState, stored_records
-from securefair.sites.site.site import STATE
+from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
@@ -116,8 +115,9 @@ def recover_store(tx: Transaction, peers: Sequence[str], now: float, rounds: int
     for peer in peers:
         _begin_epoch(tx, peer, left.epoch)
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
-    for name in (MACHINE, STATE, *tx.memory.names(BLOB), *pieces):
+    for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
+    keep_state(tx, None)
     tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
     tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
     return left
@@ -141,11 +141,9 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
-        data = tx.memory.get(STATE)
-        if blocked and data is not None:  # nobody waits for it any more
-            state = msgspec.msgpack.decode(data, type=SiteState)
-            state = replace(state, pace=state.pace.leaves(peer))
-            tx.memory.put(STATE, msgspec.msgpack.encode(state))
+        if blocked:  # nobody waits for it any more
+            state = state_in(tx)
+            keep_state(tx, replace(state, pace=state.pace.leaves(peer)))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
 
