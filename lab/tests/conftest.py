@@ -5,7 +5,7 @@ import pytest
 from support import session  # says how many threads torch gets, before torch is loaded
 
 # isort: split
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair_lab.algorithms import LogitsRelease, NetworkPopulation, Population
 from support.populations import (
     hospitals,

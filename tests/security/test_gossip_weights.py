@@ -27,7 +27,7 @@ from securefair.collaboration.gossip.weighing import UNKNOWN, WeightRow
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.protocol.flows import OFFER_BITS, REPLY_BITS
 from securefair.protocol.jobs import Adapt
 from securefair.worth import mixing

@@ -7,7 +7,7 @@ from securefair.collaboration.distillation.host import DistillingHost
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.config import DisclosureSection
 from securefair.errors import ModelError, SecureFairError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.protocol.jobs import AnswerAsk, Answered, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features
 from securefair.sites.couriers.memory import Faults, Link

@@ -100,15 +100,18 @@ def test_networks_that_outgrow_their_room_decline_with_encryption_and_without(ba
     assert not np.array(record.answered).any()
 
 
-def test_the_penalty_of_a_configuration_reaches_every_way_of_training():
-    """Alone, stopped early and together, whoever leaves the range learns something else."""
+def test_the_penalty_of_a_configuration_reaches_every_way_of_training(monkeypatch):
+    """Alone, stopped early and together, whoever leaves the range learns something else.
+
+    Only after some epochs do they leave it: controls train as long as a user's.
+    """
+    monkeypatch.setattr(controls, "EarlyStopping", EarlyStopping)
     free, paid = (
         run_experiment(
             config(
                 encryption__backend="clear",
                 model__range_penalty=weight,
                 training__rounds=1,
-                training__local_epochs=5,
             ),
             PlainProgress(Console(file=io.StringIO())),
         ).rounds

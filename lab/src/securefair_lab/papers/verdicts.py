@@ -73,7 +73,7 @@ class _Count:
             self.parts, self.but = np.zeros(len(found.each), dtype=np.int64), found.but
         self.draws += 1
         self.true += bool(found)
-        self.parts += found.each
+        self.parts += np.asarray(found.each, dtype=np.int64)
         self.untold = self.draws % _LOOK_EVERY == 0 and self.verdict == "cannot be told"
 
     @property

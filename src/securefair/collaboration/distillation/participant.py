@@ -28,10 +28,11 @@ from securefair.exchange.student import Opened, Student
 from securefair.exchange.upload import ReceivedUpload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
 from securefair.model.prevalence import own_prevalence
 from securefair.model.seeds import derive_seed, private_seed
-from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
+from securefair.model.training import TrainState, about, train_epochs
 from securefair.privacy import PrivateAlignments
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (

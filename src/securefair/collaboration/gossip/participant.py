@@ -25,9 +25,9 @@ from securefair.config import DisclosureSection, defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.seeds import derive_seed
 from securefair.model.stacked_training import TrainStates, gradients, train
-from securefair.model.training import OptimizerConfig
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,

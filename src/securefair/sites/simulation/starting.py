@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Kind
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.model.heads import Head
 from securefair.sites.couriers.memory import Link
 from securefair.sites.simulation.run import SimulatedRun
 from securefair.sites.simulation.town import Town
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 
 def simulated(

@@ -136,7 +136,7 @@ def test_real_encryption_decides_alike_although_every_site_is_killed(make_town):
         assert all(kind != "blame" for kind, _ in town.audited(name))
 
 
-@pytest.mark.parametrize(("algorithm", "rounds"), [("cycle", 8), ("cycle-gossip", 6)])
+@pytest.mark.parametrize(("algorithm", "rounds"), [("cycle", 12), ("cycle-gossip", 8)])
 def test_spent_keys_are_renewed_although_every_site_is_killed(make_town, algorithm, rounds):
     """New keys are in the keystore before the public ones leave, whenever the process ends."""
     town = make_town(
