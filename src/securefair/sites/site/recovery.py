@@ -86,29 +86,35 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        left = recover_store(tx, peers, now, rounds_of(project.terms))
+        ends = project.terms.valid_until
+        left = recover_store(tx, peers, now, rounds_of(project.terms), ends)
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left
 
 
-def recover_store(tx: Transaction, peers: Sequence[str], now: float, rounds: int) -> Recovered:
+def recover_store(
+    tx: Transaction, peers: Sequence[str], now: float, rounds: int, ends: int
+) -> Recovered:
     """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
 
     A backup may be older than a recovery by a clock that was ahead. Then peers have shown that, and
-    the new epoch is above theirs.
+    the new epoch is above theirs. A peer may move its own pair to any epoch, where this site then
+    signs: what no recovery within the project begins counts for that pair alone.
 
     Args:
         tx: of the site's store.
         peers: all others.
         now: seconds since 1970.
         rounds: of the project.
+        ends: when the project does, seconds since 1970.
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
     before, renewals = recovered_in(tx) or Recovered(epoch=0, round=-1), max(0, last)
-    proved = max((read_peer(tx, peer).proved for peer in peers), default=0)
+    shown = (read_peer(tx, peer).proved for peer in peers)
+    proved = max((epoch for epoch in shown if epoch <= ends), default=0)
     if proved > before.epoch:  # nobody knows how often it has made keys since
         before, renewals = Recovered(epoch=proved, round=-1), MOST_RENEWALS * rounds
     left = before.after(max(now, proved + 1), last, renewals)
@@ -205,7 +211,7 @@ def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     tx.outbox.drop(stream)
     for item in list(tx.inbox.pending(stream)):
         tx.inbox.done(item)
-    following = max(epoch, known.epoch + 1)
+    following = max(epoch, known.epoch + 1, known.proved + 1)
     # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
     fresh = PeerState(
         epoch=min(following, LAST_EPOCH), blocked=known.blocked or following > LAST_EPOCH
