@@ -176,12 +176,16 @@ class Post:
             self._changed.wait_for(lambda: self._changes != since, seconds)
 
     def unconfirmed(self, tx: Transaction, peer: str) -> int:
-        """Envelopes that a peer has not confirmed yet."""
-        return unconfirmed(tx, peer)
+        """See `Letters`."""
+        return 0 if self.is_blocked(tx, peer) else unconfirmed(tx, peer)
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """See `Letters`."""
         return bool(read_peer(tx, peer).heard)
+
+    def is_blocked(self, tx: Transaction, peer: str) -> bool:
+        """See `Letters`."""
+        return read_peer(tx, peer).blocked
 
     # --- the courier's side ---
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -26,7 +25,7 @@ from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
+from securefair.sites.site.records import HOST, keep_state, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
@@ -136,7 +135,7 @@ def recovered_in(tx: Transaction) -> Recovered | None:
 
 
 def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
-    """Take nothing of a peer any more, or take it again.
+    """Take nothing of a peer any more, or take it again. The site learns of it at its next start.
 
     Raises:
         SecureFairError: nobody has that name, or the site runs.
@@ -147,9 +146,6 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
-        if blocked:  # nobody waits for it any more
-            state = state_in(tx)
-            keep_state(tx, replace(state, pace=state.pace.leaves(peer)))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
 
