@@ -183,6 +183,8 @@ def health_of(
     if known.since:
         peers = len(peers_of(tx, project, settings.name))
         said = f"a round needs {fewest_peers(project, peers)} of {peers} peers"
+        if len(stored_records(tx)) >= rounds_of(project.terms):
+            said = "its own rounds are over, and too few peers are through with theirs"
         return Health(
             state=SiteLife.WAITING,
             since=utc(known.since),

@@ -110,7 +110,8 @@ class Site:
         if not self.finished or self._post.fault is not None:
             return False
         if self.left <= 0:
-            return not self._too_few(self._state.pace.behind(self._schedule.rounds, self._peers))
+            behind = self._state.pace.behind(self._schedule.rounds, self._peers)
+            return not (self._state.since or self._too_few(behind))
         if self._state.pace.waits_for(self._schedule.rounds, self._peers):
             return False
         with self._store.view() as tx:
@@ -248,12 +249,11 @@ class Site:
         renewal = self._take_up()
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
-        skipped = pace.announced < number
+        notice = Notice(number) if pace.announced < number else None
         pace = pace.begins(number, gone)
         self._state = replace(self._state, pace=pace, missing=(), since=0.0)
         events = (Presence(peer, here=False) for peer in gone)
         begin = Begin(number, coins, teacher_version=number, renews=renewal is not None)
-        notice = Notice(number) if skipped and number > 0 else None
         self._feed(*events, begin, notice=notice, renewal=renewal)
         return True
 

@@ -17,7 +17,7 @@ import msgspec
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, SecureFairError
 from securefair.report.presence import PeerLife
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
@@ -241,16 +241,38 @@ def run_site(
             over = len(stored_records(tx))
         name = opened.settings.name
         say(f"{name}: {over} of {rounds} rounds are over", {"rounds_over": over, "rounds": rounds})
+        early: list[bool] = []  # results were written before the end
         heart, due = Heart(folder), LineDue(opened.site.state.since, time.monotonic())
 
         def beat() -> None:
             working = bool(opened.site.machine.memory.running)
             heart.beat(working=working, now=time.time(), visited=door.visited)
-            if due(opened.site.state.since, time.monotonic()):
+            site = opened.site
+            if site.finished and site.state.since and not early:  # it may wait for long
+                early.append(True)
+                heart.beat(working=True, now=time.time(), visited=door.visited)
+                with contextlib.suppress(SecureFairError, OSError):  # the end tells it
+                    written()
+            if due(site.state.since, time.monotonic()):
                 with opened.store.view() as tx:
                     about = (opened.project, opened.settings)
                     health = health_of(folder, tx, *about, runs=True, now=time.time())
                 say(f"{utc(time.time())}: {health.summary}", msgspec.structs.asdict(health))
+
+        def written() -> Results:
+            with opened.store.view() as tx:
+                data = settings_in(folder, tx).data
+            return write_results(
+                folder / RESULTS,
+                opened.project,
+                opened.own,
+                opened.store,
+                seed=opened.seed,
+                data=data,
+                columns=opened.settings.columns,
+                role=opened.settings.role,
+                agreement=opened.agreement,
+            )
 
         def round_over(round: int) -> None:
             text = f"{utc(time.time())}: round {round + 1} of {rounds} is over"
@@ -258,7 +280,7 @@ def run_site(
 
         opened.site.run(round_over, beat)
         with opened.store.view() as tx:
-            records, data = stored_records(tx), settings_in(folder, tx).data
+            records = stored_records(tx)
         for peer, away in rounds_away(records).items():
             say(
                 f"{peer} was {PeerLife.AWAY} in {away} of {len(records)} rounds",
@@ -266,17 +288,7 @@ def run_site(
             )
         if not learned_from(records):
             say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone", {})
-        return rounds, write_results(
-            folder / RESULTS,
-            opened.project,
-            opened.own,
-            opened.store,
-            seed=opened.seed,
-            data=data,
-            columns=opened.settings.columns,
-            role=opened.settings.role,
-            agreement=opened.agreement,
-        )
+        return rounds, written()
 
 
 def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str] = ()) -> Results:

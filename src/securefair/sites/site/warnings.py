@@ -11,11 +11,10 @@ from securefair.errors import SecureFairError
 from securefair.report.presence import PeerLife
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.peers import read_peer, unconfirmed
-from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import SiteSettings
-from securefair.sites.site.records import SiteState, peers_of, stored_records
+from securefair.sites.site.records import SiteState, peers_of
 from securefair.sites.site.renewing import taken_in
 from securefair.storage import Transaction
 
@@ -40,7 +39,7 @@ def warnings_of(
     now: float,
     unvisited: float,
 ) -> Iterator[str]:
-    """All of a site; none once its rounds are over, as nothing can stop it any more.
+    """All of a site that is not over: after its own rounds peers may need it still.
 
     Args:
         folder: of the site.
@@ -51,8 +50,6 @@ def warnings_of(
         now: seconds since 1970.
         unvisited: seconds in which nobody was at the door of the site's process.
     """
-    if len(stored_records(tx)) >= rounds_of(project.terms):
-        return
     yield from _ends(project, now)
     free = shutil.disk_usage(folder).free
     if free < LEAST_FREE:

@@ -8,6 +8,7 @@ from securefair.sites.operator.metrics import metrics
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site import health as module
+from securefair.sites.site import warnings
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import Health, Heart, LineDue, health_of
 from securefair.sites.site.records import SiteState, keep_state
@@ -67,6 +68,16 @@ def test_it_says_for_whom_it_waits_and_since_when(site):
     assert found.code == 1
     assert found.summary.startswith("waiting for a, b since 2027-01-15")
     assert "a round needs 1 of 2 peers" in found.summary
+
+
+def test_after_its_last_round_it_is_told_why_it_waits_and_what_would_stop_it(site, monkeypatch):
+    for room in (module, warnings):
+        monkeypatch.setattr(room, "stored_records", lambda _: [None], raising=False)
+    waits = SiteState(missing=("a",), since=float(NOW))
+    found = health(site, later=75 * DAY, change=lambda tx: keep_state(tx, waits))
+    assert (found.state, found.code) == (SiteLife.WAITING, 1)
+    assert found.warnings[0].startswith("its own rounds are over")
+    assert found.warnings[1].startswith("the project expires in 25 days")
 
 
 def test_what_will_stop_it_is_told_a_month_before(site):

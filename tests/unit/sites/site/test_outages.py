@@ -3,6 +3,7 @@
 import pytest
 
 from securefair.protocol.states import RoundState
+from support.town import NOW
 
 pytestmark = pytest.mark.slow  # whole rounds
 
@@ -55,3 +56,23 @@ def test_a_site_that_is_started_anew_more_often_than_a_deadline_passes_comes_to_
             for name in ("north", "south"):
                 town.kill(name)
     assert all(len(town.records(name)) == 6 for name in ("north", "south"))
+
+
+def test_a_site_that_waits_after_its_last_round_says_so(make_town):
+    """It said nothing for as long as the project lasted: too few were through with theirs."""
+    town = make_town(3, algorithm="transfer", roles={"north": "teacher"}, fewest=1)
+    town.until("north", 1)  # a teacher's only round ends before anybody could ask
+    for name in ("south", "west"):
+        town.stop(name)
+    site, began = town.sites["north"], town.now
+    while town.now < began + 10_000.0:
+        if not (site.turn() | town.walk("north", lambda *_: None)):
+            town.now += 50.0
+    assert site.finished
+    assert not site.over
+    assert set(site.state.missing) == {"south", "west"}
+    assert 0 < site.state.since < NOW + town.now
+    for name in ("south", "west"):
+        town.start(name)
+    town.live()
+    assert (site.state.missing, site.state.since) == ((), 0.0)
