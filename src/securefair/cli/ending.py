@@ -47,6 +47,8 @@ class Commands(TyperGroup):
 def errors(*, looks: bool = False) -> Iterator[None]:
     """Turn expected errors into one line and an exit code; anything else is a bug and shows.
 
+    With `looks`, bugs, Ctrl-C and an output that nobody reads end with `EXIT_UNKNOWN` too.
+
     Args:
         looks: the command only looks, and its codes say what it saw (`EXIT_CODE`).
     """
@@ -58,13 +60,21 @@ def errors(*, looks: bool = False) -> Iterator[None]:
     except SecureFairError as error:
         stop(str(error), passing if error.passing else usage)
     except KeyboardInterrupt:
-        interrupted("Interrupted.")
+        interrupted("Interrupted.", EXIT_UNKNOWN if looks else EXIT_INTERRUPTED)
     except BrokenPipeError:
-        raise typer.Exit from None  # whoever read the output has seen enough
+        # Whoever read the output has seen enough; but nobody has seen the site.
+        raise typer.Exit(EXIT_UNKNOWN if looks else 0) from None
     except OSError as error:
         stop(os_problem(error), passing if error.errno in MAY_PASS else usage)
     except MemoryError:
         stop("there is not enough memory. Use fewer samples, features or units", passing)
+    except Exception as error:
+        if not looks or hasattr(error, "exit_code"):
+            raise
+        import traceback
+
+        traceback.print_exc()
+        raise typer.Exit(EXIT_UNKNOWN) from None
 
 
 @contextmanager
@@ -91,10 +101,10 @@ def stop(message: str, code: int = EXIT_USAGE) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def interrupted(message: str) -> NoReturn:
+def interrupted(message: str, code: int = EXIT_INTERRUPTED) -> NoReturn:
     """End after Ctrl-C, with a line that says what is left."""
     say(f"securefair: {message}", err=True)
-    raise typer.Exit(EXIT_INTERRUPTED) from None
+    raise typer.Exit(code) from None
 
 
 def shown(path: Path) -> str:

@@ -23,7 +23,7 @@ from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import Guarantee, PrivacyBudget, PrivacyEvent, add_up
 from securefair.storage.queues import Arrival, Inbox, Item, Outbox
 from securefair.storage.secret import Secret
-from securefair.storage.store import Access, Store, Transaction, running_process
+from securefair.storage.store import Access, Store, Transaction, held_since, running_process
 from securefair.storage.unlock import unlock
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Store",
     "Transaction",
     "add_up",
+    "held_since",
     "running_process",
     "unlock",
     "verify_chain",

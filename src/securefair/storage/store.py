@@ -288,6 +288,17 @@ def running_process(folder: Path) -> int | None:
     return int(owner) if owner.isdigit() else None
 
 
+def held_since(folder: Path) -> float:
+    """When a process took a store for itself last, seconds since 1970; 0 where none did.
+
+    Whether one still has it says `running_process`.
+    """
+    try:
+        return (folder / LOCK).lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def _lock(folder: Path, access: Access, wait_s: float) -> int:
     """An open file that holds the lock of this access; closing it gives the lock back."""
     try:

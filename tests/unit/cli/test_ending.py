@@ -91,3 +91,15 @@ def test_who_cannot_look_for_now_does_not_know(error):
     with pytest.raises(typer.Exit) as ended, errors(looks=True):
         raise error
     assert ended.value.exit_code == EXIT_UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(), ValueError("a bug"), KeyboardInterrupt()], ids=repr
+)
+def test_whoever_only_looks_takes_no_failure_for_what_it_saw(error):
+    with pytest.raises(typer.Exit) as ended, errors(looks=True):
+        raise error
+    assert ended.value.exit_code == EXIT_UNKNOWN
+    with pytest.raises((typer.Exit, ValueError)) as usual, errors():
+        raise error
+    assert getattr(usual.value, "exit_code", 1) != EXIT_UNKNOWN

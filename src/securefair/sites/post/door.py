@@ -64,13 +64,18 @@ class Door:
         check_path(path)
         path.unlink(missing_ok=True)
         self._path, self._port = path, port
-        self.visited = time.time()  # when somebody came last, or else when it was opened
+        self._visited = time.monotonic()  # when somebody came last, or else when it was opened
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(str(path))
         path.chmod(0o600)
         self._listening.listen(64)
         self._thread = threading.Thread(target=self._serve, name="door", daemon=True)
         self._thread.start()
+
+    @property
+    def unvisited(self) -> float:
+        """Seconds since somebody came, or since it was opened; no clock that is set changes it."""
+        return time.monotonic() - self._visited
 
     def close(self) -> None:
         """Answer nobody any more."""
@@ -90,7 +95,7 @@ class Door:
     def _answer_all(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError, DataError, UnicodeDecodeError):
             while (request := _read_request(connection, self._port.limit)) is not None:
-                self.visited = time.time()
+                self._visited = time.monotonic()
                 reply = self._answer(*request)
                 connection.sendall(_REPLY.pack(reply is not None, len(reply or b"")))
                 connection.sendall(reply or b"")

@@ -15,12 +15,12 @@ from securefair.sites.post.peers import PeerState
 from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
-from securefair.sites.site.folder import OVER, SiteSettings
+from securefair.sites.site.folder import OVER, STORE, SiteSettings
 from securefair.sites.site.pace import Pace
 from securefair.sites.site.records import peers_of, state_in, stored_records
 from securefair.sites.site.site import LEFT
 from securefair.sites.site.warnings import STUCK_AFTER, warnings_of
-from securefair.storage import Transaction
+from securefair.storage import Transaction, held_since
 from securefair.storage.files import replace_file
 
 BEAT = "beat"
@@ -82,12 +82,12 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         at: when it looked at its clock last, seconds since 1970.
         working: whether it computes something.
-        visited: when somebody was at its door last, or else when it began; 0: unknown.
+        unvisited: seconds since somebody was at its door, or else since it began.
     """
 
     at: float
     working: bool
-    visited: float = 0.0
+    unvisited: float = 0.0
 
 
 class Heart:
@@ -100,18 +100,18 @@ class Heart:
     def __init__(self, folder: Path) -> None:
         self._file, self._last, self._working = folder / BEAT, 0.0, False
 
-    def beat(self, *, working: bool, now: float, visited: float = 0.0) -> None:
+    def beat(self, *, working: bool, now: float, unvisited: float = 0.0) -> None:
         """The site takes a turn.
 
         Args:
             working: whether it will compute something in it, which may take hours.
             now: seconds since 1970.
-            visited: see `Beat`.
+            unvisited: see `Beat`.
         """
         if working == self._working and 0 <= now - self._last < BEAT_EVERY:
             return
         self._last, self._working = now, working
-        content = msgspec.json.encode(Beat(at=now, working=working, visited=visited))
+        content = msgspec.json.encode(Beat(at=now, working=working, unvisited=unvisited))
         with contextlib.suppress(OSError):  # a full disk stops the store, and says so
             replace_file(self._file, content, mode=0o600, durable=False)
 
@@ -164,7 +164,7 @@ def health_of(
     """
     known = state_in(tx)
     beat = read_beat(folder)
-    unvisited = 0.0 if beat is None or not beat.visited else beat.at - beat.visited
+    unvisited = 0.0 if beat is None else beat.unvisited
     warnings = tuple(
         warnings_of(folder, tx, project, settings, known, now, unvisited if runs else 0.0)
     )
@@ -178,7 +178,12 @@ def health_of(
                 return Health(state=SiteLife.OVER, since=seen, since_seconds=at)
             warnings = (OLDER, *warnings)
         return Health(state=SiteLife.STOPPED, since=seen, since_seconds=at, warnings=warnings)
-    if beat is not None and now - beat.at > (STUCK_AT_WORK if beat.working else STUCK_AFTER):
+    # What another process left, before this one took the store, says nothing of it: it is starting.
+    held = held_since(folder / STORE)
+    starting = beat is not None and beat.at < held
+    sign = held if starting else at
+    working = starting or (beat is not None and beat.working)
+    if sign is not None and now - sign > (STUCK_AT_WORK if working else STUCK_AFTER):
         return Health(state=SiteLife.STUCK, since=seen, since_seconds=at, warnings=warnings)
     if known.since:
         peers = len(peers_of(tx, project, settings.name))

@@ -246,11 +246,11 @@ def run_site(
 
         def beat() -> None:
             working = bool(opened.site.machine.memory.running)
-            heart.beat(working=working, now=time.time(), visited=door.visited)
+            heart.beat(working=working, now=time.time(), unvisited=door.unvisited)
             site = opened.site
             if site.finished and site.state.since and not early:  # it may wait for long
                 early.append(True)
-                heart.beat(working=True, now=time.time(), visited=door.visited)
+                heart.beat(working=True, now=time.time(), unvisited=door.unvisited)
                 with contextlib.suppress(SecureFairError, OSError):  # the end tells it
                     written()
             if due(site.state.since, time.monotonic()):

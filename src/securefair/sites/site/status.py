@@ -58,7 +58,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         name, project: of the site and its project.
         rounds_over, rounds: that are over, of all.
-        seconds_left: to the deadline of the round, when the store was written last.
+        seconds_left: to the deadline of the round, when the store was written last; 0 after all.
         peers: in the project's order.
         refused: how often something was refused, by reason and peer.
         student_limit, teacher_limit: most numbers to one peer and to all.
@@ -144,7 +144,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         project=project.terms.project.name,
         rounds_over=len(records),
         rounds=rounds_of(project.terms),
-        seconds_left=state.left,
+        seconds_left=state.left if len(records) < rounds_of(project.terms) else 0.0,
         peers=tuple(peers),
         refused=refusals(tx),
         student_limit=limits.student_total,

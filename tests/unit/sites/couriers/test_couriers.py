@@ -237,13 +237,14 @@ def test_a_door_answers_what_a_port_would(ends, tmp_path):
 
 def test_a_door_knows_when_somebody_was_there_last(ends, tmp_path, monkeypatch):
     """So that a site can tell that no courier comes."""
-    monkeypatch.setattr(door_module.time, "time", lambda: 100.0)
+    monkeypatch.setattr(door_module.time, "monotonic", lambda: 100.0)
     door = Door(tmp_path / "n.sock", ends[0])
     client = DoorClient(tmp_path / "n.sock")
-    assert door.visited == 100.0
-    monkeypatch.setattr(door_module.time, "time", lambda: 160.0)
+    assert door.unvisited == 0.0
+    monkeypatch.setattr(door_module.time, "monotonic", lambda: 160.0)
+    assert door.unvisited == 60.0  # a clock that is set changes nothing
     client.introduce()
-    assert door.visited == 160.0
+    assert door.unvisited == 0.0
     client.close()
     door.close()
 

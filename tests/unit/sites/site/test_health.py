@@ -62,6 +62,14 @@ def test_a_site_without_a_beat_is_stuck_and_one_that_computes_is_not(site):
     assert health(site, later=3 * 3600.0).state is SiteLife.RUNNING
 
 
+def test_a_beat_of_before_an_outage_makes_no_start_stuck(site, monkeypatch):
+    Heart(site[0]).beat(working=False, now=NOW)
+    assert health(site, later=3 * DAY).state is SiteLife.STUCK
+    monkeypatch.setattr(module, "held_since", lambda _: NOW + 3 * DAY - 700.0)
+    assert health(site, later=3 * DAY).state is SiteLife.RUNNING
+    assert health(site, later=4 * DAY).state is SiteLife.STUCK
+
+
 def test_it_says_for_whom_it_waits_and_since_when(site):
     waits = SiteState(missing=("a", "b"), since=float(NOW))
     found = health(site, change=lambda tx: keep_state(tx, waits))
@@ -165,9 +173,9 @@ def test_a_relay_that_never_comes_to_the_door_is_told_in_minutes(site):
     courier = msgspec.structs.replace(settings.courier, kind="flare", doors={})
     settings = msgspec.structs.replace(settings, courier=courier)
     heart = Heart(site[0])
-    heart.beat(working=False, now=NOW + 60.0, visited=float(NOW))
+    heart.beat(working=False, now=NOW + 60.0, unvisited=60.0)
     assert health(site, settings=settings, later=60.0).warnings == ()
-    heart.beat(working=False, now=NOW + STUCK_AFTER + 60, visited=float(NOW))
+    heart.beat(working=False, now=NOW + STUCK_AFTER + 60, unvisited=STUCK_AFTER + 60)
     [absent] = health(site, settings=settings, later=STUCK_AFTER + 60).warnings
     assert absent.startswith("no courier has been at this site's door for 11 minutes")
     assert health(site, later=STUCK_AFTER + 60).warnings == ()  # another goes by itself
