@@ -146,7 +146,8 @@ def _apart(stored: Comparison, again: Comparison) -> list[str]:
         result.append(f"seeds: {stored.seeds}, now {again.seeds}")
     for name in Origin.__struct_fields__:
         before, now = (
-            " and ".join(sorted({str(getattr(one, name)) for one in side.origins})) or "not stored"
+            " and ".join(sorted({str(getattr(one, name)) for one in side.again or side.origins}))
+            or "not stored"
             for side in (stored, again)
         )
         if before != now:
