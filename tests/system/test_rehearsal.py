@@ -71,7 +71,6 @@ def test_what_cannot_be_rehearsed_is_refused_in_a_line(options):
     [
         ("transfer", 3),
         ("validation", 3),
-        ("table-one", 3),
         ("vpdl", 72),
         ("cycle", 72),
         ("cycle-gossip", 51),

@@ -20,7 +20,7 @@ NAME = "cycle-table3"
 
 
 def test_a_script_reads_a_line_for_every_result() -> None:
-    names = [NAME, "cycle-figure8", "cycle-table1"]
+    names = [NAME, "cycle-figure11", "cycle-table1"]
     told = CliRunner().invoke(app, ["reproduce", "--verify", *names, "--json"])
     assert told.exit_code == 0
     found = json.loads(told.stdout)
