@@ -46,9 +46,9 @@ from securefair.errors import BackendUnavailableError
 from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.losses import approximate_kl
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import Distillation, TrainStates, all_logits, train
-from securefair.model.training import OptimizerConfig
 
 ROUNDS = 5
 SAMPLES, CLASSES = 600, 10  # of each participant

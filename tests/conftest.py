@@ -24,7 +24,8 @@ def pytest_collection_modifyitems(items):
     long = {
         item.path
         for item in items
-        if item.get_closest_marker("slow") or item.path.parent.name == "system"
+        if item.get_closest_marker("slow")
+        or item.path.parent.name in ("system", "papers", "ladder")
     }
     items.sort(key=lambda item: item.path not in long)
 

@@ -1,14 +1,15 @@
 """Client: open the answer."""
 
 import numpy as np
-from task import PASSPHRASE, files
+from task import files, key_file
 
 import securefair as sf
 
 
 def main() -> None:
     own = files()
-    student = sf.Student.load(own.secret / "student.keystore", PASSPHRASE)
+    key = key_file(own.secret)
+    student = sf.Student.load(own.secret / "student.keystore", passphrase_file=key)
     opened = student.open((own.download / "answer.bin").read_bytes())
     np.save(own.logits, opened.released)
 

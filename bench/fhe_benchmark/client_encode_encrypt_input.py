@@ -1,14 +1,15 @@
 """Client: encrypt the features."""
 
 import numpy as np
-from task import PASSPHRASE, files
+from task import files, key_file
 
 import securefair as sf
 
 
 def main() -> None:
     own = files()
-    student = sf.Student.load(own.secret / "student.keystore", PASSPHRASE)
+    key = key_file(own.secret)
+    student = sf.Student.load(own.secret / "student.keystore", passphrase_file=key)
     features = np.load(own.features)
     request = student.request(features)
     (own.upload / "request.bin").write_bytes(request)

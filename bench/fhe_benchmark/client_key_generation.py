@@ -1,6 +1,6 @@
 """Client: make keys, keep the secret one, hand out the public ones."""
 
-from task import PASSPHRASE, files, spec
+from task import UNSTRETCHED, files, new_key, spec
 
 import securefair as sf
 
@@ -8,7 +8,8 @@ import securefair as sf
 def main() -> None:
     own = files()
     student = sf.Student(spec(own.images))
-    student.save(own.secret / "student.keystore", PASSPHRASE)
+    key = new_key(own.secret)
+    student.save(own.secret / "student.keystore", passphrase_file=key, cost=UNSTRETCHED)
     keys = student.public_keys
     (own.public / "encryption.bin").write_bytes(keys.encryption)
     (own.public / "evaluation.bin").write_bytes(keys.evaluation)

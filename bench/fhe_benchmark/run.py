@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from task import IMAGES, Files, features, model
+from task import IMAGES, Files, features, key_file, model
 
 import securefair as sf
 from securefair.profiling.head import describe_machine
@@ -76,7 +76,8 @@ def run(size: str, flooding_bits: int, digits: Any, root: Path) -> dict[str, Any
         subprocess.run([sys.executable, str(HERE / f"{stage}.py"), size], check=True,
                        env=environment)  # fmt: skip
         seconds[name] = time.perf_counter() - started
-    plan = sf.plan_exchange(sf.Student.load(own.secret / "student.keystore", "benchmark").plan.spec)
+    keystore, key = own.secret / "student.keystore", key_file(own.secret)
+    plan = sf.Student.load(keystore, passphrase_file=key).plan
     found, opened = np.loadtxt(own.predictions, dtype=int, ndmin=1), np.load(own.logits)
     rows = features(np.loadtxt(own.pixels, ndmin=2))
     clear, labels = model().logits(rows), digits.test.labels[: own.images]

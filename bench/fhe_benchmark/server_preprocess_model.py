@@ -1,6 +1,6 @@
 """Server: keep the model and what was agreed, for the process that answers."""
 
-from task import PASSPHRASE, files, model, spec
+from task import UNSTRETCHED, files, model, new_key, spec
 
 import securefair as sf
 
@@ -10,7 +10,8 @@ def main() -> None:
     agreed = spec(own.images)
     bits, store = min(30, agreed.flooding_bits), own.server / "account"
     teacher = sf.Teacher(model(), agreed, min_flooding_bits=bits, store=store, create_store=True)
-    teacher.save(own.server / "teacher.keystore", PASSPHRASE)
+    key = new_key(own.server)
+    teacher.save(own.server / "teacher.keystore", passphrase_file=key, cost=UNSTRETCHED)
 
 
 if __name__ == "__main__":

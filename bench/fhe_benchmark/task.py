@@ -7,6 +7,7 @@ suite: io/SIZE/... between client and server, datasets/SIZE/... for the images, 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import securefair as sf
+from securefair.storage import KeystoreCost
 
 IMAGES = {"single": 1, "small": 100, "medium": 1_000, "large": 10_000}
 """The four sizes of the workload, in its order: arguments 0 to 3."""
@@ -27,8 +29,9 @@ BOUNDS = sf.HeadBounds(
 )
 """What is public about the features and the model. `train.py` keeps to it."""
 
-PASSPHRASE = "benchmark"
-"""Of the keystores that hold a side's state between its processes."""
+UNSTRETCHED = KeystoreCost(log2_n=1)
+"""Of keystores under 256 random bits, which nobody guesses: only passphrases of people need half a
+second a guess."""
 
 MODEL = Path(__file__).with_name("model.npz")
 
@@ -54,6 +57,19 @@ class Files:
         """All that must exist before a run."""
         own = [self.secret, self.server, self.public, self.upload, self.download]
         return [self.pixels.parent, *own]
+
+
+def new_key(folder: Path) -> Path:
+    """A file with 256 random bits that its owner alone may read: the passphrase of a keystore."""
+    path = key_file(folder)
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(secrets.token_hex(32))
+    return path
+
+
+def key_file(folder: Path) -> Path:
+    """Where `new_key` puts it."""
+    return folder / "key"
 
 
 def files() -> Files:

@@ -2,9 +2,11 @@
 
 import pytest
 
-from securefair.model.training import OptimizerConfig
+from support import session  # says how many threads torch gets, before torch is loaded
+
+# isort: split
+from securefair.model.optimizer import OptimizerConfig
 from securefair_lab.algorithms import LogitsRelease, NetworkPopulation, Population
-from support import session
 from support.populations import (
     hospitals,
     make_hospital,

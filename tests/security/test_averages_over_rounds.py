@@ -16,7 +16,7 @@ import pytest
 from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.data import load_heart
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.protocol.codec import decode
 from securefair.protocol.messages import Ask
 from support.agreements import agree

@@ -144,7 +144,7 @@ def test_any_epoch_that_a_peer_may_claim_leaves_room_to_recover(town):
     north.post.settle("south", receipt_of(parcel, epoch=LAST_EPOCH))
     with north.store.transaction() as tx:
         assert read_peer(tx, "south").epoch == LAST_EPOCH
-        recover_store(tx, ("south", "west"), NOW)  # crashed at 2^64 - 1
+        recover_store(tx, ("south", "west"), NOW, 1)  # crashed at 2^64 - 1
         assert read_peer(tx, "west").epoch == NOW
         assert read_peer(tx, "south").blocked
     north.say("west", b"recovered")

@@ -82,6 +82,74 @@ def test_what_gaussian_flooding_would_gain_over_forty_answers(release, uniform, 
     assert gaussian_bits == pytest.approx(gaussian, abs=0.3)
 
 
+def sum_of_uniforms(count, step=1e-3):
+    """Density of a sum of so many uniform numbers, deviation 1, on points `step` apart."""
+    width = 2 * math.sqrt(3 / count)
+    one = np.full(round(width / step) + 1, 1 / width)
+    one[[0, -1]] /= 2
+    density = one
+    for _ in range(count - 1):
+        density = np.convolve(density, one) * step
+    return density
+
+
+def fisher_information(density, step=1e-3):
+    slope, inside = np.gradient(density, step), density > 1e-7
+    return float((slope[inside] ** 2 / density[inside]).sum() * step)
+
+
+def test_a_sum_of_four_is_nearly_as_good_as_a_gaussian():
+    """Docs/decisions/0055: 1.04 times the Fisher information; of two uniforms it is infinite."""
+    four = sum_of_uniforms(4)
+    at = (np.arange(len(four)) - len(four) // 2) * 1e-3
+    assert (four * at**2).sum() * 1e-3 == pytest.approx(1, abs=1e-3)
+    assert fisher_information(four) == pytest.approx(1.039, abs=2e-3)
+    steps = [fisher_information(sum_of_uniforms(2, step), step) for step in (1e-2, 1e-3)]
+    assert steps[1] > steps[0] + 0.3
+
+
+@pytest.mark.parametrize(
+    ("numbers", "uniform", "sums"),
+    [
+        (128, 24.0, {22: 19.0, 24: 21.0, 26: 23.0, 30: 27.0}),
+        (128 * 40, 18.7, {22: 16.3, 24: 18.3, 26: 20.3, 30: 24.3}),
+        (16384, 17.0, {22: 15.5, 24: 17.5, 26: 19.5, 30: 23.5}),
+        (16384 * 40, 11.7, {22: 12.8, 24: 14.8, 26: 16.8, 30: 20.8}),
+        (81920 * 40, 9.4, {22: 11.7, 24: 13.7, 26: 15.7, 30: 19.7}),
+        (81920 * 1000, 4.7, {30: 17.4}),
+    ],
+)
+def test_what_sums_of_four_would_leave_over_a_run(numbers, uniform, sums):
+    """At the same error for the student; stated in docs/decisions/0055."""
+    found = -math.log2(uniform_distance(2.0**-30, 1.0, numbers))
+    assert found == pytest.approx(uniform, abs=0.1)
+    deviation = 1 / math.sqrt(3 * fisher_information(sum_of_uniforms(4)))
+    for bits, expected in sums.items():
+        left = -math.log2(gaussian_distance(2.0**-bits, deviation, numbers))
+        assert left == pytest.approx(expected, abs=0.1)
+
+
+def test_one_number_is_hidden_by_its_largest_density():
+    """A shift moves so much of a density with one peak: 2^-22.6 where uniform noise has 2^-31."""
+    for bits, expected in {22: 22.6, 24: 24.6, 26: 26.6, 30: 30.6}.items():
+        moved = sum_of_uniforms(4).max() * 2.0**-bits * math.sqrt(3)
+        assert -math.log2(moved) == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("bits", "limbs", "bytes_a_sample"),
+    [(30, 6, 10628), (26, 5, 9924), (24, 5, 9668), (22, 5, 9412)],
+)
+def test_what_fewer_bits_of_flooding_would_save(bits, limbs, bytes_a_sample):
+    """Of the exchange that docs/performance.md measures; stated in docs/decisions/0055."""
+    spec = ExchangeSpec(
+        features=512, hidden=64, classes=10, samples=4096, release="logits", flooding_bits=bits
+    )
+    plan = plan_exchange(spec)
+    assert plan.params.limbs == limbs
+    assert plan.feature_bytes / spec.samples == pytest.approx(bytes_a_sample, abs=1)
+
+
 # -- noise of the student's choice -----------------------------------------------------------------
 
 

@@ -13,9 +13,10 @@ import pytest
 from securefair.config import defaults, demo_config
 from securefair.model.building import build_model
 from securefair.model.kernel import SampleKernel
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.plausibility import IMPLAUSIBLE, SmoothPrior
 from securefair.model.projection import block_signs, public_indices, public_rows
-from securefair.model.training import OptimizerConfig, TrainState, train_epochs
+from securefair.model.training import TrainState, train_epochs
 from securefair.user.participants import load_participants
 
 RING = 8192

@@ -21,6 +21,7 @@ from pathlib import Path
 from securefair.sites.rehearsal.processes import (
     LOADED_ONCE,
 )  # sets what forks load: ours after
+from support.fits import share_fits
 
 SCORING = ("sklearn.metrics", "sklearn.model_selection")
 
@@ -144,6 +145,7 @@ def _run(program, arguments, folder, variables, out, err):
     sys.stdout, sys.stderr = (
         os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False) for number in (1, 2)
     )
+    share_fits()
     sys.argv = [program, *arguments]
     if program.endswith(".py"):
         sys.path.insert(0, str(Path(program).parent))

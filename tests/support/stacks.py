@@ -12,12 +12,12 @@ from securefair.data.dataset import Samples
 from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.folded import FoldedNetwork
 from securefair.model.heads import Head, QuadraticHead
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import (
     TrainStates,
     train,
 )
-from securefair.model.training import OptimizerConfig
 
 FEATURES, CLASSES = 5, 3
 OPTIMIZER = OptimizerConfig(learning_rate=0.1, clip_norm=0.5)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.config import demo_config, override, to_toml
 from securefair.records import RoundRecord
 from securefair.run.folder import read_result
 from support.alike import assert_runs_alike
@@ -85,11 +86,15 @@ def demo(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def clear(tmp_path_factory):
-    """The same without encryption, in this process."""
-    out = tmp_path_factory.mktemp("clear") / "out"
-    done = CliRunner().invoke(app, ["demo", *QUICK, "--backend", "clear", "--out", str(out)])
+    """The same without encryption and without fewer patients, in this process."""
+    folder = tmp_path_factory.mktemp("clear")
+    changes = {"run.smaller": None, "report.html": False}
+    config = override(demo_config(), changes, source="test")
+    (folder / "clear.toml").write_text(to_toml(config), "utf-8")
+    words = ["run", str(folder / "clear.toml"), *QUICK, "--backend", "clear"]
+    done = CliRunner().invoke(app, [*words, "--out", str(folder / "out")])
     assert done.exit_code == 0, done.output
-    return out
+    return folder / "out"
 
 
 @pytest.fixture(scope="module")

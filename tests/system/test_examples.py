@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.worth import tuned
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -24,26 +23,6 @@ ESTIMATOR = "sklearn_user.py"
 OPINION, TEACHERS = "second_opinion.py", "different_teachers.py"
 MOST_LINES = 10
 """Of an ordinary training script that may change."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fits_once():
-    """Scripts are run for one round and for twenty: what everyone fits alone is the same."""
-    kept, fitted = {}, tuned.own_fits
-
-    def once(participants, degree, seed):
-        own = tuple(
-            (one.name, one.train.features.tobytes(), one.train.labels.tobytes())
-            for one in participants
-        )
-        key = own, degree, seed
-        if key not in kept:
-            kept[key] = fitted(participants, degree, seed)
-        return kept[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuned, "own_fits", once)
-        yield
 
 
 def run(name, arguments, monkeypatch):

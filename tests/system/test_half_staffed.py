@@ -50,7 +50,7 @@ def test_a_site_that_never_starts_keeps_nobody_from_a_model(half_staffed):
     model = half_staffed / "south" / "results" / "models" / "south"
     predicted = securefair("predict", model, half_staffed / "west.csv")
     assert len(predicted.splitlines()) == 1 + 60
-    assert "west: NOT HEARD OF" in securefair("site", "status", half_staffed / "south")
+    assert "west: never heard of" in securefair("site", "status", half_staffed / "south")
 
 
 @soak

@@ -212,6 +212,7 @@ NO_LIBRARY_ERROR = {
     "profiling/fresh.py": {"EOFError"},
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
+    "collaboration/torch_state.py": {"ValueError"},
     "sites/project/card.py": {"ValueError"},
     "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from securefair.errors import ConfigError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.worth import EarlyStopping, LearningState, ReputationRule, run
 from securefair_lab.algorithms import Cycle, Standalone, Vpdl
 from securefair_lab.algorithms.free_riding import FreeRide

@@ -1,7 +1,7 @@
 import pytest
 
 from securefair.errors import ConfigError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair_lab.algorithms.schedule import StepDecay, StepFactors, at_round
 
 OPTIMIZER = OptimizerConfig(learning_rate=0.1)

@@ -106,21 +106,22 @@ CASES = (
 )
 
 
-# SEAL takes several times as long: a forced round and one of chance, of a student's basis the first
-# alone, and no VPDL, which differs by its decisions only.
+# SEAL takes several times as long: a forced round and one of chance of each head. Its answers to
+# every release, basis and packing are those of tests/unit/exchange/test_parties.py.
 LONG = (CASES[0], CASES[-1])
+SEAL = (CASES[0], CASES[4], CASES[5])
 ENCRYPTED = [
     pytest.param(case, "rns", id=f"{case}-rns", marks=pytest.mark.slow if case in LONG else ())
     for case in CASES
 ] + [
     pytest.param(
-        replace(case, rounds=1 if case.basis == "student" else min(case.rounds, 2)),
+        replace(case, rounds=min(case.rounds, 2)),
         "seal",
         id=f"{case}-seal",
         marks=pytest.mark.slow,
     )
     for case in CASES
-    if case.algorithm != "vpdl"
+    if case in SEAL
 ]
 
 

@@ -18,7 +18,7 @@ import pytest
 from securefair.averaging import get_averaging
 from securefair.collaboration.gossip import participant
 from securefair.errors import BackendUnavailableError, DataError, SecureFairError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.sites.couriers.memory import Faults, Link
 from securefair.sites.simulation.run import SimulatedRun

@@ -1,18 +1,16 @@
 """Answers and alignments of private teachers are those of the algorithm in the clear."""
 
-from dataclasses import replace
-
 import pytest
 
 from securefair.collaboration import PublicFacts
-from securefair.collaboration.controls import head_controls
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.distillation.private_alignments import private_alignments
 from securefair.collaboration.private import private_teachers
+from securefair.collaboration.training import optimizer_of
 from securefair.config import demo_config, override
 from securefair.sites.simulation.starting import simulated
 from securefair.user.participants import load_participants
-from securefair.worth import run
+from securefair.worth import HeadLearners, run
 from securefair_lab.algorithms import Cycle, LogitsRelease, Population
 
 SETTINGS = {
@@ -37,7 +35,7 @@ def test_alignments_are_what_the_reference_forms():
     config = override(demo_config(), SETTINGS, source="test")
     data = load_participants(config, 0)
     agreed = CYCLE.agree(config, PublicFacts.of(data), seed=0)
-    encrypted = simulated(CYCLE, config, agreed, data, seed=0)
+    encrypted = simulated(CYCLE, agreed, data, seed=0)
     terms = config.privacy
     teachers = private_teachers(
         data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden
@@ -45,8 +43,11 @@ def test_alignments_are_what_the_reference_forms():
     alignments = private_alignments(
         data, teachers, terms, temperature=config.distillation.temperature, seed=0
     )
-    learners = replace(
-        head_controls(config, data, None)["early_stopping"].members,
+    learners = HeadLearners(
+        participants=tuple(data),
+        head=config.model.kind,
+        hidden=config.model.hidden,
+        optimizer=optimizer_of(config.training),
         local_epochs=config.training.local_epochs,
         local_steps=config.training.local_steps,
     )

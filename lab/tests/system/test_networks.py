@@ -21,12 +21,11 @@ from securefair_lab.networks import TrainingRecipe
 from support.experiments import run_experiment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
-ROUNDS = 2
 
 
 def config(**changes):
     small = {
-        "training.rounds": ROUNDS,
+        "training.rounds": 2,
         "training.local_epochs": 30,
         "data.test_fraction": 0.8,
         "fairness.forced_every": 1,
@@ -51,19 +50,23 @@ def shorten_controls(patch):
     )
 
 
-@pytest.fixture(scope="module", params=["projection", "logits"])
+@pytest.fixture(scope="module", params=[("projection", 2), ("logits", 1)])
 def outcomes(request):
-    """The same run encrypted and in the clear.
+    """The same run encrypted and in the clear, and its rounds.
 
     In the second round weights have changed: another answer to the same upload.
     """
-    found = []
+    found, (release, rounds) = [], request.param
     with pytest.MonkeyPatch.context() as patch:
         shorten_controls(patch)
         for backend in ("rns", "clear"):
-            asked = config(encryption__backend=backend, distillation__release=request.param)
+            asked = config(
+                encryption__backend=backend,
+                distillation__release=release,
+                training__rounds=rounds,
+            )
             found.append(run_experiment(asked, PlainProgress(Console(file=io.StringIO()))))
-    return found
+    return *found, rounds
 
 
 def spec_of(asked):
@@ -72,10 +75,10 @@ def spec_of(asked):
 
 
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
-    encrypted, clear = outcomes
+    encrypted, clear, rounds = outcomes
     assert not encrypted.problems
-    assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == ROUNDS
-    assert encrypted.result.encryption.answers == ROUNDS * 6
+    assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == rounds
+    assert encrypted.result.encryption.answers == rounds * 6
     plan = plan_exchange(spec_of(config(distillation__release=encrypted.result.encryption.release)))
     assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
     for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
@@ -97,8 +100,12 @@ def test_networks_that_outgrow_their_room_decline_with_encryption_and_without(ba
     assert not np.array(record.answered).any()
 
 
-def test_the_penalty_of_a_configuration_reaches_every_way_of_training():
-    """Alone, stopped early and together, whoever leaves the range learns something else."""
+def test_the_penalty_of_a_configuration_reaches_every_way_of_training(monkeypatch):
+    """Alone, stopped early and together, whoever leaves the range learns something else.
+
+    Only after some epochs do they leave it: controls train as long as a user's.
+    """
+    monkeypatch.setattr(controls, "EarlyStopping", EarlyStopping)
     free, paid = (
         run_experiment(
             config(
@@ -123,7 +130,7 @@ def test_ranges_weigh_by_default_as_where_networks_are_trained_without_peers():
 
 
 def test_rounded_weights_hardly_change_what_networks_know(outcomes):
-    encrypted, _ = outcomes
+    encrypted, *_ = outcomes
     assert min(encrypted.result.algorithms["cycle"].accuracy) > 0.6
     for row in encrypted.result.participants:
         assert row.quantization.accuracy_after == pytest.approx(

@@ -65,7 +65,7 @@ def rehearse(
     With --year eight hospitals live through a year in some minutes, over a share that is brought up
     to date every night: each week one is down for a day, once all are for three; a clock is a day
     ahead for a day, one hospital leaves, one joins, one loses its keys, one gets another machine,
-    one puts a backup back, one has other patients, and twice all are upgraded, one after the other.
+    one puts a backup back, and one has other patients.
     Exit code 0 only if every round that enough hospitals could take part in is finished, and
     nothing is spent twice.
 

@@ -14,22 +14,20 @@ Whatever a run is about, its controls are tuned on everybody's own training samp
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
 from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
-from securefair.model.heads import Head
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
-from securefair.model.training import TrainState, about, train_epochs
 from securefair.model.transfer.folds import FOLDS
 from securefair.records import STANDALONE
-from securefair.worth import Algorithm, EarlyStopping, HeadLearners, SelfTaught
+from securefair.worth import Algorithm, EarlyStopping, SelfTaught
+from securefair.worth.plain_heads import PlainLearners
 from securefair.worth.tuned import (
     AVERAGED_ALONE,
     ENSEMBLE_ALONE,
@@ -39,6 +37,9 @@ from securefair.worth.tuned import (
     TUNED_ALONE,
     TunedPopulation,
 )
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 MOST_NUMBERS = 200_000
 """Features of all training samples of the largest participant up to which a forest is cheap."""
@@ -114,44 +115,27 @@ def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class GivenHeads(HeadLearners):
-    """Participants whose heads are given, not drawn from a seed.
-
-    Attributes:
-        heads: by participant, before any training; they stay as they are.
-    """
-
-    heads: Mapping[str, Head]
-
-    def trained_alone(self, seed: int) -> dict[str, TrainState]:
-        """Everyone's state before round 0.
-
-        Raises:
-            ModelError: a training diverged; names the participant.
-        """
-        del seed  # full batches: nothing is drawn
-        train_states = {}
-        for own in self.participants:
-            train_state = TrainState.start(copy.deepcopy(self.heads[own.name]), self.optimizer)
-            with about(own.name):
-                train_epochs(train_state, own.train, self.local_epochs)
-            train_states[own.name] = train_state
-        return train_states
-
-
 def head_controls(
     config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
 ) -> Mapping[str, Control]:
     """All controls where everyone's own model is that of the configuration, or given."""
-    model = config.model
+    model, optimizer = config.model, optimizer_of(config.training)
+    people = tuple(data)
+    if models is None and model.kind != "network":
+        plain = PlainLearners(
+            participants=people, head=model.kind, hidden=model.hidden, optimizer=optimizer
+        )
+        return controls_of(config, data, plain, fits=True)
+    from securefair.collaboration.given_heads import GivenHeads  # trains with torch
+    from securefair.worth import HeadLearners
+
     learners = HeadLearners(
-        participants=tuple(data),
+        participants=people,
         head=model.kind,
         hidden=model.hidden,
         network=model.network,
         range_penalty=model.range_penalty,
-        optimizer=optimizer_of(config.training),
+        optimizer=optimizer,
         local_epochs=0,
         local_steps=1,
     )

@@ -12,17 +12,15 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import torch
 
 from securefair.config import defaults
 from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, ModelError
-from securefair.model.building import ModelKind, build_model
-from securefair.model.heads import Head, LinearHead, QuadraticHead
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Degree, Polynomial
 from securefair.privacy import (
@@ -31,9 +29,7 @@ from securefair.privacy import (
     Patients,
     PrivacyTarget,
     PrivateAlignments,
-    PrivateTraining,
     SeededNoise,
-    SgdSettings,
     SystemNoise,
     private_fit,
 )
@@ -47,11 +43,12 @@ from securefair.privacy.durable import (
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.storage import Guarantee, Store
 
+if TYPE_CHECKING:
+    from securefair.model.building import ModelKind
+    from securefair.model.heads import Head
+    from securefair.privacy import SgdSettings
+
 CALIBRATION_SAMPLES = 200
-
-
-TRAINING = SgdSettings()
-"""Of models that are trained by DP-SGD."""
 
 
 def anew_private(where: str, expected: str = "a new collaboration") -> ConfigError:
@@ -182,7 +179,7 @@ class _Fitting:
             account = PrivacyAccount(store, self.name, limit)
             # The same linear function serves every kind of model that can hold it.
             what = "linear" if self.convex else f"{self.kind} {self.hidden} {self.network} "
-            what += "" if self.convex else str(TRAINING)
+            what += "" if self.convex else str(_training())
             reference = reference_of(self.samples, self.patients, self.target, what)
             kept = account.once(
                 reference, guarantee, lambda: msgspec.msgpack.encode(self._fitted(noise))
@@ -215,9 +212,11 @@ class _Fitting:
         if self.convex:
             fit = private_fit(self.samples, self.patients, self.target, noise)
             return [fit.linear.ravel().tolist(), fit.constant.tolist()]
-        model = self._untrained()
-        training = PrivateTraining(model, self.samples, self.patients, self.target, noise, TRAINING)
-        training.advance(TRAINING.steps)
+        from securefair.privacy import PrivateTraining
+
+        model, how = self._untrained(), _training()
+        training = PrivateTraining(model, self.samples, self.patients, self.target, noise, how)
+        training.advance(how.steps)
         return [parameter.detach().ravel().tolist() for parameter in model.parameters()]
 
     def _model(self, parameters: Sequence[Sequence[float]]) -> Head:
@@ -225,6 +224,8 @@ class _Fitting:
         if self.convex:
             _make_linear(model, parameters)
             return model
+        import torch
+
         with torch.no_grad():
             for parameter, values in zip(model.parameters(), parameters, strict=True):
                 parameter.copy_(torch.tensor(values).reshape(parameter.shape))
@@ -232,6 +233,8 @@ class _Fitting:
 
     def _untrained(self) -> Head:
         """From a public seed; a network takes its inner scales from public samples as well."""
+        from securefair.model.building import build_model
+
         width = int(self.samples.features.shape[1])
         public = np.random.default_rng(0).uniform(-1, 1, (CALIBRATION_SAMPLES, width))
         labels = np.zeros(CALIBRATION_SAMPLES, dtype=np.int64)
@@ -242,6 +245,13 @@ class _Fitting:
             network=self.network,
             seed=derive_seed(self.seed, "private head", self.name),
         )
+
+
+def _training() -> SgdSettings:
+    """Of models that are trained by DP-SGD, which takes torch."""
+    from securefair.privacy import SgdSettings
+
+    return SgdSettings()
 
 
 def checked_target(own: ParticipantData, terms: PrivacySection) -> tuple[Patients, PrivacyTarget]:
@@ -289,6 +299,10 @@ def _make_linear(model: Head, parameters: Sequence[Sequence[float]]) -> None:
 
     In a quadratic head h(u) = a u^2 + b u, and h(u) - h(-u) = 2 b u is linear.
     """
+    import torch
+
+    from securefair.model.heads import LinearHead, QuadraticHead
+
     linear, constant = (np.array(part, dtype=np.float64) for part in parameters)
     rows = torch.from_numpy(linear.reshape(-1, model.features))
     shifts = torch.from_numpy(constant)
@@ -323,6 +337,8 @@ def polynomial_of(teacher: PrivateTeacher, degree: Degree) -> Polynomial:
     Raises:
         ModelError: the private model is not linear.
     """
+    from securefair.model.heads import LinearHead
+
     model = teacher.model
     if not isinstance(model, LinearHead):
         raise ModelError(

@@ -11,18 +11,20 @@ float keeps its bits.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from securefair.errors import DataError, LocalProtocolError
-from securefair.model.training import TrainState
 
 S = TypeVar("S")
+
+TENSOR, TRAIN_STATE = "tensor", "train_state"
+"""Tags of what torch makes, whose parts are those of `torch_state`."""
 
 KINDS = "fiub"
 """Kinds of numpy numbers that a snapshot holds."""
@@ -61,10 +63,6 @@ def _encoded(value: object, where: str) -> object:
     match value:
         case None | bool() | int() | float() | str() | bytes():
             return value
-        case TrainState():
-            return ["train_state", *_encoded_train_state(value)]
-        case torch.Tensor():
-            return _array("tensor", value.detach().cpu().numpy(), where)
         case np.ndarray():
             return _array("array", value, where)
         case np.generic():
@@ -75,6 +73,14 @@ def _encoded(value: object, where: str) -> object:
         case list() | tuple():
             parts = [_encoded(part, f"{where}[{at}]") for at, part in enumerate(value)]
             return ["tuple" if isinstance(value, tuple) else "list", parts]
+    if "torch" in sys.modules:  # nothing is of torch before somebody has loaded it
+        from securefair.collaboration.torch_state import parts_of
+
+        tag, *held = parts_of(value)
+        if tag == TENSOR:
+            return _array(tag, held[0], where)
+        if tag == TRAIN_STATE:
+            return [tag, *([_encoded(each, where) for each in part] for part in held)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value) if field.init]
         return ["fields", {n: _encoded(getattr(value, n), f"{where}.{n}") for n in names}]
@@ -86,11 +92,15 @@ def _decoded(data: Any, template: Any) -> Any:
         return data
     tag, *rest = data
     match tag:
-        case "train_state":
-            return _decoded_train_state(rest, template)
-        case "tensor":
-            tensor = torch.from_numpy(_numbers(rest))
-            return tensor.to(template.device) if isinstance(template, torch.Tensor) else tensor
+        case str() if tag == TENSOR:
+            from securefair.collaboration.torch_state import tensor_of
+
+            return tensor_of(_numbers(rest), template)
+        case str() if tag == TRAIN_STATE:
+            from securefair.collaboration.torch_state import train_state_of
+
+            own, momentum = ([_decoded(part, None) for part in parts] for parts in rest)
+            return train_state_of(own, momentum, template)
         case "array":
             return _numbers(rest)
         case "map":
@@ -107,31 +117,6 @@ def _decoded(data: Any, template: Any) -> Any:
             values = {name: _decoded(v, getattr(template, name)) for name, v in rest[0].items()}
             return dataclasses.replace(template, **values)
     raise ValueError(f"unknown part {tag!r}")
-
-
-def _encoded_train_state(train_state: TrainState) -> tuple[object, object]:
-    """Parameters in the model's order, and the momentum of each; None before the first step."""
-    return (
-        [_encoded(parameter, "parameter") for parameter in train_state.model.parameters()],
-        [_encoded(each, "momentum") for each in train_state.momentum],
-    )
-
-
-def _decoded_train_state(data: list[Any], template: object) -> TrainState:
-    if not isinstance(template, TrainState):
-        raise ValueError("a training state has no counterpart")
-    train_state = template.copy()
-    values, momentum = ([_decoded(part, None) for part in parts] for parts in data)
-    parameters = list(train_state.model.parameters())
-    with torch.no_grad():
-        for parameter, value in zip(parameters, values, strict=True):
-            if parameter.shape != value.shape or parameter.dtype != value.dtype:
-                raise ValueError(f"a parameter of shape {tuple(value.shape)} does not fit")
-            parameter.copy_(value)
-    if len(momentum) != len(parameters):
-        raise ValueError(f"momentum of {len(momentum)} parameters does not fit")
-    train_state.momentum[:] = momentum
-    return train_state
 
 
 def _array(tag: str, array: NDArray[np.generic], where: str) -> list[object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from securefair.config import TrainingSection
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 
 
 def optimizer_of(training: TrainingSection) -> OptimizerConfig:

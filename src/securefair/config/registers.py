@@ -2,18 +2,15 @@
 
 This is the one line that a new one needs beside its own file. Rooms look their own up here, and
 sections take no other word. It imports nothing but what is looked up, so every room may import it,
-also those beside `config`.
+also those beside `config`, and neither side of an exchange loads pydantic.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
-
-from pydantic_core import PydanticCustomError, core_schema
 
 from securefair.errors import ConfigError, SecureFairError
 
@@ -81,6 +78,8 @@ def looked_up(
         problem, where, error: what is said where there is no such line.
     """
     if name not in register:
+        import difflib
+
         close = difflib.get_close_matches(name, register, n=1)
         raise error(
             problem,
@@ -111,6 +110,8 @@ class Named:
         return [*self.more, *(name for name in self.register if name not in IN_CODE_ALONE)]
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> Any:
+        from pydantic_core import core_schema
+
         return core_schema.no_info_plain_validator_function(self._check)
 
     def __get_pydantic_json_schema__(self, _schema: object, _handler: object) -> dict[str, Any]:
@@ -118,5 +119,7 @@ class Named:
 
     def _check(self, value: object) -> str:
         if not isinstance(value, str) or value not in self.words:
+            from pydantic_core import PydanticCustomError
+
             raise PydanticCustomError("literal_error", "a value is not one of those allowed")
         return value

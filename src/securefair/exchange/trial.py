@@ -9,7 +9,7 @@ from securefair.data import Samples
 from securefair.errors import EncryptionError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
-from securefair.model.heads import build_head
+from securefair.model.plain_heads import PlainHead
 
 
 def exchange_error(backend: str) -> float:
@@ -21,7 +21,7 @@ def exchange_error(backend: str) -> float:
     rng = np.random.default_rng(0)
     samples = Samples(rng.uniform(-1, 1, (16, 4)), rng.integers(0, 2, 16), 2)
     spec = ExchangeSpec(features=4, classes=2, samples=16, hidden=0, release="logits")
-    model = build_head("linear", 4, 0, 2, seed=0)
+    model = PlainHead.drawn("linear", 4, 0, 2, seed=0)
     student = Student(spec, backend=backend)
     answer = Teacher(model, spec, backend=backend).answer(student.request(samples))
     opened = student.open(answer).released

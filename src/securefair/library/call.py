@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-from torch import nn
+from typing import TYPE_CHECKING
 
 from securefair.ckks.threads import threads_set
 from securefair.collaboration.kinds import default_algorithm, kind_of, unread_keys
@@ -16,21 +15,18 @@ from securefair.data import ParticipantData, TableSpec
 from securefair.errors import ConfigError
 from securefair.library.given import given_data
 from securefair.library.hospitals import check_hospitals
-from securefair.library.models import (
-    Model,
-    Models,
-    gives_modules,
-    hidden_units,
-    kind_of_model,
-    suitable_q,
-)
+from securefair.library.models import Models, gives_modules, kind_of_model, suitable_q
 from securefair.library.result import Result
 from securefair.library.settings import settings as checked
-from securefair.model.heads import Head
 from securefair.report.progress import Progress, Silence, show_progress
 from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
 from securefair.run.execute import run_resolved
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from securefair.library.models import Model
 
 
 def collaborate(
@@ -138,14 +134,14 @@ def collaborate(
     )
     data = given.data
     heads = models.heads(data, config.model.hidden, seed)
-    config = _completed(config, data, heads)
+    config = _completed(config, data, models.hidden(heads, config.model.hidden))
     run = ResolvedRun(
         config=config,
         kinds={algorithm: kind},
         rules=given.rules,
         further=given.further,
         data={seed: data},
-        models=heads if models.are_modules else None,
+        models=heads,
         keeps_heads=True,
         classes=given.classes,
         findings=given.findings,
@@ -162,7 +158,7 @@ def collaborate(
         models=models.trained(
             outcome.heads or {kept.model.record.hospital: kept.model for kept in outcome.models}
         ),
-        plan=kind.forecast(config, run.agreements[seed][algorithm], data).plan,
+        plan=kind.forecast(run.agreements[seed][algorithm], data).plan,
         config=config,
         outcome=outcome,
         findings=tuple(given.findings),
@@ -195,16 +191,13 @@ def _check_callbacks(callbacks: Sequence[Callback]) -> None:
             )
 
 
-def _completed(
-    config: RunConfig, data: Sequence[ParticipantData], heads: Mapping[str, Head]
-) -> RunConfig:
+def _completed(config: RunConfig, data: Sequence[ParticipantData], hidden: int) -> RunConfig:
     """The configuration with what depends on data and modules, where the algorithm reads it."""
-    hidden = hidden_units(heads[data[0].name])
     changes: dict[str, object] = {"model.kind": "quadratic" if hidden else "linear"}
     if hidden:
         changes["model.hidden"] = hidden
     if "q" not in config.distillation.model_fields_set:
-        changes["distillation.q"] = suitable_q(data, heads)
+        changes["distillation.q"] = suitable_q(data, hidden)
     unread = unread_keys(config)
     read = {key: value for key, value in changes.items() if key not in unread}
     return override(config, read, source="collaborate")

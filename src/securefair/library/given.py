@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from torch import nn
+from typing import TYPE_CHECKING
 
 from securefair.collaboration.kinds import kind_of
 from securefair.config import RunConfig
@@ -22,6 +21,9 @@ from securefair.library.hospitals import (
 )
 from securefair.library.tables import participants_of_tables
 from securefair.user.data_sets import alike
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True, eq=False)

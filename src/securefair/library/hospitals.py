@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from securefair.config import RunConfig
 from securefair.data import ParticipantData, Samples, arrays_of
 from securefair.data.dataset import TeacherModel
 from securefair.data.shared_rows import COPIED
 from securefair.errors import ConfigError, DataError
+from securefair.library.models import is_module
 from securefair.model.teachers import EstimatorTeacher, teacher_of
 from securefair.user.data_sets import are_two_data_sets, participant_of
+
+if TYPE_CHECKING:
+    from torch import nn
 
 ENOUGH = 5
 """Equal samples from which part of a set is taken for a copy; fewer may be chance."""
@@ -205,7 +208,7 @@ def check_hospitals(hospitals: Mapping[str, object], extractor: object) -> None:
             found=", ".join(hospitals) or "nobody",
             hint="Divide the data, or train alone with torch",
         )
-    if extractor is not None and not isinstance(extractor, nn.Module):
+    if extractor is not None and not is_module(extractor):
         raise ConfigError(
             "an extractor is a torch module",
             where="extractor",
@@ -229,6 +232,8 @@ def _features(given: object, extractor: nn.Module, name: str) -> object:
     inputs, labels = arrays_of(given, where=name)
     if inputs.dtype.kind not in "fiub":
         raise DataError("features are not numbers", where=name, found=str(inputs.dtype))
+    import torch  # as whoever made the extractor has
+
     tensor = torch.from_numpy(np.ascontiguousarray(inputs)).to(torch.float32)
     training = extractor.training
     extractor.eval()  # batch statistics and dropout belong to its own training

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
         Head as Head,
     )
     from securefair.model.heads import (
-        HeadKind as HeadKind,
-    )
-    from securefair.model.heads import (
         LinearHead as LinearHead,
     )
     from securefair.model.heads import (
@@ -45,6 +42,8 @@ if TYPE_CHECKING:
     from securefair.model.linear_maps import DenseMap as DenseMap
     from securefair.model.linear_maps import Shape as Shape
     from securefair.model.losses import approximate_kl as approximate_kl
+    from securefair.model.optimizer import OptimizerConfig as OptimizerConfig
+    from securefair.model.plain_heads import HeadKind as HeadKind
     from securefair.model.plausibility import Clip as Clip
     from securefair.model.prevalence import Prevalence as Prevalence
     from securefair.model.prevalence import own_prevalence as own_prevalence
@@ -98,9 +97,6 @@ if TYPE_CHECKING:
     from securefair.model.stored import NamedNetwork as NamedNetwork
     from securefair.model.training import (
         Evaluation as Evaluation,
-    )
-    from securefair.model.training import (
-        OptimizerConfig as OptimizerConfig,
     )
     from securefair.model.training import (
         TeacherAnswer as TeacherAnswer,

@@ -7,9 +7,10 @@ from typing import Literal
 from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import ModelError
-from securefair.model.heads import Head, HeadKind, build_head
+from securefair.model.heads import Head, build_head
 from securefair.model.networks.head import NetworkHead
 from securefair.model.networks.small import small_network
+from securefair.model.plain_heads import HeadKind
 
 ModelKind = HeadKind | Literal["network"]
 

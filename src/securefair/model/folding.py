@@ -3,7 +3,7 @@
 Between two maps a value is known up to a pending affine, value = scale * computed + offset, where
 `computed` is what the maps so far give. Batch norm, the division of an average pool and the
 constants of an activation change only what is pending; the next map with weights absorbs it. An
-activation completes the square (`quadratic.completed_square`): the map before it is made to compute
+activation completes the square (`squares.completed_square`): the map before it is made to compute
 root (x + centre), and the rest is pending again.
 Where an offset meets zero padding it is missing at the border: so offsets are whole images, and a
 convolution's bias depends on the position where the border makes it so.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, Shape, SumPool
 from securefair.model.merge import dense_of_dense, mean_of_convolution
-from securefair.model.quadratic import completed_square
+from securefair.model.squares import completed_square
 
 FloatArray = NDArray[np.float64]
 

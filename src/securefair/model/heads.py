@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
 
 import numpy as np
 import torch
@@ -20,9 +19,9 @@ from securefair.errors import ModelError
 from securefair.model.folded import FoldedNetwork
 from securefair.model.folding import Folding
 from securefair.model.linear_maps import DenseMap
-from securefair.model.quadratic import SLOPE_INITIAL, coefficient
-
-HeadKind = Literal["linear", "quadratic"]
+from securefair.model.plain_heads import HeadKind
+from securefair.model.quadratic import coefficient
+from securefair.model.squares import SLOPE_INITIAL
 
 
 class Head(nn.Module, ABC):

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from securefair.errors import ModelError
+from securefair.model.squares import SLOPE_INITIAL, SQUARE_FLOOR, SQUARE_INITIAL, log_gain
 
-FloatArray = NDArray[np.float64]
-
-SQUARE_INITIAL = 0.25
-SQUARE_FLOOR = 1 / 32
-SLOPE_INITIAL = 0.5
 LIMIT = 4.0
 """Weight of the excess in a loss, where nobody says otherwise."""
 
@@ -99,19 +93,3 @@ class Quadratic(nn.Module):
 def coefficient(square_log_gain: Tensor) -> Tensor:
     """a = f + (a0 - f) exp(rho)."""
     return SQUARE_FLOOR + (SQUARE_INITIAL - SQUARE_FLOOR) * square_log_gain.exp()
-
-
-def completed_square(
-    a: FloatArray, b: FloatArray, c: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """root, centre and rest, with a x^2 + b x + c = (root (x + centre))^2 + rest.
-
-    Args:
-        a: above 0, of any shape; b and c have the same.
-    """
-    return np.sqrt(a), b / (2 * a), c - b * b / (4 * a)
-
-
-def log_gain(square: float) -> float:
-    """The rho of a coefficient above SQUARE_FLOOR."""
-    return math.log((square - SQUARE_FLOOR) / (SQUARE_INITIAL - SQUARE_FLOOR))

@@ -20,8 +20,8 @@ from torch.nn.functional import cross_entropy
 from securefair.errors import ModelError
 from securefair.model.batches import Batches, StackedSamples, participants_named
 from securefair.model.losses import approximate_kl
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.stacked import Stacked
-from securefair.model.training import OptimizerConfig
 
 GRADIENT_CHUNK = 512  # samples at once where activations must be kept for the gradient
 

@@ -24,6 +24,9 @@ Probabilities = Callable[[Array], Array]
 MOST_OF_A_PROCESS = 400
 """Patients that a Gaussian process is fitted to: its time grows with their third power."""
 
+TREES = 100
+"""Of a forest."""
+
 _ONE_AT_A_TIME = Lock()
 """Filters of warnings belong to the process: of two threads one would put back the other's."""
 
@@ -93,10 +96,10 @@ def averaged(models: Sequence[Probabilities], like: Samples) -> Estimated:
     return Estimated(_Mean(tuple(models)), int(like.features.shape[1]), like.classes)
 
 
-def _forest(samples: Samples, seed: int) -> Any:
+def _forest(samples: Samples, seed: int, trees: int = TREES) -> Any:
     from sklearn.ensemble import RandomForestClassifier  # takes a second to load
 
-    forest = RandomForestClassifier(n_estimators=100, min_samples_leaf=3, random_state=seed)
+    forest = RandomForestClassifier(n_estimators=trees, min_samples_leaf=3, random_state=seed)
     forest.fit(samples.features, samples.labels, sample_weight=samples.weights)
     return _Trees([one.tree_ for one in forest.estimators_], forest.classes_)
 

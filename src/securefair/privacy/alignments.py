@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,14 @@ from scipy.special import softmax
 
 from securefair.data.dataset import Samples
 from securefair.errors import LedgerError, ModelError
-from securefair.model.heads import Head
 from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.privacy.randomness import NoiseSource
 from securefair.storage import Guarantee
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 Array = NDArray[np.float64]
 ROUNDING_MARGIN = 1 + 1e-6

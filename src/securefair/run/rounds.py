@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import Seen
-from securefair.model.heads import Head
 from securefair.model.stored import Function, is_stored, to_bytes
 from securefair.model.transfer import LinearEstimates
 from securefair.prediction.effects import ColumnEstimate
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.run.entry import Entry, RunState
 from securefair.worth import Algorithm
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 
 class RunInRounds(Protocol):

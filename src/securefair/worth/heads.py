@@ -11,10 +11,10 @@ from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.building import ModelKind, build_model
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.seeds import derive_seed
 from securefair.model.stored import Function, function_of
 from securefair.model.training import (
-    OptimizerConfig,
     TrainState,
     about,
     evaluate,

@@ -14,11 +14,11 @@ from torch.nn.functional import cross_entropy
 from securefair.data import ParticipantData
 from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.seeds import derive_seed
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import TrainStates, all_logits, train
 from securefair.model.stored import Function, NamedNetwork
-from securefair.model.training import OptimizerConfig
 from securefair.records import RoundRecord
 from securefair.worth.learners import LearningState, lonely_record
 from securefair.worth.membership import check_participants

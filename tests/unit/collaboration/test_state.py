@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.errors import DataError, LocalProtocolError
 from securefair.model.heads import build_head
-from securefair.model.training import OptimizerConfig, TrainState, train_epochs
+from securefair.model.optimizer import OptimizerConfig
+from securefair.model.training import TrainState, train_epochs
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax
 from securefair.data.dataset import Samples
 from securefair.exchange import learning
 from securefair.model.heads import build_head
-from securefair.model.training import OptimizerConfig, TeacherAnswer, TrainState, distil_steps
+from securefair.model.optimizer import OptimizerConfig
+from securefair.model.training import TeacherAnswer, TrainState, distil_steps
 from securefair.worth import ReputationRule
 
 CLASSES, FEATURES, SAMPLES = 3, 4, 30

@@ -15,7 +15,8 @@ from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
-from securefair.model.training import OptimizerConfig, TrainState, distil_steps
+from securefair.model.optimizer import OptimizerConfig
+from securefair.model.training import TrainState, distil_steps
 
 COUNT = 30
 

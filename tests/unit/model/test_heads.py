@@ -8,8 +8,8 @@ from securefair.errors import ModelError
 from securefair.model.folded import activation_ranges, dense_network
 from securefair.model.heads import LinearHead, QuadraticHead, build_head
 from securefair.model.linear_maps import DenseMap
-from securefair.model.quadratic import SQUARE_FLOOR
 from securefair.model.quantize import quantize
+from securefair.model.squares import SQUARE_FLOOR
 
 sizes = st.integers(1, 6)
 seeds = st.integers(0, 2**63 - 1)

@@ -14,7 +14,8 @@ from securefair.errors import ModelError
 from securefair.model.heads import LinearHead, QuadraticHead, build_head
 from securefair.model.modules import head_of, module_of
 from securefair.model.networks import he_network
-from securefair.model.quadratic import SQUARE_FLOOR, Quadratic
+from securefair.model.quadratic import Quadratic
+from securefair.model.squares import SQUARE_FLOOR
 
 sizes = st.integers(1, 6)
 squares = st.floats(SQUARE_FLOOR * 1.01, 100.0)

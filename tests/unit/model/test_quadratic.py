@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from securefair.errors import ModelError
-from securefair.model.quadratic import SQUARE_FLOOR, Quadratic
+from securefair.model.quadratic import Quadratic
+from securefair.model.squares import SQUARE_FLOOR
 
 
 def test_each_channel_has_its_own_polynomial():

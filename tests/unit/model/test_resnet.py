@@ -19,9 +19,9 @@ from securefair.model import resnet
 from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.losses import approximate_kl
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.stacked import Build, Stacked
 from securefair.model.stacked_training import Distillation, TrainStates, all_logits, train
-from securefair.model.training import OptimizerConfig
 
 needs_torchvision = pytest.mark.skipif(
     find_spec("torchvision") is None, reason="torchvision is not installed: extra `vision`"

@@ -14,6 +14,7 @@ from securefair.run.checkpoint import is_unfinished
 from securefair.run.execute import write_outcome
 from securefair.run.results import Repetition
 from support.experiments import run_experiment
+from support.fits import begin_quickly
 from unit.run.test_execute import Listener
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
@@ -33,6 +34,12 @@ SMALL = {
 @pytest.fixture(scope="module")
 def config():
     return override(demo_config(), SMALL, source="test")
+
+
+@pytest.fixture(autouse=True)
+def alike(monkeypatch):
+    """Processes fit as quickly as this one."""
+    monkeypatch.setattr(processes, "_begin", begin_quickly)
 
 
 class Callback:

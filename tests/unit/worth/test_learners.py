@@ -8,8 +8,8 @@ import torch
 
 from securefair.data import Samples
 from securefair.errors import ConfigError
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.seeds import derive_seed
-from securefair.model.training import OptimizerConfig
 from securefair.worth import EarlyStopping, LearningState, NetworkLearners, run
 
 

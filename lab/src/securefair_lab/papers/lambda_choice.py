@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import mean
+from statistics import fmean
 
 from securefair_lab.papers.cycle_methods import PLAIN, SOFTENED
 from securefair_lab.papers.experiment import Claim, Parts, Row
@@ -37,7 +37,7 @@ class Chosen:
 
     def mean(self, metric: str) -> float:
         """Over seeds."""
-        return mean(self.each[metric])
+        return fmean(self.each[metric])
 
 
 def name_of(row: Row) -> str:
@@ -56,18 +56,25 @@ def lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
 
 def chosen(rows: Sequence[Row]) -> dict[tuple[str, str], Chosen]:
     """(split, name) -> what it is worth at its best; of equal ones the smallest lambda_0."""
-    result = {}
-    for key, own in lines(rows).items():
-        each = zip(*(row.each[HELD_OUT] for row in own), strict=True)
-        best = [own[held_out.index(max(held_out))] for held_out in each]
-        result[key] = Chosen(
+    return {
+        key: Chosen(
             lambdas=[_lambda_of(row) for row in best],
             each={
                 metric: [row.each[metric][seed] for seed, row in enumerate(best)]
-                for metric in own[0].metrics
+                for metric in best[0].metrics
             },
         )
-    return result
+        for key, best in _best(rows).items()
+    }
+
+
+def _best(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """(split, name) -> the row that each seed chooses."""
+    found = {}
+    for key, own in lines(rows).items():
+        each = zip(*(row.each[HELD_OUT] for row in own), strict=True)
+        found[key] = [own[held_out.index(max(held_out))] for held_out in each]
+    return found
 
 
 def _lambda_of(row: Row) -> float:
@@ -77,7 +84,10 @@ def _lambda_of(row: Row) -> float:
 def at(rows: Sequence[Row], lambda_0: float | None, metric: str) -> dict[tuple[str, str], float]:
     """(split, name) -> a mean over seeds at one lambda_0, or at each method's best (None)."""
     if lambda_0 is None:
-        return {key: best.mean(metric) for key, best in chosen(rows).items()}
+        return {
+            key: fmean(row.each[metric][seed] for seed, row in enumerate(best))
+            for key, best in _best(rows).items()
+        }
     return {
         (str(row.fields["split"]), name_of(row)): row.metrics[metric]
         for row in rows

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from securefair.errors import ConfigError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair_lab.algorithms import Standalone
 from securefair_lab.papers.algorithms import Ditto, FedAvg
 

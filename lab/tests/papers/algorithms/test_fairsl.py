@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.worth.algorithm import run
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.algorithms.fairsl import FairSl, cycles

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from securefair.errors import ConfigError, DataError
-from securefair.model.training import OptimizerConfig
+from securefair.model.optimizer import OptimizerConfig
 from securefair.worth import run
 from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.gossip_sgd import GossipSgd

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.stacked import Slot
-from securefair.model.training import OptimizerConfig
 from securefair.worth.algorithm import run
 from securefair_lab.algorithms.free_riding import FreeRide
 from securefair_lab.algorithms.stacked_population import StackedPopulation

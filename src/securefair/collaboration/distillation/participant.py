@@ -19,7 +19,7 @@ from securefair.collaboration.distillation.agreement import DistillationAgreemen
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
-from securefair.config import DisclosureSection, defaults
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
@@ -28,10 +28,11 @@ from securefair.exchange.student import Opened, Student
 from securefair.exchange.upload import ReceivedUpload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
 from securefair.model.prevalence import own_prevalence
 from securefair.model.seeds import derive_seed, private_seed
-from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
+from securefair.model.training import TrainState, about, train_epochs
 from securefair.privacy import PrivateAlignments
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
@@ -105,7 +106,6 @@ class Participant(Host):
             simulations need, lets everybody compute the first weights.
         backend: encryption engine.
         device: what computes on the ciphertexts of its students.
-        disclosure: how much it lets out as teacher; one answer a version by default.
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
         alignments: formed with its peers at a stated cost to its patients; None: by its own
@@ -131,7 +131,6 @@ class Participant(Host):
         seed: int | None = None,
         backend: str,
         device: str = defaults.PROCESSOR,
-        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
@@ -161,7 +160,6 @@ class Participant(Host):
         settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
-            disclosure or DisclosureSection(),
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )

@@ -9,7 +9,7 @@ import msgspec
 from securefair.sites.post.clock import WRONG
 from securefair.sites.post.quotes import header_of
 from securefair.sites.post.refusals import Reason
-from securefair.sites.post.streams import FIRST_EPOCH
+from securefair.sites.post.streams import FIRST_EPOCH, stream_of
 from securefair.storage.audit import START, AuditHead
 from securefair.storage.store import Transaction
 
@@ -26,6 +26,8 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         newest, before: quotes of the two newest envelopes of it in this epoch; empty for none.
         heard: when its newest envelope was taken, seconds since 1970; 0 for never.
         ahead: seconds by which that one was dated after this site's clock.
+        proved: an epoch that this site has begun with it and does not remember, by its own
+            signature; 0 for none. The next recovery begins a higher one.
         turned_back: its store was turned back: this epoch is over for it.
         forgotten: it goes on after envelopes that this site does not remember, and by what it says
             has confirmed: a backup of this site was put back, or it lies.
@@ -42,6 +44,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     before: bytes = b""
     heard: int = 0
     ahead: int = 0
+    proved: int = 0
     turned_back: bool = False
     forgotten: bool = False
     blocked: bool = False
@@ -87,6 +90,12 @@ def read_peer(tx: Transaction, peer: str) -> PeerState:
 def write_peer(tx: Transaction, peer: str, state: PeerState) -> None:
     """Remember this of a peer from now on."""
     tx.memory.put(_PEER + peer, msgspec.msgpack.encode(state))
+
+
+def unconfirmed(tx: Transaction, peer: str) -> int:
+    """Envelopes that a peer has not confirmed yet."""
+    known = read_peer(tx, peer)
+    return tx.outbox.next_sequence(stream_of(peer, known.epoch)) - known.confirmed
 
 
 def refusals(tx: Transaction) -> dict[str, int]:

@@ -30,9 +30,11 @@ from securefair.sites.post.peers import (
     note_refusal,
     read_peer,
     refused_once_more,
+    unconfirmed,
     write_peer,
 )
 from securefair.sites.post.port import nonce_of
+from securefair.sites.post.proof import TurnedBackError
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import Reason, RefusedError
@@ -172,8 +174,7 @@ class Post:
 
     def unconfirmed(self, tx: Transaction, peer: str) -> int:
         """Envelopes that a peer has not confirmed yet."""
-        known = read_peer(tx, peer)
-        return tx.outbox.next_sequence(stream_of(peer, known.epoch)) - known.confirmed
+        return unconfirmed(tx, peer)
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """See `Letters`."""
@@ -216,8 +217,13 @@ class Post:
             return False
         self._attempts.pop(peer, None)
         with self._guarded():
-            with self._store.transaction() as tx:
-                taken = settle(tx, about, peer, read, self._now())
+            try:
+                with self._store.transaction() as tx:
+                    taken = settle(tx, about, peer, read, self._now())
+            except TurnedBackError as error:
+                with self._store.transaction() as tx:  # for the recovery
+                    write_peer(tx, peer, read_peer(tx, peer).plus(proved=error.epoch))
+                raise
             self.announce()
             return taken
         return False

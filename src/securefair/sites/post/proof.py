@@ -18,6 +18,27 @@ from securefair.storage.store import Transaction
 RECOVER = "Put the newest store back; where it is lost, run `securefair site recover`"
 
 
+class TurnedBackError(StorageError):
+    """This site's own signature proves that its store is not what it was.
+
+    Args:
+        peer: who showed it.
+        epoch: of the envelope.
+        found, expected: what was shown, and what is remembered.
+    """
+
+    def __init__(self, peer: str, epoch: int, found: str, expected: str) -> None:
+        self.peer, self.epoch = peer, epoch
+        super().__init__(
+            "this site's store is not what its peers remember: it was lost, or turned back to a "
+            "backup",
+            where=peer,
+            found=f"{found}, signed by this site",
+            expected=expected,
+            hint=RECOVER,
+        )
+
+
 def check_own_past(
     tx: Transaction, peer: str, epoch: int, quoted: Iterable[tuple[bytes, Header]]
 ) -> None:
@@ -30,21 +51,26 @@ def check_own_past(
         quoted: quotes and their headers, each signed by this site for that peer.
 
     Raises:
-        StorageError: it does not; the store or the audit log is not what it was.
+        TurnedBackError: it does not: the store is not what it was.
+        StorageError: the audit log is not what it was.
     """
     stream = stream_of(peer, epoch)
     following = tx.outbox.next_sequence(stream)
     waiting = {item.sequence: item.payload for item in tx.outbox.pending(stream)}
     for quote, header in quoted:
         if header.epoch > epoch:
-            _turned_back(peer, f"epoch {header.epoch}", f"epoch {epoch}")
+            raise TurnedBackError(peer, header.epoch, f"epoch {header.epoch}", f"epoch {epoch}")
         if header.epoch < epoch:
             continue  # of before a recovery: void on both sides
         if header.sequence >= following:
-            _turned_back(peer, f"envelope {header.sequence}", f"{following} of them")
+            raise TurnedBackError(
+                peer, epoch, f"envelope {header.sequence}", f"{following} of them"
+            )
         own = waiting.get(header.sequence)
         if own is not None and quote_of(own) != quote:
-            _turned_back(peer, f"another envelope {header.sequence}", "the one in its outbox")
+            raise TurnedBackError(
+                peer, epoch, f"another envelope {header.sequence}", "the one in its outbox"
+            )
         head = tx.audit.head_at(header.audit_count)
         if head is None or head.digest != header.audit_head:
             raise StorageError(
@@ -55,13 +81,3 @@ def check_own_past(
                 "as this site has signed",
                 hint="Put the newest store back, and find out who changed it",
             )
-
-
-def _turned_back(peer: str, found: str, expected: str) -> None:
-    raise StorageError(
-        "this site's store is not what its peers remember: it was lost, or turned back to a backup",
-        where=peer,
-        found=f"{found}, signed by this site",
-        expected=expected,
-        hint=RECOVER,
-    )

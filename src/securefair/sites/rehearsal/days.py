@@ -16,7 +16,7 @@ from pathlib import Path
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.protocol.messages import DeclineReason
-from securefair.sites.operator.lifecycle import say_farewell, upgrade
+from securefair.sites.operator.lifecycle import say_farewell
 from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
@@ -140,13 +140,6 @@ class Year:
         """A site that runs."""
         return self._running[name][0]
 
-    def upgrade(self, name: str) -> None:
-        """`site stop`, another version is installed, `site upgrade`; the night starts it again."""
-        self.note(f"{name}: site stop, install, site upgrade, site start")
-        if name in self._running:
-            self.stop(name)
-        upgrade(self.place / name)
-
     def replace_machine(self, name: str) -> None:
         """A site's whole folder goes to another machine, and is deleted on the old one."""
         self.note(f"{name}: site stop, move its folder and data, site start")
@@ -207,12 +200,15 @@ class Year:
         return sum(count >= fewest + 1 for count in ended.values())
 
     def _there(self, record: SiteRecord) -> set[str]:
-        """Peers whose answers are here, or kept back by decision and by nothing else."""
+        """Peers whose answers are here, or kept back by decision and by nothing else.
+
+        Who is not asked was judged before: without a reputation nobody has decided anything.
+        """
         lost = {*record.missed, *record.failed, *record.lost, *record.away}
         said = {**record.declined, **record.sum_declined}
         lost |= {peer for peer, reason in said.items() if reason not in DECISIONS}
-        here = {peer for peer in self.project.names if peer in record.reputations} - lost
-        return here | {*record.opened, *record.combined}
+        judged = {peer for peer, worth in record.reputations.items() if worth is not None}
+        return ({*judged, *said} - lost) | {*record.opened, *record.combined}
 
     def spent_twice(self) -> int:
         """What ledgers counted again for the same peer and round."""

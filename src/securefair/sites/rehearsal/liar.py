@@ -173,8 +173,8 @@ def _envelope(opened: OpenSite, peer: str, changes: dict[str, int]) -> bytes:
 def _flood(post: Post, opened: OpenSite, peer: str, door: DoorClient) -> None:
     """Say much without meaning, as fast as the peer's door takes it."""
     with opened.store.transaction() as tx:
-        for _ in range(FLOOD):
-            post.send(tx, peer, b"\xff" * 64, 0)
+        for number in range(FLOOD):  # the same once more would not be queued
+            post.send(tx, peer, b"\xff" * 60 + number.to_bytes(4, "big"), 0)
         stream = stream_of(peer, 0)
         assert tx.outbox.next_sequence(stream) >= FLOOD
     for _ in range(2 * FLOOD):

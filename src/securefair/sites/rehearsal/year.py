@@ -2,14 +2,14 @@
 
 Eight hospitals share a folder that is brought up to date every night. So a question takes a night,
 and its answer the next. Real stores, keystores, envelopes and projects; only the clock is
-simulated, and encryption is left out (`backend`): neither decides when anything happens.
+simulated, and encryption is left out (`backend`): neither decides when anything happens. Nothing is
+upgraded, as all sites are of one version: sites of two run together in `rehearse --beside`.
 
     every week      one site is down for a day
     day 20          one hospital has other patients, within the project, where its kind lets it
     day 30          a clock is a day ahead, for a day
     day 45          one hospital leaves
     day 50          all are down for three days
-    day 70          an upgrade: one site after the other, a day each; again from day 200 on
     day 100         a machine is replaced
     day 120         the project is over; one hospital joins: a new project
     day 150         one hospital loses its keys: the others block it
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -38,17 +39,43 @@ from securefair.sites.rehearsal.rehearsal import (
     reputation_kind,
 )
 
-SITES, DAYS = 8, 365
-RENEWED, WRONG_CLOCK, LEAVES, ALL_DOWN, REPLACED, KEY_LOST = 20, 30, 45, range(50, 53), 100, 150
-BACKED_UP, PUT_BACK = 160, 165
-UPGRADES = (70, 200)
-"""Days on which the first site is upgraded; the others follow, one a day."""
-PROJECTS = (range(120), range(120, 240), range(240, DAYS))
+DAYS = 365
 ROUND_DAYS = 3.0
 """Deadline of a round: an answer that is a night late is in time, three days of silence are not."""
 NIGHTS_A_SUM = 7
 """Of a round in which models are averaged: an alignment and its answer, offers, requests, parts, a
 request for keys, keys. A project has as many rounds as it has time for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calendar:
+    """What happens on which day, counted from 0.
+
+    Attributes:
+        sites: hospitals at any time, five at least.
+        projects: days of each.
+        renewed: one hospital has other patients.
+        wrong_clock: a clock is a day ahead.
+        leaves: one hospital leaves; the next project has another one in its place.
+        all_down: nobody is there.
+        replaced: a machine is replaced.
+        key_lost: one hospital loses its keys.
+        backed_up, put_back: a backup is made, and put back.
+    """
+
+    sites: int = 8
+    projects: tuple[range, ...] = (range(120), range(120, 240), range(240, DAYS))
+    renewed: int = 20
+    wrong_clock: int = 30
+    leaves: int = 45
+    all_down: range = range(50, 53)
+    replaced: int = 100
+    key_lost: int = 150
+    backed_up: int = 160
+    put_back: int = 165
+
+
+YEAR = Calendar()
 
 
 class YearResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +120,7 @@ def rehearse_year(
     *,
     algorithm: str | None = None,
     rounds: int = 24,
+    calendar: Calendar = YEAR,
     backend: str = "clear",
     say: Callable[[str], None] = lambda _: None,
 ) -> YearResult:
@@ -101,7 +129,8 @@ def rehearse_year(
     Args:
         folder: empty; it holds the sites afterwards.
         algorithm: the kind of collaboration; None for one with reputations.
-        rounds: most of each of the three projects, where its kind takes several and has the time.
+        rounds: most of each project, where its kind takes several and has the time.
+        calendar: what happens when.
         backend: encryption engine.
         say: hears of every day.
 
@@ -110,14 +139,14 @@ def rehearse_year(
     """
     algorithm = algorithm or reputation_kind()
     kind = kind_of(algorithm)
-    everyone = hospitals(SITES + 1)
-    first, joins = everyone[:SITES], everyone[SITES]
+    everyone = hospitals(calendar.sites + 1)
+    first, joins = everyone[: calendar.sites], everyone[calendar.sites]
     leaves, loses, wrong, backs_up = (first[at].name for at in (-1, 2, 1, 3))
     clock, known = Clock(time.time()), dict[str, Identity]()
     possible = finished = declined = twice = outages = 0
     actions: list[str] = []
     members: list[ParticipantData] = list(first)
-    for number, days in enumerate(PROJECTS):
+    for number, days in enumerate(calendar.projects):
         if number == 1:
             members = [own for own in first if own.name != leaves] + [joins]
         if number == 2:
@@ -144,26 +173,23 @@ def rehearse_year(
         known = identities
         try:
             for day in days:
-                year.ahead = {wrong: DAY} if day == WRONG_CLOCK else {}
-                if day in (WRONG_CLOCK, WRONG_CLOCK + 1):
+                year.ahead = {wrong: DAY} if day == calendar.wrong_clock else {}
+                if day in (calendar.wrong_clock, calendar.wrong_clock + 1):
                     year.stop(wrong)  # it is started again, by another clock
-                if day == RENEWED and not kind.validates:
-                    first[4] = later_patients(first[4])
-                    year.renew(first[4].name, first[4])
-                if day == LEAVES:
+                if day == calendar.renewed and not kind.validates:
+                    first[0] = later_patients(first[0])
+                    year.renew(first[0].name, first[0])
+                if day == calendar.leaves:
                     year.leave(leaves)
-                if day == REPLACED:
+                if day == calendar.replaced:
                     year.replace_machine(wrong)
-                if day == KEY_LOST:
+                if day == calendar.key_lost:
                     year.lose_keys(loses)
-                if day == BACKED_UP:
+                if day == calendar.backed_up:
                     year.back_up(backs_up)
-                if day == PUT_BACK:
+                if day == calendar.put_back:
                     year.put_back(backs_up)
-                for begun in UPGRADES:
-                    if day - begun in range(len(year.names)):
-                        year.upgrade(year.names[day - begun])
-                down = year.names if day in ALL_DOWN else ()
+                down = year.names if day in calendar.all_down else ()
                 if day % 7 == 3 and not down:
                     down = (year.names[day // 7 % len(year.names)],)
                 year.night(down)
@@ -176,8 +202,8 @@ def rehearse_year(
         finally:
             year.close()
     return YearResult(
-        days=DAYS,
-        sites=SITES,
+        days=calendar.projects[-1].stop,
+        sites=calendar.sites,
         outages=outages,
         rounds_possible=possible,
         rounds_finished=finished,

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.observer import Observer, Seen
-from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.model.transfer import LinearEstimates
 from securefair.protocol.messages import DOWN, UP, name_of
 from securefair.records import ExchangeRecord, LedgerRow, RoundRecord, TrafficRow
 from securefair.sites.simulation.town import Town
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 _UP, _DOWN = ({name_of(kind) for kind in kinds} for kinds in (UP, DOWN))
 

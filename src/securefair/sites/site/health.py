@@ -17,8 +17,8 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, SiteSettings
 from securefair.sites.site.pace import Pace
-from securefair.sites.site.records import SiteState, peers_of, stored_records
-from securefair.sites.site.site import LEFT, STATE
+from securefair.sites.site.records import peers_of, state_in, stored_records
+from securefair.sites.site.site import LEFT
 from securefair.sites.site.warnings import STUCK_AFTER, warnings_of
 from securefair.storage import Transaction
 from securefair.storage.files import replace_file
@@ -162,8 +162,7 @@ def health_of(
         runs: whether a process has its store.
         now: seconds since 1970.
     """
-    data = tx.memory.get(STATE)
-    known = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+    known = state_in(tx)
     beat = read_beat(folder)
     unvisited = 0.0 if beat is None or not beat.visited else beat.at - beat.visited
     warnings = tuple(

@@ -14,7 +14,7 @@ from securefair.sites.project.project import Project
 from securefair.sites.site.pace import Pace
 from securefair.storage import Transaction
 
-HOST, RECORD = "host ", "record "
+HOST, RECORD, _STATE = "host ", "record ", "site state"
 _PEERS = "site peers"
 
 
@@ -129,6 +129,25 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
     )
 
 
+def state_in(tx: Transaction) -> SiteState:
+    """What a site remembers; as at its start where it has taken no turn."""
+    data = tx.memory.get(_STATE)
+    return SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+
+
+def keep_state(tx: Transaction, state: SiteState | None) -> None:
+    """Remember this from now on; None: nothing."""
+    if state is None:
+        tx.memory.delete(_STATE)
+    else:
+        tx.memory.put(_STATE, msgspec.msgpack.encode(state))
+
+
+def keep_record(tx: Transaction, record: SiteRecord) -> None:
+    """Remember a round that is over, or remember it anew."""
+    tx.memory.put(f"{RECORD}{record.round:06d}", msgspec.json.encode(record))
+
+
 def measure_again(tx: Transaction, host: Host) -> None:
     """Bring what the last record measured up to date: after it the own patients changed."""
     records = stored_records(tx)
@@ -137,7 +156,7 @@ def measure_again(tx: Transaction, host: Host) -> None:
         again = msgspec.structs.replace(
             last, measured=dict(host.measured(last.round)), temperature=host.temperature
         )
-        tx.memory.put(f"{RECORD}{last.round:06d}", msgspec.json.encode(again))
+        keep_record(tx, again)
 
 
 def note_peers(tx: Transaction, met: tuple[str, ...]) -> None:

@@ -22,18 +22,18 @@ from securefair.protocol.ledger import EVERY_NUMBER, EVERY_OFFER, Account
 from securefair.protocol.saved_state import SavedState
 from securefair.sites.post.peers import PeerState, read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH, stream_of
+from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import HOST, SiteState, stored_records
-from securefair.sites.site.site import STATE
+from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
 RECOVERED = "recovered"
 MOST_RENEWALS = 3
 """Of a site's keys, more than it has records of rounds: the first, one of the round that it is in,
-and one to be sure."""
+and one to be sure. Each has an epoch of its own, and there is one a round at most."""
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +54,13 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
         """Of its new keys: minutes since 1970, or more where that is not above all earlier ones."""
         return self.epoch // 60 if self.keys is None else self.keys
 
-    def after(self, now: float, round: int) -> Recovered:
-        """What is left when it is recovered once more, after a round.
+    def after(self, now: float, round: int, renewals: int) -> Recovered:
+        """What is left when it is recovered once more, after a round, and so many renewals of its
+        keys at most.
 
-        A clock that was ahead at the last time may have been set back since. Keys are made anew
-        once a round at most, each with an epoch of its own.
+        A clock that was ahead at the last time may have been set back since.
         """
-        keys = max(int(now) // 60, self.key_epoch + max(0, round) + MOST_RENEWALS)
+        keys = max(int(now) // 60, self.key_epoch + renewals + MOST_RENEWALS)
         return Recovered(epoch=int(now), round=round, keys=keys)
 
     def saved_state(self, peers: tuple[str, ...]) -> SavedState:
@@ -86,30 +86,38 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        left = recover_store(tx, peers, now)
+        left = recover_store(tx, peers, now, rounds_of(project.terms))
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left
 
 
-def recover_store(tx: Transaction, peers: Sequence[str], now: float) -> Recovered:
+def recover_store(tx: Transaction, peers: Sequence[str], now: float, rounds: int) -> Recovered:
     """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
+
+    A backup may be older than a recovery by a clock that was ahead. Then peers have shown that, and
+    the new epoch is above theirs.
 
     Args:
         tx: of the site's store.
         peers: all others.
         now: seconds since 1970.
+        rounds: of the project.
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
-    before = recovered_in(tx) or Recovered(epoch=0, round=-1)
-    left = before.after(now, last)
+    before, renewals = recovered_in(tx) or Recovered(epoch=0, round=-1), max(0, last)
+    proved = max((read_peer(tx, peer).proved for peer in peers), default=0)
+    if proved > before.epoch:  # nobody knows how often it has made keys since
+        before, renewals = Recovered(epoch=proved, round=-1), MOST_RENEWALS * rounds
+    left = before.after(max(now, proved + 1), last, renewals)
     for peer in peers:
         _begin_epoch(tx, peer, left.epoch)
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
-    for name in (MACHINE, STATE, *tx.memory.names(BLOB), *pieces):
+    for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
+    keep_state(tx, None)
     tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
     tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
     return left
@@ -133,11 +141,9 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
-        data = tx.memory.get(STATE)
-        if blocked and data is not None:  # nobody waits for it any more
-            state = msgspec.msgpack.decode(data, type=SiteState)
-            state = replace(state, pace=state.pace.leaves(peer))
-            tx.memory.put(STATE, msgspec.msgpack.encode(state))
+        if blocked:  # nobody waits for it any more
+            state = state_in(tx)
+            keep_state(tx, replace(state, pace=state.pace.leaves(peer)))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
 

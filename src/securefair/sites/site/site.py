@@ -36,19 +36,19 @@ from securefair.protocol.effects import (
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
+from securefair.sites.site import records
 from securefair.sites.site.arrivals import arrived
 from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters, take_leave
 from securefair.sites.site.notes import ASKED_AGAIN, end_round, end_site, note, note_answers
 from securefair.sites.site.notices import Notice, message_frame, notice_frame
-from securefair.sites.site.records import RECORD, SiteState, measure_again, record_of
 from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.working import worked
 from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
 
-STATE, MODEL, LEFT = "site state", "site model", "site left"
+MODEL, LEFT = "site model", "site left"
 LOOK_AGAIN, NOTE_TIME = 5.0, 30.0
 """Seconds after which a site that waits looks at its clock, and after which it notes the time."""
 
@@ -90,9 +90,8 @@ class Site:
         self._limits, self._schedule = limits, schedule
         self._aside, self._renewal, self._peers = aside, renewal, post.peers
         with store.view() as tx:
-            data = tx.memory.get(STATE)
+            self._state = records.state_in(tx)
             self._keeper = Keeper(tx, host)
-        self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         self._settled = False
         self._sends = False  # in this transaction
@@ -105,7 +104,7 @@ class Site:
         return self._host.machine
 
     @property
-    def state(self) -> SiteState:
+    def state(self) -> records.SiteState:
         """What the site remembers besides its machine."""
         return self._state
 
@@ -266,7 +265,7 @@ class Site:
         with self._store.transaction(self._generation.note) as tx:
             renewal.taken_up(tx)
             tx.memory.put(MODEL, to_bytes(self._host.model()))
-            measure_again(tx, self._host)
+            records.measure_again(tx, self._host)
             self._save(tx)
         return True
 
@@ -325,9 +324,9 @@ class Site:
         pace = self._state.pace
         never = [peer for peer in self._peers if not self._post.has_heard(tx, peer)]
         away = (*pace.away, *(peer for peer in never if peer not in pace.away))
-        record = record_of(over, self._host, away)
+        record = records.record_of(over, self._host, away)
         tx.memory.put(MODEL, to_bytes(self._host.model()))
-        tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
+        records.keep_record(tx, record)
         self._state = replace(self._state, missing=(), since=0.0)
         at, opened = utc(self._schedule.wall()), len(over.summary.opened)
         end_round(tx, round=over.round, opened=opened, at=at)
@@ -352,7 +351,7 @@ class Site:
         if self._sends and self._remembers:
             self._generation.count(tx)
             self._remembers = False
-        tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
+        records.keep_state(tx, self._state)
 
     # --- time ---
 
@@ -366,7 +365,7 @@ class Site:
         self._set_deadline(self.left)
         if self._store.lasts:
             with self._store.transaction() as tx:
-                tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
+                records.keep_state(tx, self._state)
 
     def _too_few(self, absent: Collection[str]) -> bool:
         schedule = self._schedule

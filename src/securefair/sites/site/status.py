@@ -13,16 +13,14 @@ from securefair.records import ACCURACY
 from securefair.report.html import FILE_NAME as PAGE
 from securefair.report.presence import PeerLife
 from securefair.report.wording import duration
-from securefair.sites.post.peers import read_peer, refusals
-from securefair.sites.post.streams import stream_of
+from securefair.sites.post.peers import read_peer, refusals, unconfirmed
 from securefair.sites.project.agreeing import disclosure_of, outcome_in, rounds_of, shape_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
 from securefair.sites.site.health import Health, health_of, presence_of
 from securefair.sites.site.notes import told_in
-from securefair.sites.site.records import SiteState, peers_of, stored_records
-from securefair.sites.site.site import STATE
+from securefair.sites.site.records import peers_of, state_in, stored_records
 from securefair.storage import Access, Store, Transaction, running_process
 from securefair.words import words_of
 
@@ -122,19 +120,16 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
 def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     """The same, of a store that is open."""
     limits = disclosure_of(project.terms)
-    data = tx.memory.get(STATE)
-    state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
-    peers, told = [], told_in(tx)
+    state, peers, told = state_in(tx), [], told_in(tx)
     for card in map(project.card, peers_of(tx, project, name)):
         known = read_peer(tx, card.name)
-        following = tx.outbox.next_sequence(stream_of(card.name, known.epoch))
         peers.append(
             PeerStatus(
                 name=card.name,
                 presence=presence_of(card.name, known, state.pace),
                 ready=state.pace.ready.get(card.name, 0),
                 heard=utc(known.heard) if known.heard else NEVER,
-                unconfirmed=following - known.confirmed,
+                unconfirmed=unconfirmed(tx, card.name),
                 numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,

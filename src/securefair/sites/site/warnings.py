@@ -10,8 +10,7 @@ from pathlib import Path
 from securefair.errors import SecureFairError
 from securefair.report.presence import PeerLife
 from securefair.sites.couriers.register import courier_of
-from securefair.sites.post.peers import read_peer
-from securefair.sites.post.streams import stream_of
+from securefair.sites.post.peers import read_peer, unconfirmed
 from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
@@ -106,7 +105,7 @@ def _peers(
         if known.trouble and not known.blocked:
             yield f"{peer}: {known.trouble}"
         heard = max(heard, known.heard)
-        waiting += tx.outbox.next_sequence(stream_of(peer, known.epoch)) > known.confirmed
+        waiting += unconfirmed(tx, peer) > 0
         never += [peer] * (not known.heard and not known.blocked)
     if peers and waiting == len(peers) and 0 < heard < now - SILENT_AFTER:
         yield (

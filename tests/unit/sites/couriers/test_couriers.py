@@ -12,6 +12,7 @@ from securefair.sites.couriers.folder import make_project_folder, start_folder, 
 from securefair.sites.couriers.local import start_local
 from securefair.sites.couriers.relayed import SpoiltArrivals
 from securefair.sites.couriers.shared import lies, put, take
+from securefair.sites.post import door as door_module
 from securefair.sites.post.door import Door, DoorClient
 from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
 
@@ -230,6 +231,19 @@ def test_a_door_answers_what_a_port_would(ends, tmp_path):
     assert parcel is not None
     assert client.settle("south", b"wrong") is False
     assert client.settle("south", b"taken" + parcel[:16]) is True
+    client.close()
+    door.close()
+
+
+def test_a_door_knows_when_somebody_was_there_last(ends, tmp_path, monkeypatch):
+    """So that a site can tell that no courier comes."""
+    monkeypatch.setattr(door_module.time, "time", lambda: 100.0)
+    door = Door(tmp_path / "n.sock", ends[0])
+    client = DoorClient(tmp_path / "n.sock")
+    assert door.visited == 100.0
+    monkeypatch.setattr(door_module.time, "time", lambda: 160.0)
+    client.introduce()
+    assert door.visited == 160.0
     client.close()
     door.close()
 

@@ -1,74 +1,86 @@
 """Days of a few hospitals on a simulated clock."""
 
 import contextlib
+import re
 import shutil
+import types
 
+import msgspec
 import pytest
 
+from securefair.protocol.messages import DeclineReason
 from securefair.protocol.states import AskingState
 from securefair.sites.project.agreeing import rounds_of
-from securefair.sites.rehearsal.days import DAY, Clock, Year
-from securefair.sites.rehearsal.rehearsal import (
-    hospitals,
-    make_places,
-    project_between,
-    reputation_kind,
+from securefair.sites.rehearsal.days import DAY, DECISIONS, Clock, Year
+from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.rehearsal.year import (
+    ROUND_DAYS,
+    Calendar,
+    later_patients,
+    rehearse_year,
 )
-from securefair.sites.rehearsal.year import ROUND_DAYS, later_patients
 from securefair.sites.site.folder import KEYS, STUDENT_KEYS
 from securefair.sites.site.notes import noted_in
+from securefair.sites.site.records import SiteRecord
 from securefair.sites.site.renewing import taken_in
 from securefair.storage import Keystore
 
 NOW = 1_800_000_000
+RECORD = SiteRecord(
+    round=1,
+    forced=False,
+    asked=(),
+    opened=(),
+    declined={},
+    failed=(),
+    missed=(),
+    offered=(),
+    combined=(),
+    lost=(),
+    received={},
+    reputations={},
+    away=(),
+    measured={},
+    temperature=None,
+    step_error=None,
+)
+
+WEEKS = Calendar(
+    sites=5,
+    projects=(range(33), range(33, 61)),
+    renewed=3,
+    wrong_clock=6,
+    leaves=9,
+    all_down=range(12, 22),
+    replaced=26,
+    key_lost=36,
+    backed_up=40,
+    put_back=43,
+)
 
 
-@pytest.fixture
-def year(tmp_path):
-    data = hospitals(3)
-    project, identities = project_between(
-        data,
-        reputation_kind(),
-        3,
-        "clear",
-        now=NOW,
-        days=365,
-        round_seconds=ROUND_DAYS * DAY,
+@pytest.mark.slow  # whole rounds of five sites
+def test_weeks_of_a_year_lose_no_round_and_spend_nothing_twice(tmp_path):
+    """All that a year brings; all are down for ten days, three times a round's deadline."""
+    found = rehearse_year(tmp_path, rounds=4, calendar=WEEKS)
+    assert (found.days, found.sites) == (61, 5)
+    assert (found.rounds_possible, found.rounds_finished, found.spent_twice) == (8, 8, 0)
+    done = "renew|leave|move|block|put a backup back|identity new, project sign"
+    told = [re.search(done, action.partition(": ")[2]) for action in found.actions]
+    assert {one[0] for one in told if one} == set(done.split("|"))
+
+
+def test_who_was_never_judged_is_not_there_by_decision():
+    """Who has a reputation and was not asked is left out for what it is worth; others are lost."""
+    here = types.SimpleNamespace(project=None)
+    record = msgspec.structs.replace(
+        RECORD,
+        reputations={"judged": 0.2, "unknown": None, "gone": 0.4, "asked": None, "again": 0.3},
+        asked=("asked", "again"),
+        missed=("gone",),
+        declined={"asked": DECISIONS[0], "again": DeclineReason.STALE.value},
     )
-    make_places(tmp_path, data, project, identities, "local")
-    year = Year(tmp_path, project, Clock(NOW))
-    yield year
-    year.close()
-
-
-@pytest.mark.slow  # whole rounds of three sites
-def test_no_outage_costs_a_round_and_a_site_that_leaves_stops_nobody(year):
-    year.night()
-    for _ in range(30):  # all are down for ten deadlines, in the middle of a round
-        year.night(down=year.names)
-    for name in year.names:
-        year.upgrade(name)
-        year.night()
-    year.replace_machine(year.names[0])
-    year.leave(year.names[-1])
-    for _ in range(12):
-        year.night()
-    assert year.finished() == 3
-    assert year.spent_twice() == 0
-    assert year.outages == 3
-    assert ["site leave" in action for action in year.actions] == [False] * 4 + [True]
-
-
-@pytest.mark.slow
-def test_a_day_of_a_wrong_clock_mutes_nobody(year):
-    wrong = year.names[0]
-    year.ahead[wrong] = DAY
-    year.night()
-    year.stop(wrong)
-    year.ahead.clear()
-    for _ in range(12):
-        year.night()
-    assert year.finished() == 3
+    assert Year._there(here, record) == {"judged", "asked"}
 
 
 @pytest.mark.slow  # whole rounds of five sites

@@ -10,8 +10,8 @@ from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project
 from securefair.sites.site import health as module
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import Health, Heart, LineDue, health_of
-from securefair.sites.site.records import SiteState
-from securefair.sites.site.site import LEFT, STATE
+from securefair.sites.site.records import SiteState, keep_state
+from securefair.sites.site.site import LEFT
 from securefair.sites.site.status import sentences, site_status
 from securefair.sites.site.warnings import DAY, SILENT_AFTER, STUCK_AFTER
 from securefair.storage import Store
@@ -63,7 +63,7 @@ def test_a_site_without_a_beat_is_stuck_and_one_that_computes_is_not(site):
 
 def test_it_says_for_whom_it_waits_and_since_when(site):
     waits = SiteState(missing=("a", "b"), since=float(NOW))
-    found = health(site, change=lambda tx: tx.memory.put(STATE, msgspec.msgpack.encode(waits)))
+    found = health(site, change=lambda tx: keep_state(tx, waits))
     assert found.code == 1
     assert found.summary.startswith("waiting for a, b since 2027-01-15")
     assert "a round needs 1 of 2 peers" in found.summary
@@ -128,7 +128,7 @@ def test_a_peer_that_is_never_heard_of_is_told_some_hours_after_the_start(site):
 
     def begin(tx):
         write_peer(tx, heard, read_peer(tx, heard).plus(heard=NOW, confirmed=1))
-        tx.memory.put(STATE, msgspec.msgpack.encode(SiteState(began=float(NOW))))
+        keep_state(tx, SiteState(began=float(NOW)))
 
     assert health(site, change=begin).warnings == ()
     found = health(site, later=SILENT_AFTER + 1)
@@ -142,7 +142,7 @@ def test_a_courier_that_has_never_worked_since_the_start_is_told(site):
     def begin(tx):
         for card in project.cards[1:]:
             tx.outbox.add(f"{card.name} 0", 0, b"envelope")
-        tx.memory.put(STATE, msgspec.msgpack.encode(SiteState(began=float(NOW))))
+        keep_state(tx, SiteState(began=float(NOW)))
 
     assert health(site, change=begin).warnings == ()
     [silent] = health(site, later=SILENT_AFTER + 1).warnings

@@ -61,10 +61,9 @@ def test_a_kill_before_and_after_every_commit_changes_nothing(make_town, check_s
         assert town.answered(name) == town.numbers(name)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_kills_at_random_commits_change_nothing(make_town, check_same, algorithm, seed):
+def test_kills_at_random_commits_change_nothing(make_town, check_same, algorithm):
     town = make_town(3, algorithm=algorithm, rounds=4)
-    rng = random.Random(seed)
+    rng = random.Random(0)
     for name in town.names:
         town.kills[name] = lambda: rng.choice(["before", "after"]) if rng.random() < 0.05 else ""
         town.kill(name)
@@ -100,7 +99,7 @@ def faulty_postman(town, rate, seed):
 
 def test_faults_of_the_courier_change_nothing(make_town, check_same):
     """5 % each of five faults; SECUREFAIR_ROUNDS=1000 is the long form (`make soak`)."""
-    rounds = int(os.environ.get("SECUREFAIR_ROUNDS", "20"))
+    rounds = int(os.environ.get("SECUREFAIR_ROUNDS", "10"))
     town = make_town(3, rounds=rounds)
     town.live(faulty_postman(town, 0.05, 1), turns=20_000 * rounds)
     check_same(town)

@@ -15,11 +15,11 @@ def backend():
         pytest.skip(str(error))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def keys(backend):
     return backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def evaluator(backend, keys):
     return backend.evaluator(PARAMS, keys.public)
