@@ -4,6 +4,8 @@ Before, one signed receipt was believed: the site stopped, blamed itself and rec
 after which it answers nobody. Now only what this site has signed itself is proof.
 """
 
+import shutil
+
 import pytest
 
 from securefair.sites.post.envelope import seal
@@ -11,7 +13,7 @@ from securefair.sites.post.peers import read_peer
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt
 from securefair.sites.post.streams import LAST_EPOCH
-from securefair.sites.site.recovery import recover_store
+from securefair.sites.site.recovery import recover_store, recovered_in
 from support.ends import NOW, PROJECT, WHO, End
 
 
@@ -144,7 +146,7 @@ def test_any_epoch_that_a_peer_may_claim_leaves_room_to_recover(town):
     north.post.settle("south", receipt_of(parcel, epoch=LAST_EPOCH))
     with north.store.transaction() as tx:
         assert read_peer(tx, "south").epoch == LAST_EPOCH
-        recover_store(tx, ("south", "west"), NOW, 1)  # crashed at 2^64 - 1
+        recover_store(tx, ("south", "west"), NOW, 1, NOW + 1000)  # crashed at 2^64 - 1
         assert read_peer(tx, "west").epoch == NOW
         assert read_peer(tx, "south").blocked
     north.say("west", b"recovered")
@@ -160,3 +162,46 @@ def test_a_peer_that_renews_its_epoch_for_ever_does_not_fill_the_audit_log(town)
     with north.store.view() as tx:
         assert len(list(tx.audit.rows())) <= 8
         assert tx.outbox.next_sequence("south 199") == 0
+
+
+@pytest.mark.parametrize("top", [LAST_EPOCH, LAST_EPOCH - 1, NOW + 1000])
+@pytest.mark.parametrize("backup", [True, False], ids=["backup", "lost"])
+def test_an_epoch_that_a_peer_has_made_up_stops_no_other_pair(tmp_path, top, backup):
+    """South moved the pair by a signed lie, and shows what north then signed there, after north has
+    lost its store: every `site recover` began above that, with all, until none was left."""
+    peers = ("south", "west")
+    north, west = End(tmp_path, "north", peers), End(tmp_path, "west", ("north", "south"))
+    north.store.close()
+    if backup:
+        shutil.copytree(north.folder, tmp_path / "backup")
+    north.open()
+    north.say("south", b"one")
+    north.post.settle("south", receipt_of(north.post.pending("south", 0), epoch=top))
+    north.say("south", b"two")
+    shown = quote_of(north.post.pending("south", 0)[NONCE_BYTES:])
+    north.store.close()
+    shutil.rmtree(north.folder)
+    if backup:
+        (tmp_path / "backup").rename(north.folder)
+    north.open()
+    for turn in range(4):
+        with north.store.transaction() as tx:
+            recover_store(tx, peers, NOW + turn, 4, NOW + 1000)
+            epochs = {peer: read_peer(tx, peer).epoch for peer in peers}
+            assert not read_peer(tx, "west").blocked
+            assert recovered_in(tx).key_epoch <= (NOW + 1000) // 60 + 100
+        assert epochs["west"] <= NOW + 1001 + turn
+        north.say("west", b"back")
+        assert north.deliver(west)[0]
+        north.say("south", b"back")
+        if (parcel := north.post.pending("south", 0)) is None:
+            break  # south has shut itself out
+        north.post.settle("south", receipt_of(parcel, epoch=top, newest=shown))
+        if north.post.fault is None:
+            break  # the pair is above what south may show
+        north.post.fault = None
+    assert turn <= 2
+    assert north.post.fault is None
+    assert west.heard()[-1] == b"back"
+    for end in (north, west):
+        end.store.close()

@@ -123,9 +123,12 @@ class Post:
         """Seal a frame for a peer; it leaves once the transaction is committed.
 
         What lies in the outbox for it, unconfirmed, is not put there once more: a peer that asks
-        again and again, and confirms nothing, would fill this site's disk.
+        again and again, and confirms nothing, would fill this site's disk. Nothing is sealed for a
+        peer that is blocked: somebody else may have its keys.
         """
         about, known = self._about, read_peer(tx, peer)
+        if known.blocked:
+            return
         digest = hashlib.blake2b(frame, digest_size=FRAME_DIGEST).digest()
         if digest in known.queued.values():
             return
@@ -173,12 +176,16 @@ class Post:
             self._changed.wait_for(lambda: self._changes != since, seconds)
 
     def unconfirmed(self, tx: Transaction, peer: str) -> int:
-        """Envelopes that a peer has not confirmed yet."""
-        return unconfirmed(tx, peer)
+        """See `Letters`."""
+        return 0 if self.is_blocked(tx, peer) else unconfirmed(tx, peer)
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """See `Letters`."""
         return bool(read_peer(tx, peer).heard)
+
+    def is_blocked(self, tx: Transaction, peer: str) -> bool:
+        """See `Letters`."""
+        return read_peer(tx, peer).blocked
 
     # --- the courier's side ---
 
@@ -265,9 +272,9 @@ class Post:
     def _first(self, peer: str) -> tuple[bytes | None, float]:
         """The envelope that a peer gets next if it may leave, and the seconds until it may."""
         with self._store.view() as tx:
-            stream = stream_of(peer, read_peer(tx, peer).epoch)
-            item = next(tx.outbox.pending(stream), None)
-        if item is None:
+            known = read_peer(tx, peer)
+            item = next(tx.outbox.pending(stream_of(peer, known.epoch)), None)
+        if item is None or known.blocked:
             return None, math.inf
         left = read_header(item.payload, limit=self.limit).sent - self._clock()
         # Later than a tick it was dated by a clock that was put back since: it has waited enough.

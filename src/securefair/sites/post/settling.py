@@ -54,6 +54,8 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
         StorageError: the receipt proves that this site must not go on.
     """
     known = read_peer(tx, peer)
+    if known.blocked:  # it stops nobody either, by what it shows of an epoch that is its alone
+        return False
     if receipt.epoch < known.epoch:
         return False  # it does not know of the new epoch yet
     quoted = _quoted(about, peer, receipt)

@@ -81,6 +81,11 @@ class SimulatedPost:
         """See `Letters`."""
         return tx.inbox.next_sequence(stream_of(peer, FIRST_EPOCH)) > 0
 
+    def is_blocked(self, tx: Transaction, peer: str) -> bool:
+        """See `Letters`: nobody has an operator of its own."""
+        del tx, peer
+        return False
+
     def take(self, peer: str, sequence: int, frame: bytes) -> bool:
         """Take a frame that arrived; False: others of this peer must come first."""
         with self._store.transaction() as tx:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from securefair.errors import SecureFairError
@@ -30,6 +31,37 @@ class Reading:
     inputs: tuple[Input, ...]
     blame: str
     newcomer: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shut:
+    """Who is shut out, as a site begins to run.
+
+    Attributes:
+        pace: what the site knows of everybody's rounds from now on.
+        inputs: for the machine.
+        back: peers that are not blocked any more: they have to be told how far the site is.
+    """
+
+    pace: Pace
+    inputs: tuple[Presence, ...]
+    back: tuple[str, ...]
+
+
+def shut_out(pace: Pace, blocked: tuple[str, ...], away: Collection[str]) -> Shut:
+    """The machine asks nobody who is blocked, or left.
+
+    Args:
+        pace: what the site knew before.
+        blocked: by its operator.
+        away: whom the machine asks nothing already.
+    """
+    now = pace.blocks(blocked)
+    back = tuple(peer for peer in pace.blocked if peer not in now.shut)
+    gone = [peer for peer in dict.fromkeys(now.shut) if peer not in away]
+    inputs = [Presence(peer, here=False) for peer in gone]
+    inputs += [Presence(peer, here=True) for peer in back]
+    return Shut(pace=now, inputs=tuple(inputs), back=back)
 
 
 def arrived(item: Item, pace: Pace, *, rounds: int, limits: Limits) -> Reading:

@@ -40,11 +40,15 @@ class Letters(Protocol):
         ...
 
     def unconfirmed(self, tx: Transaction, peer: str) -> int:
-        """Frames that a peer has not confirmed yet."""
+        """Frames that a peer has not confirmed yet; 0 of one that is blocked."""
         ...
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """Whether anything came from a peer, ever."""
+        ...
+
+    def is_blocked(self, tx: Transaction, peer: str) -> bool:
+        """Whether this site's operator wants nothing of a peer; nothing is kept for it then."""
         ...
 
 

@@ -23,6 +23,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         heard: peers that were heard of since this site's round began.
         announced: the round that this site said it may begin.
         left: peers that said that they leave; they do not come back.
+        blocked: peers of which this site's operator wants nothing, until that is taken back.
         overtaken: most of those whom this site asked last had gone on to a later round. It waits
             for nobody then, or it would be late in each of theirs.
     """
@@ -32,11 +33,17 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     heard: tuple[str, ...] = ()
     announced: int = 0
     left: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
     overtaken: bool = False
+
+    @property
+    def shut(self) -> tuple[str, ...]:
+        """Peers that do not come back, whatever arrives of them."""
+        return (*self.left, *self.blocked)
 
     def hears(self, peer: str) -> Pace:
         """After anything arrived from a peer."""
-        if peer in self.left or (peer in self.heard and peer not in self.away):
+        if peer in self.shut or (peer in self.heard and peer not in self.away):
             return self
         return msgspec.structs.replace(
             self,
@@ -55,6 +62,13 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         away = (*self.away, *(() if peer in self.away else (peer,)))
         left = (*self.left, *(() if peer in self.left else (peer,)))
         return msgspec.structs.replace(self, away=away, left=left)
+
+    def blocks(self, blocked: tuple[str, ...]) -> Pace:
+        """With these peers blocked, and no others: nobody waits for them, or does once more."""
+        back = {peer for peer in self.blocked if peer not in (*self.left, *blocked)}
+        away = tuple(peer for peer in self.away if peer not in back)
+        away += tuple(peer for peer in blocked if peer not in away)
+        return msgspec.structs.replace(self, away=away, blocked=blocked)
 
     def next_round(self, ended: int, peers: tuple[str, ...], rounds: int) -> int:
         """The round of so many to begin after the one that ended last (-1 before the first).
@@ -87,7 +101,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     ) -> bool:
         """Whether so many are absent that a deadline must not count.
 
-        Nobody comes back of those that leave, or are through with all rounds and absent.
+        Nobody comes back of those that leave, are blocked, or are through with all rounds and
+        absent.
 
         Args:
             absent: peers that a round would go on without.
@@ -95,10 +110,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             rounds: of the collaboration.
             peers: all.
         """
-        present = {peer for peer in peers if peer not in self.left and peer not in absent}
-        to_come = {
-            peer for peer in peers if peer not in self.left and self.ready.get(peer, 0) < rounds
-        }
+        counted = [peer for peer in peers if peer not in self.shut]
+        present = {peer for peer in counted if peer not in absent}
+        to_come = {peer for peer in counted if self.ready.get(peer, 0) < rounds}
         return len(present) < min(fewest, len(present | to_come))
 
     def ends(self, round: int, overtaken: bool) -> Pace:

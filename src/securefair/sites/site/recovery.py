@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -26,7 +25,7 @@ from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
+from securefair.sites.site.records import HOST, keep_state, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
@@ -86,29 +85,35 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        left = recover_store(tx, peers, now, rounds_of(project.terms))
+        ends = project.terms.valid_until
+        left = recover_store(tx, peers, now, rounds_of(project.terms), ends)
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left
 
 
-def recover_store(tx: Transaction, peers: Sequence[str], now: float, rounds: int) -> Recovered:
+def recover_store(
+    tx: Transaction, peers: Sequence[str], now: float, rounds: int, ends: int
+) -> Recovered:
     """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
 
     A backup may be older than a recovery by a clock that was ahead. Then peers have shown that, and
-    the new epoch is above theirs.
+    the new epoch is above theirs. A peer may move its own pair to any epoch, where this site then
+    signs: what no recovery within the project begins counts for that pair alone.
 
     Args:
         tx: of the site's store.
         peers: all others.
         now: seconds since 1970.
         rounds: of the project.
+        ends: when the project does, seconds since 1970.
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
     before, renewals = recovered_in(tx) or Recovered(epoch=0, round=-1), max(0, last)
-    proved = max((read_peer(tx, peer).proved for peer in peers), default=0)
+    shown = (read_peer(tx, peer).proved for peer in peers)
+    proved = max((epoch for epoch in shown if epoch <= ends), default=0)
     if proved > before.epoch:  # nobody knows how often it has made keys since
         before, renewals = Recovered(epoch=proved, round=-1), MOST_RENEWALS * rounds
     left = before.after(max(now, proved + 1), last, renewals)
@@ -130,7 +135,7 @@ def recovered_in(tx: Transaction) -> Recovered | None:
 
 
 def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
-    """Take nothing of a peer any more, or take it again.
+    """Take nothing of a peer any more, or take it again. The site learns of it at its next start.
 
     Raises:
         SecureFairError: nobody has that name, or the site runs.
@@ -141,9 +146,6 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
-        if blocked:  # nobody waits for it any more
-            state = state_in(tx)
-            keep_state(tx, replace(state, pace=state.pace.leaves(peer)))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
 
@@ -205,7 +207,7 @@ def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     tx.outbox.drop(stream)
     for item in list(tx.inbox.pending(stream)):
         tx.inbox.done(item)
-    following = max(epoch, known.epoch + 1)
+    following = max(epoch, known.epoch + 1, known.proved + 1)
     # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
     fresh = PeerState(
         epoch=min(following, LAST_EPOCH), blocked=known.blocked or following > LAST_EPOCH

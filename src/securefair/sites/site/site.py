@@ -5,15 +5,12 @@ computed, records, ledger, audit log and what is to be sent, all or nothing; the
 caused it goes with it. Nothing leaves before, nor before the keystore knows that the store has gone
 on. So the process may end at any moment, and goes on where it was: jobs that were under way run
 again, and nobody has seen their first results.
-
-`turn` takes one input and never waits; `run` turns until the rounds are over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TypeAlias
 
 import msgspec
 
@@ -37,27 +34,20 @@ from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
 from securefair.sites.site import records
-from securefair.sites.site.arrivals import arrived
+from securefair.sites.site.arrivals import arrived, shut_out
 from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters, take_leave
 from securefair.sites.site.notes import ASKED_AGAIN, end_round, end_site, note, note_answers
 from securefair.sites.site.notices import Notice, message_frame, notice_frame
 from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.working import worked
+from securefair.sites.site.working import Aside, unheard, worked
 from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
 
 MODEL, LEFT = "site model", "site left"
 LOOK_AGAIN, NOTE_TIME = 5.0, 30.0
 """Seconds after which a site that waits looks at its clock, and after which it notes the time."""
-
-
-Aside: TypeAlias = Callable[[Transaction, Blame | Failed], None]
-
-
-def _unheard(tx: Transaction, event: Blame | Failed) -> None:
-    del tx, event
 
 
 class Site:
@@ -81,7 +71,7 @@ class Site:
         store: Store,
         limits: Limits,
         schedule: Timetable,
-        aside: Aside = _unheard,
+        aside: Aside = unheard,
         renewal: Renewal | None = None,
         generation: Generation | None = None,
     ) -> None:
@@ -93,7 +83,7 @@ class Site:
             self._state = records.state_in(tx)
             self._keeper = Keeper(tx, host)
         self._anchor = schedule.monotonic()
-        self._settled = False
+        self._settled = self._looked = False
         self._sends = False  # in this transaction
         self._remembers = False  # more, since the last that was counted
         self._told = {peer: one.total for peer, one in self.machine.ledger.accounts.items()}
@@ -153,7 +143,7 @@ class Site:
                 self.close()
                 return
             if not self.finished and self._host.idle():
-                continue  # with what came in the meantime
+                continue
             self._post.wait(since, min(self.left, LOOK_AGAIN) if self.left > 0 else LOOK_AGAIN)
 
     def _settle(self) -> None:
@@ -191,6 +181,8 @@ class Site:
         if memory.running:
             self._feed(worked(self._host, next(iter(memory.running.values()))))
             return True
+        if not self._looked and self._see_blocked():
+            return True
         with self._store.view() as tx:
             item = tx.inbox.next()
         if item is not None:
@@ -199,24 +191,38 @@ class Site:
         if memory.state is not RoundState.IDLE:
             if self.left > 0:
                 return False
-            held = self._held((*self._state.pace.away, *self.machine.awaited))
-            if held is not None:
+            if (held := self._held((*self._state.pace.away, *self.machine.awaited))) is not None:
                 return held
             self._feed(Expired(memory.round))
             return True
         if self._state.pace.announced <= memory.round:
             self._come_back()
             return True
-        return self._renew_at_end() if self.finished else self._begin_when_due(rounds)
+        if not self.finished:
+            return self._begin_when_due(rounds)
+        behind = self._state.pace.behind(self._schedule.rounds, self._peers)
+        return (self.left <= 0 and bool(self._held(behind))) or self._renew_at_end()
 
     # --- inputs ---
+
+    def _see_blocked(self) -> bool:
+        """Nobody is blocked, or taken back, while a site runs."""
+        self._looked = True
+        with self._store.view() as tx:
+            blocked = tuple(peer for peer in self._peers if self._post.is_blocked(tx, peer))
+        away = [peer for peer, known in self.machine.memory.peers.items() if known.away]
+        shut = shut_out(self._state.pace, blocked, away)
+        self._state = replace(self._state, pace=shut.pace)
+        if shut.inputs:
+            self._feed(*shut.inputs, greet=shut.back)
+        return bool(shut.inputs)
 
     def _read(self, item: Item) -> None:
         rounds, pace = self._schedule.rounds, self._state.pace
         arrival = arrived(item, pace, rounds=rounds, limits=self._limits)
         self._state = replace(self._state, pace=arrival.pace)
-        blame, greet = (arrival.peer, arrival.blame), arrival.peer if arrival.newcomer else None
-        self._feed(*arrival.inputs, item=item, blame=blame, greet=greet)
+        greet = (arrival.peer,) * arrival.newcomer
+        self._feed(*arrival.inputs, item=item, blame=(arrival.peer, arrival.blame), greet=greet)
 
     def _come_back(self) -> None:
         """It was recovered: nobody knows that it is here, and it does not know how far others are.
@@ -237,8 +243,7 @@ class Site:
                 if self.left > 0:
                     return False
                 gone = pace.silent(number, self._peers)
-            held = self._held((*pace.away, *gone))
-            if held is not None:
+            if (held := self._held((*pace.away, *gone))) is not None:
                 return held
         renewal = self._take_up()
         self._host.begin(number)
@@ -246,10 +251,10 @@ class Site:
         skipped = pace.announced < number
         pace = pace.begins(number, gone)
         self._state = replace(self._state, pace=pace, missing=(), since=0.0)
-        events: list[Input] = [Presence(peer, here=False) for peer in gone]
-        events.append(Begin(number, coins, teacher_version=number, renews=renewal is not None))
+        events = (Presence(peer, here=False) for peer in gone)
+        begin = Begin(number, coins, teacher_version=number, renews=renewal is not None)
         notice = Notice(number) if skipped and number > 0 else None
-        self._feed(*events, notice=notice, renewal=renewal)
+        self._feed(*events, begin, notice=notice, renewal=renewal)
         return True
 
     def _take_up(self) -> Renewal | None:
@@ -275,7 +280,7 @@ class Site:
         item: Item | None = None,
         blame: tuple[str, str] = ("", ""),
         notice: Notice | None = None,
-        greet: str | None = None,
+        greet: tuple[str, ...] = (),
         renewal: Renewal | None = None,
     ) -> None:
         """One transaction; if it cannot be committed, this object is of no use any more."""
@@ -294,10 +299,9 @@ class Site:
                 for effect in effects:
                     self._carry_out(tx, effect)
             if notice is not None:
-                self._announce(tx, notice)
-            if greet is not None:  # it was recovered, and does not know how far the others are
-                frame = notice_frame(Notice(self._state.pace.announced))
-                self._post.send(tx, greet, frame, self.machine.memory.round)
+                self._announce(tx, notice, self._peers)
+            # Who was recovered, or blocked, does not know how far the others are.
+            self._announce(tx, Notice(self._state.pace.announced), greet)
             self._save(tx)
         self._sends = False
         self._post.announce()
@@ -322,23 +326,22 @@ class Site:
 
     def _end_round(self, tx: Transaction, over: RoundOver) -> None:
         pace = self._state.pace
-        never = [peer for peer in self._peers if not self._post.has_heard(tx, peer)]
-        away = (*pace.away, *(peer for peer in never if peer not in pace.away))
-        record = records.record_of(over, self._host, away)
+        never = (peer for peer in self._peers if not self._post.has_heard(tx, peer))
+        away = tuple(dict.fromkeys((*pace.away, *never)))
         tx.memory.put(MODEL, to_bytes(self._host.model()))
-        records.keep_record(tx, record)
-        self._state = replace(self._state, missing=(), since=0.0)
+        records.keep_record(tx, records.record_of(over, self._host, away))
         at, opened = utc(self._schedule.wall()), len(over.summary.opened)
         end_round(tx, round=over.round, opened=opened, at=at)
         if over.round == self._schedule.rounds - 1:
             self._set_deadline(self._schedule.linger)
-        self._state = replace(self._state, pace=pace.ends(over.round, over.summary.overtaken))
-        self._announce(tx, Notice(over.round + 1))
+        pace = pace.ends(over.round, over.summary.overtaken)
+        self._state = replace(self._state, pace=pace, missing=(), since=0.0)
+        self._announce(tx, Notice(over.round + 1), self._peers)
 
-    def _announce(self, tx: Transaction, notice: Notice) -> None:
+    def _announce(self, tx: Transaction, notice: Notice, peers: Collection[str]) -> None:
         pace = msgspec.structs.replace(self._state.pace, announced=notice.ready)
         self._state = replace(self._state, pace=pace)
-        for peer in self._peers:
+        for peer in peers:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
 
     def _save(self, tx: Transaction, *, closed: bool = False) -> None:
@@ -368,17 +371,17 @@ class Site:
                 records.keep_state(tx, self._state)
 
     def _too_few(self, absent: Collection[str]) -> bool:
-        schedule = self._schedule
-        if schedule.wall() >= schedule.ends:
-            return False
-        return self._state.pace.too_few(absent, schedule.fewest, schedule.rounds, self._peers)
+        pace, schedule = self._state.pace, self._schedule
+        wanted = schedule.fewest, schedule.rounds, self._peers
+        return schedule.wall() < schedule.ends and pace.too_few(absent, *wanted)
 
     def _held(self, absent: tuple[str, ...]) -> bool | None:
         """Whether anything changed while a deadline counts for nothing; None: it counts.
 
         Once enough are back, everybody has the time of a round again.
         """
-        absent = tuple(dict.fromkeys(absent))
+        shut = self._state.pace.shut
+        absent = tuple(peer for peer in dict.fromkeys(absent) if peer not in shut)
         if self._too_few(absent):
             if self._state.missing == absent:
                 return False

@@ -100,13 +100,14 @@ def _peers(
     """What is wrong with one peer; where nothing comes and nothing is taken, that is no peer's."""
     heard, waiting, never = state.began, 0, list[str]()
     peers = [peer for peer in peers_of(tx, project, name) if peer not in state.pace.left]
+    peers = [peer for peer in peers if not read_peer(tx, peer).blocked]
     for peer in peers:
         known = read_peer(tx, peer)
-        if known.trouble and not known.blocked:
+        if known.trouble:
             yield f"{peer}: {known.trouble}"
         heard = max(heard, known.heard)
         waiting += unconfirmed(tx, peer) > 0
-        never += [peer] * (not known.heard and not known.blocked)
+        never += [peer] * (not known.heard)
     if peers and waiting == len(peers) and 0 < heard < now - SILENT_AFTER:
         yield (
             f"no peer has been heard or has confirmed anything since {utc(heard)}: "

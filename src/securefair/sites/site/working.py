@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from securefair.collaboration.host import Host
 from securefair.errors import OtherSumError, RemoteProtocolError, SecureFairError
-from securefair.protocol.effects import Done, Failed
+from securefair.protocol.effects import Blame, Done, Failed
 from securefair.protocol.jobs import Job
+from securefair.storage import Transaction
+
+Aside: TypeAlias = Callable[[Transaction, Blame | Failed], None]
 
 
 def worked(host: Host, job: Job) -> Done | Failed:
@@ -16,3 +22,8 @@ def worked(host: Host, job: Job) -> Done | Failed:
         culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
         senders = error.senders if isinstance(error, OtherSumError) else ()
         return Failed(job, str(error), culprit, senders)
+
+
+def unheard(tx: Transaction, event: Blame | Failed) -> None:
+    """An `Aside` that does nothing."""
+    del tx, event

@@ -116,7 +116,7 @@ def test_a_backup_that_is_put_back_stops_its_site_and_a_recovery_answers_nobody(
     assert any("turned back, north" in town.refused(peer) for peer in ("south", "west"))
     town.posts["north"].fault = None
     with town.stores["north"].transaction() as tx:
-        left = recover_store(tx, ("south", "west"), NOW + town.now, town.rounds)
+        left = recover_store(tx, ("south", "west"), NOW + town.now, town.rounds, 2 * NOW)
     assert left.round == 2
     del town.keys["north"]  # the keys as a student are made anew
     town.kill("north")

@@ -1,0 +1,95 @@
+"""Sites that are blocked, and taken back."""
+
+import contextlib
+
+import pytest
+
+from securefair.report.presence import PeerLife
+from securefair.sites.post.peers import read_peer
+from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site.recovery import block
+from securefair.sites.site.status import site_status
+
+NOW = 1_800_000_000
+DEADLINE_DAYS = 20.0
+ROUNDS = 5
+
+pytestmark = pytest.mark.slow  # whole rounds of several sites
+
+
+def year_of(place):
+    data = hospitals(4)
+    seconds = DEADLINE_DAYS * DAY
+    project, identities = project_between(
+        data, "vpdl", ROUNDS, "clear", now=NOW, days=365, round_seconds=seconds
+    )
+    make_places(place, data, project, identities, "local")
+    return Year(place, project, Clock(NOW))
+
+
+def nights(year, day, act):
+    """How many pass until one site has ended all rounds, if this is done on one of them."""
+    for night in range(120):
+        if night == day:
+            act(year.names[3])
+        year.night()
+        if len(year.records(year.names[0])) == ROUNDS:
+            return night
+    pytest.fail("the rounds did not end")
+
+
+def peer_of(year, peer):
+    with year.opened(year.names[0]).store.view() as tx:
+        opened = year.opened(year.names[0])
+        status = site_status(tx, opened.project, opened.settings.name)
+        return read_peer(tx, peer), next(one for one in status.peers if one.name == peer)
+
+
+def test_a_blocked_site_costs_no_more_nights_than_one_that_leaves(tmp_path):
+    """It was asked in every round to the end, which took a deadline each; and what was asked was
+    sealed for keys that somebody else may have."""
+    needed = {}
+    for how in ("leave", "lose_keys"):
+        (tmp_path / how).mkdir()
+        with contextlib.closing(year := year_of(tmp_path / how)):
+            peer, before = year.names[3], []
+
+            def act(name, how=how, year=year, before=before):
+                before.append(peer_of(year, name)[0].bytes_out)
+                getattr(year, how)(name)
+
+            needed[how] = nights(year, 5, act)
+            known, status = peer_of(year, peer)
+            if how == "lose_keys":
+                assert status.presence is PeerLife.BLOCKED
+                assert [known.bytes_out] == before
+    assert needed["lose_keys"] <= needed["leave"] + 1
+    assert needed["leave"] < DEADLINE_DAYS
+
+
+def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
+    """Whoever was blocked was held for one that left, for good: nobody waited for it."""
+    with contextlib.closing(year := year_of(tmp_path)):
+        peer, others = year.names[3], year.names[:3]
+
+        def blocks(blocked):
+            for name in others:
+                year.stop(name)
+                block(year.place / name, peer, NOW + year.clock.now, blocked=blocked)
+
+        for day in range(120):
+            if day in (4, 7):
+                blocks(day == 4)
+            year.night()
+            if day == 5:
+                pace = year.opened(others[0]).site.state.pace
+                assert (pace.blocked, pace.left) == ((peer,), ())
+                assert peer in pace.away
+            if all(len(year.records(name)) == ROUNDS for name in year.names):
+                break
+        pace = year.opened(others[0]).site.state.pace
+        assert peer not in (*pace.shut, *pace.away)
+        assert peer_of(year, peer)[1].presence is PeerLife.HERE
+        assert all(peer in year.records(name)[ROUNDS - 1].opened for name in others)
+        assert day < 2 * DEADLINE_DAYS
