@@ -70,6 +70,25 @@ def test_a_mean_that_moves_by_more_than_seeds_differ_is_named() -> None:
     assert (found.beyond, found.status) == (["method VPDL, MCG"], "flipped")
 
 
+@pytest.mark.parametrize(("moved", "status"), [(1, "within"), (2, "within"), (3, "flipped")])
+def test_a_tenth_of_means_may_move_by_more(moved: int, status: str) -> None:
+    def twenty(shifted: int) -> Comparison:
+        one = comparison(1.0, 1.2)
+        return msgspec.structs.replace(
+            one,
+            numbers=[
+                msgspec.structs.replace(
+                    number, metric=f"{at}", each=[by + own for own in number.each]
+                )
+                for at in range(20)
+                for number, by in [(one.numbers[0], 1.0 if at < shifted else 0.0)]
+            ],
+        )
+
+    found = repetition(twenty(0), twenty(moved))
+    assert (len(found.beyond), found.status) == (moved, status)
+
+
 @pytest.mark.parametrize(
     ("stored", "told"),
     [

@@ -31,11 +31,12 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: of the experiment.
-        status: equal: nothing differs. within: numbers differ, by no more than a standard deviation
-            over seeds, or what can be told. flipped: a claim is judged the other way round, or a
-            number is beyond. missing: nothing is stored, or no origin or single seeds, or one side
-            lacks numbers, claims or seeds. "Equal" says that a result repeats only where `against`
-            is a run or "computed now"; against "its own seeds" the file agrees with itself.
+        status: equal: nothing differs. within: numbers differ, means by no more than a standard
+            deviation over seeds but for a tenth of them, or what can be told. flipped: a claim is
+            judged the other way round, or more means are beyond. missing: nothing is stored, or no
+            origin or single seeds, or one side lacks numbers, claims or seeds. "Equal" says that a
+            result repeats only where `against` is a run or "computed now"; against "its own seeds"
+            the file agrees with itself.
         claims: of the stored result, how many hold, fail and cannot be told.
         origin: what made the stored result, the first where several did; None where that is not
             stored.
