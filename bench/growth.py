@@ -46,7 +46,7 @@ def main(count: int) -> None:
     kind = kind_of("transfer")
     started = time.process_time()
     agreement = kind.agree(config, PublicFacts.of(data), seed=0)
-    run = simulated(kind, config, agreement, data, seed=0)
+    run = simulated(kind, agreement, data, seed=0)
     list(run.rounds(1))
     seconds = time.process_time() - started
     messages = Counter[str]()

@@ -26,9 +26,8 @@ A function has a configuration if an argument, or what it returns, is
 
 Of these stays are besides told: `whole`, at which it is not a section alone, and `outside`, which
 are no method of a section or of the whole, validators above all. So from the command line it is
-followed while it is read, checked, resolved and agreed on, into hosts and observers, and with `run`
-to the results, the models that are kept and the report. A run has a second line, `handed on`: what
-came before the first host was made.
+followed while it is read, checked, resolved and agreed on, and with `run` to the results, the
+models that are kept and the report. Hosts and observers are given the agreement alone.
 
 `again` is the second time, in the same process, where what was agreed on is known.
 """
@@ -67,7 +66,6 @@ class Walk:
         self.files: set[str] = set()
         self.whole: set[str] = set()
         self.moves = self.frames = 0
-        self.before_host: tuple[int, int] | None = None
         self._holds, self._last = holds, ""
         self._rooms: list[str] = []
         self._names: dict[CodeType, str | None] = {}
@@ -110,8 +108,6 @@ class Walk:
     def _see(self, code: CodeType, name: str, key: str | None, how: str) -> None:
         if not how:
             return
-        if self.before_host is None and name.endswith("Kind.host"):
-            self.before_host = len(self.stays), len(self.files)
         known = self.stays.setdefault(name, set())
         self.files.add(code.co_filename)
         if how == "whole":
@@ -264,8 +260,6 @@ def lines(name: str, walk: Walk, *, details: bool) -> Iterator[str]:
     if walk.whole:
         outside = {stay for stay in walk.stays if not _INSIDE.search(stay)}
         yield f"{told}, whole {len(walk.whole)}, outside {len(outside)}"
-        if walk.before_host is not None:
-            yield "handed on: stays {}, files {}".format(*walk.before_host)
     else:
         yield f"{told}, frames {walk.frames}"
 

@@ -63,7 +63,7 @@ def begun(name, backend, *, folder=None, **changes):
     kind, data = kind_of(name), everyone()
     config = configured(name, **{"encryption.backend": backend} | changes)
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    run = simulated(kind, config, agreement, data, seed=SEED, folder=folder)
+    run = simulated(kind, agreement, data, seed=SEED, folder=folder)
     return run, kind.rounds(config)
 
 
@@ -78,7 +78,7 @@ def hosts_of(name, *, stored=None):
     config = override(config, {"encryption.backend": "clear"}, source="test")
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
     return agreement, [
-        kind.host(config, agreement, own, seed=SEED, stored=stored and Stored()) for own in data
+        kind.host(agreement, own, seed=SEED, stored=stored and Stored()) for own in data
     ]
 
 

@@ -64,7 +64,7 @@ class Averager:
     def __init__(self, name, agreement):
         self.name, self.agreement, self._shares = name, agreement, Shares()
         peers = [other for other in agreement.participants if other != name]
-        settings = agreement.machine_settings(name, DisclosureSection())
+        settings = agreement.machine_settings(name)
         self.machine = ParticipantMachine(name, peers, settings)
 
     def begin(self, round):
@@ -127,8 +127,8 @@ def transferring(agreement, together, weaken):
     honest = {}
     for name in names:
         data = ParticipantData(name, patients(ord(name)), patients(ord(name) + 99))
-        unlimited = DisclosureSection(fraction=None)
-        host = TransferHost(data, agreement, seed=0, backend="clear", disclosure=unlimited)
+        unlimited = replace(agreement, disclosure=DisclosureSection(fraction=None))
+        host = TransferHost(data, unlimited, seed=0, backend="clear")
         if weaken is not None:
             weaken(host)
         honest[name] = Honest(host, publics)

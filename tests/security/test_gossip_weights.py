@@ -24,7 +24,6 @@ from securefair.collaboration.gossip.alignment import AlignmentStudent
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.participant import MARGIN, vector_of
 from securefair.collaboration.gossip.weighing import UNKNOWN, WeightRow
-from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.optimizer import OptimizerConfig
@@ -315,7 +314,7 @@ def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
 
 def test_by_default_a_key_serves_for_31_rounds(agreement):
     assert agreement.encryption.key_bits == 64
-    settings = agreement.machine_settings(ASKER, DisclosureSection())
+    settings = agreement.machine_settings(ASKER)
     assert settings.key_rounds == 31
     assert settings.most_bits(31) == pytest.approx(31 * OFFER_BITS + 7 * (2 + 2.585), abs=0.01)
 

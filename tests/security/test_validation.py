@@ -44,9 +44,9 @@ def configured(backend, **changes):
 def played(data, backend="rns", **changes):
     config = configured(backend, **changes)
     agreement = KIND.agree_all(config, data, seed=1)
-    run = simulated(KIND, config, agreement, data, seed=1)
+    run = simulated(KIND, agreement, data, seed=1)
     list(run.rounds(1))
-    return run, agreement, KIND.forecast(config, agreement, data)
+    return run, agreement, KIND.forecast(agreement, data)
 
 
 def solved(host, peer):
@@ -113,7 +113,7 @@ def test_a_limit_stops_answers_before_one_is_computed():
 def hosts(data, backend="clear"):
     config = configured(backend)
     agreement = KIND.agree_all(config, data, seed=1)
-    return [KIND.host(config, agreement, own, seed=1, stored=Stored()) for own in data]
+    return [KIND.host(agreement, own, seed=1, stored=Stored()) for own in data]
 
 
 def ask(student, round=0):

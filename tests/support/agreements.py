@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from securefair.collaboration import PublicFacts
+from securefair.collaboration.agreement import LOCAL, PublicFacts
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.kinds import kind_of
@@ -40,7 +40,7 @@ def agree(algorithm, participants, *, shape=4, classes=2, samples=40, seed=0, **
     sections = {
         one.name: RunConfig.model_fields[one.name].annotation(**given.pop(one.name, {}))
         for one in fields(kind)
-        if one.name in RunConfig.model_fields
+        if one.name in RunConfig.model_fields and one.metadata != LOCAL
     }
     assert not given, f"{algorithm} does not agree on {given}"
     return kind(

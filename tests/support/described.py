@@ -64,8 +64,8 @@ def played(spec, people, *, lies=None, hospitals=0):
         lies: by hospital, a function of receiver, round and its own numbers; of receiver None it
             is what the liar itself goes by.
     """
-    kind, config, agreement, data = agreed_on(spec, people, hospitals=hospitals)
-    run = simulated(kind, config, agreement, data, seed=0)
+    kind, _config, agreement, data = agreed_on(spec, people, hospitals=hospitals)
+    run = simulated(kind, agreement, data, seed=0)
     for name, lie in (lies or {}).items():
         exchange = run.hosts[name]._exchange
         exchange.masked = partial(_masked, exchange.masked, exchange.numbers, lie)

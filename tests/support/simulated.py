@@ -13,6 +13,11 @@ from securefair.sites.simulation.town import Town
 from securefair.sites.site.notices import Notice, NoticeKind, notice_frame
 
 
+def limited(agreement, disclosure):
+    """The same agreement, of teachers that let out no more than this; None: what it says."""
+    return agreement if disclosure is None else replace(agreement, disclosure=disclosure)
+
+
 def start_transfer(
     algorithm,
     data,
@@ -27,6 +32,7 @@ def start_transfer(
     **town,
 ):
     """Hospitals of a transfer; `renewals` names whose data have earlier states."""
+    agreement = limited(agreement, disclosure)
     states = {own.name: [*own.earlier, replace(own, earlier=())] for own in data}
 
     def make(name, stored):
@@ -35,7 +41,6 @@ def start_transfer(
             agreement,
             seed=seed,
             backend=backend,
-            disclosure=disclosure,
             teacher=None if teachers is None else teachers[name],
             required=required,
             stored=stored,
@@ -67,6 +72,7 @@ def start_run(
     **town,
 ):
     """Participants that distil; `models` has an entry for each."""
+    collaboration = limited(collaboration, disclosure)
     people = {own.name: (own, model) for own, model in zip(data, models, strict=True)}
 
     def make(name, stored):
@@ -77,7 +83,6 @@ def start_run(
             model,
             seed=seed,
             backend=backend,
-            disclosure=disclosure,
             teacher=None if teachers is None else teachers[name],
             alignments=None if alignments is None else alignments.get(name),
             required=required,
@@ -105,6 +110,7 @@ def start_gossip(
     **town,
 ):
     """Participants that average models."""
+    agreement = limited(agreement, disclosure)
     people = {own.name: own for own in data}
 
     def make(name, stored):
@@ -115,7 +121,6 @@ def start_gossip(
             pretraining_epochs=pretraining_epochs,
             seed=seed,
             backend=backend,
-            disclosure=disclosure,
             stored=stored,
         )
         if not host.restored:

@@ -141,7 +141,6 @@ class Town:
             largest_frame=1 << 24,
         )
         host = self.kind.host(
-            self.config,
             self.collaboration,
             self.data[name],
             seed=SEED,
@@ -294,7 +293,7 @@ class Town:
     def in_one_process(self):
         """Decisions of the same run as a simulation, by site and round."""
         data = list(self.data.values())
-        run = simulated(self.kind, self.config, self.collaboration, data, seed=SEED)
+        run = simulated(self.kind, self.collaboration, data, seed=SEED)
         return list(run.rounds(self.rounds)), run
 
 

@@ -12,7 +12,7 @@ from securefair.protocol.jobs import AnswerAsk, Answered, Prepared, PrepareKeysA
 from securefair.protocol.messages import Features
 from securefair.sites.couriers.memory import Faults, Link
 from support.agreements import agree
-from support.simulated import run_of, start_run
+from support.simulated import limited, run_of, start_run
 
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
@@ -53,7 +53,7 @@ def run_over(data, seed=1, **network):
 
 
 def honest(own, collaboration, kind=DistillingHost, model=MODEL):
-    return kind(own, collaboration, model, seed=1, backend="clear", disclosure=UNLIMITED)
+    return kind(own, limited(collaboration, UNLIMITED), model, seed=1, backend="clear")
 
 
 def among(records, names, field, who):

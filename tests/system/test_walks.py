@@ -1,9 +1,12 @@
 """A configuration does not walk through the whole package before it is understood."""
 
 import importlib.util
+import inspect
 from pathlib import Path
 
 import pytest
+
+from securefair.collaboration.kinds import REGISTERED, kind_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,3 +31,14 @@ def test_a_configuration_is_checked_in_few_places(walks, tmp_path, monkeypatch, 
     assert followed < set(walk.stays)  # the walk is seen at all, from the file to the agreements
     assert len(walk.stays) <= 40, sorted(walk.stays)
     assert len(walk.files) <= 20, sorted(walk.files)
+
+
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_a_configuration_ends_where_it_was_agreed_on(name):
+    """Hosts, observers and forecasts of every kind are made from the agreement."""
+    for made in ("host", "recalled", "observer", "forecast"):
+        parameters = inspect.signature(getattr(kind_of(name), made)).parameters
+        first, *others = parameters
+        assert first == "agreement"
+        assert not [one for one in others if "Section" in str(parameters[one].annotation)]
+        assert "RunConfig" not in " ".join(str(one.annotation) for one in parameters.values())

@@ -35,7 +35,7 @@ def test_alignments_are_what_the_reference_forms():
     config = override(demo_config(), SETTINGS, source="test")
     data = load_participants(config, 0)
     agreed = CYCLE.agree(config, PublicFacts.of(data), seed=0)
-    encrypted = simulated(CYCLE, config, agreed, data, seed=0)
+    encrypted = simulated(CYCLE, agreed, data, seed=0)
     terms = config.privacy
     teachers = private_teachers(
         data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden

@@ -87,6 +87,15 @@ def test_the_list_keeps_the_fields_that_scripts_read(capsys: pytest.CaptureFixtu
         assert set(one["needs"]) == set(one["sizes"])
 
 
+def test_every_name_can_be_read_on_a_narrow_screen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_list(json=False)
+    words = capsys.readouterr().out.split()
+    assert set(EXPERIMENTS) <= set(words)
+
+
 def test_the_list_is_of_the_experiments_as_they_are() -> None:
     same = written(EXPERIMENTS.values()) == FILE.read_bytes()
     assert same, "the list is of older experiments: python scripts/list_experiments.py"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import fields, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
+from securefair.errors import ConfigError
+from securefair_lab.papers import capride_code, cycle_lambda, definitions
 from securefair_lab.papers import code as codes
-from securefair_lab.papers import definitions
 from securefair_lab.papers.catalogue import EXPERIMENTS
 from securefair_lab.papers.definitions import Place, place_at
-from securefair_lab.papers.experiment import Contender
+from securefair_lab.papers.experiment import Contender, Experiment
+from securefair_lab.papers.values import values_in
 
 SOURCE = '''"""A module."""
 from __future__ import annotations
@@ -49,8 +54,10 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for cached in (codes.digest, definitions.definition, definitions._read, definitions._exists):
-        cached.cache_clear()
+    codes.digest.cache_clear()
+    definitions.definition.cache_clear()
+    definitions._read.cache_clear()
+    definitions._exists.cache_clear()
 
 
 def code(path: Path, source: str, name: str = "used") -> str:
@@ -134,16 +141,153 @@ def test_all_that_runs_counts(name: str) -> None:
     contenders = EXPERIMENTS[name].contenders("smoke", None)
     for contender in (contenders[0], contenders[-1]):
         behind = codes.reached(
-            *(p for own in (contender.members, contender.algorithm) for p in codes._places(own))
+            *(p for own in (contender.members, contender.algorithm) for p in codes._places(own)),
+            size="smoke",
         )
         called = {place for place in _called(contender) if definitions.is_ours(place.module)}
         assert called - set(behind) == set()
 
 
+def mutated(thing: Any) -> Iterator[Any]:
+    """The same with one number changed, once for every number that it holds."""
+    if isinstance(thing, bool | str) or thing is None:
+        return
+    if isinstance(thing, int | float):
+        yield thing / 2 if isinstance(thing, float) and thing else thing + 1
+    elif isinstance(thing, tuple):
+        for n, one in enumerate(thing):
+            for other in mutated(one):
+                yield (*thing[:n], other, *thing[n + 1 :])
+    elif hasattr(thing, "__dataclass_fields__"):
+        for own in fields(thing):
+            for other in mutated(getattr(thing, own.name)) if own.init else ():
+                with suppress(ConfigError):  # out of range
+                    yield replace(thing, **{own.name: other})
+
+
+@pytest.mark.parametrize(
+    "name", ["cffl-table1", "dpfl-table4", "cycle-table3", "cycle-baselines", "capride-code"]
+)
+def test_every_number_of_an_algorithm_counts(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    contenders = experiment.contenders("cpu", None)
+    before, seen = experiment.code("cpu"), set()
+    by_kind = {type(own.algorithm): own for own in contenders}
+    for contender in by_kind.values():
+        others = [replace(contender, rounds=contender.rounds + 1)]
+        others += [replace(contender, algorithm=one) for one in mutated(contender.algorithm)]
+        for other in others:
+            now = [other if own is contender else own for own in contenders]
+            seen.add(replace(experiment, contenders=lambda *_, now=now: now).code("cpu"))
+    assert before not in seen
+    assert len(seen) >= len(by_kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "constant", "value"),
+    [
+        ("capride-code", capride_code, "WEIGHT", 100.0),
+        ("capride-code", capride_code, "weight", lambda n, _: 200.0 / n),
+        ("cycle-lambda", cycle_lambda, "LAMBDAS", (50.0, 200.0)),
+    ],
+)
+def test_settings_of_an_experiment_count(
+    name: str, module: Any, constant: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = EXPERIMENTS[name].code("cpu")
+    monkeypatch.setattr(module, constant, value)
+    assert EXPERIMENTS[name].code("cpu") != before
+
+
+def test_what_a_measure_is_made_with_counts() -> None:
+    def with_trees(count: int) -> Callable[..., tuple[()]]:
+        return lambda *_: (count,)[:0]
+
+    few, many = (
+        replace(EXPERIMENTS["fairsl-table5"], measure=with_trees(count)) for count in (3, 4)
+    )
+    assert few.code("cpu") != many.code("cpu")
+    assert few.code("cpu") == replace(few, measure=with_trees(3)).code("cpu")
+
+
+def test_experiments_of_other_settings_have_other_digests() -> None:
+    for group in ("cffl-figure1 cffl-figure2 cffl-figure3", "dpfl-table3 dpfl-table4 dpfl-table5"):
+        names = group.split()
+        assert len({EXPERIMENTS[name].code("cpu") for name in names}) == len(names)
+
+
+@pytest.fixture
+def code_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[[Experiment, str, str, str], str]]:
+    """Digest of an experiment where a module of ours reads otherwise."""
+    read = Path.read_text
+
+    def told(experiment: Experiment, module: str, old: str, new: str) -> str:
+        def changed(path: Path, *args: Any, **kwargs: Any) -> str:
+            text = read(path, *args, **kwargs)
+            if not str(path).endswith(module):
+                return text
+            assert old in text
+            return text.replace(old, new)
+
+        forget()
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_text", changed)
+            found = experiment.code("cpu")
+        forget()
+        return found
+
+    yield told
+    forget()
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("papers/experiment.py", "ddof=1", "ddof=0"),
+        ("papers/running.py", "if c.control and", "if not c.control and"),
+        ("run/rounds.py", "range(count)", "range(count + 1)"),
+        ("run/rounds.py", "for record in run.rounds(total):", "for record in run.rounds(1):"),
+    ],
+)
+def test_how_runs_become_rows_counts(
+    code_with: Callable[..., str], module: str, old: str, new: str
+) -> None:
+    experiment = EXPERIMENTS["cffl-table1"]
+    assert code_with(experiment, module, old, new) != experiment.code("cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "old", "new"),
+    [
+        ("cffl-table1", "data/dataset.py", "raise DataError(\n", 'raise DataError("no",\n'),
+        ("dpfl-table1", "dpfl_settings.py", '("paper", CIFAR10): _PAPER,', ""),
+        ("dpfl-table1", "dpfl_settings.py", 'if size == "smoke":', 'if size == "smoke" and 1:'),
+        ("cycle-table3", "cycle_settings.py", 'replace(SCALES["paper"], batch', "replace(1, batch"),
+    ],
+)
+def test_words_of_errors_and_other_sizes_do_not_count(
+    code_with: Callable[..., str], name: str, module: str, old: str, new: str
+) -> None:
+    experiment = EXPERIMENTS[name]
+    same = code_with(experiment, module, old, new) == experiment.code("cpu")
+    assert same == ("and 1" not in new)  # a test that is not of sizes alone counts
+
+
+def test_values_are_told_without_names_folders_and_other_sizes() -> None:
+    contender = EXPERIMENTS["fairsl-figure3"].contenders("cpu", Path("somewhere"))[0]
+    text = values_in(contender.members, "cpu")
+    assert "somewhere" not in text
+    assert "mlp-64" in text
+    assert "'paper'" not in text
+    assert "'paper'" in values_in(contender.members)
+
+
 @pytest.mark.parametrize("name", ["cycle-table6", "dpfl-table1", "fairsl-figure3"])
 def test_readers_of_other_data_do_not_count(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    things = [experiment.metrics, experiment.measure]
+    things: list[object] = [experiment.metrics, experiment.measure]
     for contender in experiment.contenders("smoke", None):
         things += [contender.members, contender.algorithm]
     behind = codes.reached(*(place for own in things for place in codes._places(own)))

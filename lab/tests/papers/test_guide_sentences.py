@@ -212,3 +212,38 @@ def test_ten_divisions(cells: ModuleType) -> None:
         f"{spread['VPDL']:.1f} (VPDL) and {spread['FedAvg']:.1f} (FedAvg). But it does not gain "
         f"more than VPDL: {gain['CYCle']:.1f} against {gain['VPDL']:.1f}."
     ) in GUIDE
+
+
+def printed_rule(cells: ModuleType, pretrain: bool, rate: float) -> ModuleType:
+    return cells.numbers(
+        "cffl-table1",
+        {
+            "dataset": "Adult",
+            "method": "CFFL, reward as printed",
+            "pretrain": pretrain,
+            "theta_u": rate,
+        },
+    ).numbers["fairness"]
+
+
+def test_fairness_on_adult(cells: ModuleType) -> None:
+    low, high = (printed_rule(cells, False, rate) for rate in (0.1, 1.0))
+    assert (
+        f"on Adult it is {low.ours:.1f} ± {low.spread:.1f} and {high.ours:.1f} ± {high.spread:.1f} "
+        "without pretraining"
+    ) in GUIDE
+    assert f"on Adult fairness falls to {low.ours:.1f} and {high.ours:.1f};" in GUIDE
+    ours = [
+        of(cells, "cffl-table1", "fairness", **common, pretrain=False)
+        - of(cells, "cffl-table1", "fairness", **common, pretrain=True)
+        for rate in (0.1, 1.0)
+        for common in ({"dataset": "Adult", "method": "CFFL", "theta_u": rate},)
+    ]
+    printed = [
+        printed_rule(cells, True, rate).ours - printed_rule(cells, False, rate).ours
+        for rate in (0.1, 1.0)
+    ]
+    assert (
+        f"on Adult it is less fair by {ours[0]:.1f} and {ours[1]:.1f}, by the printed rule fairer "
+        f"by {printed[0]:.1f} and {printed[1]:.1f};"
+    ) in GUIDE

@@ -67,7 +67,26 @@ def test_the_largest_difference_and_the_machine_are_told() -> None:
 
 def test_a_mean_that_moves_by_more_than_seeds_differ_is_named() -> None:
     found = repetition(comparison(1.0, 1.2), comparison(2.0, 2.2))
-    assert found.beyond == ["method VPDL, MCG"]
+    assert (found.beyond, found.status) == (["method VPDL, MCG"], "flipped")
+
+
+@pytest.mark.parametrize(("moved", "status"), [(1, "within"), (2, "within"), (3, "flipped")])
+def test_a_tenth_of_means_may_move_by_more(moved: int, status: str) -> None:
+    def twenty(shifted: int) -> Comparison:
+        one = comparison(1.0, 1.2)
+        return msgspec.structs.replace(
+            one,
+            numbers=[
+                msgspec.structs.replace(
+                    number, metric=f"{at}", each=[by + own for own in number.each]
+                )
+                for at in range(20)
+                for number, by in [(one.numbers[0], 1.0 if at < shifted else 0.0)]
+            ],
+        )
+
+    found = repetition(twenty(0), twenty(moved))
+    assert (len(found.beyond), found.status) == (moved, status)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +106,23 @@ def test_other_code_and_seeds_are_told_and_compared(stored: Comparison, told: st
 def test_a_number_that_one_side_lacks_differs() -> None:
     found = repetition(comparison(1.0), msgspec.structs.replace(comparison(1.0), numbers=[]))
     assert found.different == {"method VPDL, MCG": inf}
+
+
+def test_nothing_to_compare_is_missing() -> None:
+    nothing = msgspec.structs.replace(comparison(1.0), numbers=[])
+    assert repetition(nothing, nothing).status == "missing"
+    assert repetition(comparison(1.0), nothing).status == "missing"
+
+
+def test_claims_that_one_side_lacks_are_missing() -> None:
+    found = repetition(judged("holds"), comparison(1.0))
+    assert (found.status, found.lacking) == ("missing", ["It is so"])
+
+
+def test_fewer_seeds_are_compared_with_the_same_seeds_and_never_equal() -> None:
+    found = repetition(comparison(1.0, 9.0, 9.2), comparison(1.0))
+    assert (found.different, found.beyond) == ({}, [])
+    assert (found.status, found.lacking) == ("missing", ["1 of 3 seeds"])
 
 
 def judged(verdict: Verdict) -> Comparison:

@@ -94,7 +94,7 @@ def test_shared_runs_are_taken_only_where_settings_and_code_agree(
     assert runs_after("other epochs", replace(cffl, algorithm=Cffl(local_epochs=2))) == 2
     more = replace(cffl, members=replace(cffl.members, n=10))
     assert runs_after("other participants", more) == 3
-    monkeypatch.setattr(experiment, "code_behind", lambda *_: "other")
+    monkeypatch.setattr(experiment, "code_behind", lambda *_, **__: "other")
     assert runs_after("other code", cffl) == 4
 
 

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 from securefair.errors import ConfigError
 
 if TYPE_CHECKING:
-    from securefair.config import RunConfig
     from securefair.run.callbacks import Callback
 
 
 @contextmanager
-def loggers(config: RunConfig, wanted: Sequence[str]) -> Iterator[list[Callback]]:
+def loggers(wanted: Sequence[str], names: Sequence[str], run_name: str) -> Iterator[list[Callback]]:
     """Loggers, closed at the end however it comes.
 
     Args:
-        config: configuration of the run.
         wanted: "mlflow", or "tensorboard:FOLDER".
+        names: names of the participants.
+        run_name: name of the run.
 
     Raises:
         ConfigError: there is no such logger, or its package is not installed.
     """
     from securefair.run.callbacks import MlflowLogger, TensorBoardLogger
 
-    names = [one.name for one in config.participants]
     with ExitStack() as opened:
         found: list[Callback] = []
         for one in wanted:
@@ -34,7 +33,7 @@ def loggers(config: RunConfig, wanted: Sequence[str]) -> Iterator[list[Callback]
             if kind == "tensorboard" and folder:
                 found.append(opened.enter_context(TensorBoardLogger(folder, names)))
             elif one == "mlflow":
-                found.append(opened.enter_context(MlflowLogger(names, run_name=config.run.name)))
+                found.append(opened.enter_context(MlflowLogger(names, run_name=run_name)))
             else:
                 raise ConfigError(
                     "there is no such logger",

@@ -51,7 +51,7 @@ def report(
             outcome.result,
             ledger=outcome.ledger,
             traffic=outcome.traffic,
-            config=run.config,
+            source=run.config.data.source,
             smaller=None if outcome.smaller is None else outcome.smaller.result,
         )
     )

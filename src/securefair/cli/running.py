@@ -299,7 +299,7 @@ def _run(
         )
     try:
         with (
-            loggers(config, log) as callbacks,
+            loggers(log, [one.name for one in config.participants], config.run.name) as callbacks,
             only_run(folder),
             show_progress(console) as progress,
         ):
@@ -324,7 +324,7 @@ def _run(
             outcome.result,
             ledger=outcome.ledger,
             traffic=outcome.traffic,
-            config=config,
+            source=config.data.source,
             smaller=None if outcome.smaller is None else outcome.smaller.result,
         )
     )

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from securefair.config import RunConfig, defaults
+from securefair.config import DisclosureSection, RunConfig, defaults
 from securefair.config.base import Section
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -85,6 +85,8 @@ class Agreement(ABC):
     Attributes:
         facts: what everyone knows of everyone.
         seed: public; one for a data epoch.
+        disclosure: how much whoever holds this lets out as a teacher. Everybody decides for itself,
+            so no digest covers it.
 
     Raises:
         ConfigError: fewer than two participants, two of one name, or no classes to tell apart.
@@ -92,6 +94,7 @@ class Agreement(ABC):
 
     facts: PublicFacts
     seed: int = 0
+    disclosure: DisclosureSection = field(default=DisclosureSection(), metadata=LOCAL)
 
     predicts_all: ClassVar[bool] = False
     """Whether every outcome may be predicted, not classes alone."""
@@ -209,16 +212,17 @@ class Agreement(ABC):
 
 def _constants(known: Agreement | PublicFacts) -> dict[str, object]:
     """By name, in the order of their definition; a version of the protocol stands before them."""
-    return {
-        one.name: _plain(getattr(known, one.name))
-        for one in fields(known)
-        if one.name != "protocol"
-        and one.metadata != LOCAL
-        and not (one.name in known.later and getattr(known, one.name) == one.default)
-    }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, PublicFacts):
-        return _constants(value)
-    return value.agreed() if isinstance(value, Section) else value
+    found = {}
+    for one in fields(known):
+        value = getattr(known, one.name)
+        if one.name == "protocol" or one.metadata == LOCAL:
+            continue
+        if one.name in known.later and value == one.default:
+            continue
+        match value:
+            case PublicFacts():
+                value = _constants(value)
+            case Section():
+                value = value.agreed()
+        found[one.name] = value
+    return found

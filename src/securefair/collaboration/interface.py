@@ -202,7 +202,6 @@ class Kind(ABC, Generic[A]):
     @abstractmethod
     def host(
         self,
-        config: RunConfig,
         agreement: A,
         own: ParticipantData,
         *,
@@ -214,8 +213,7 @@ class Kind(ABC, Generic[A]):
         """One participant, ready for its next input.
 
         Args:
-            config: of the project.
-            agreement: what was agreed.
+            agreement: what was agreed, with what it decides for itself.
             own: its data.
             seed: of initialisation and batches; secret at a site.
             stored: of an earlier process, or `Stored()` for the first; None for one that need not
@@ -231,27 +229,25 @@ class Kind(ABC, Generic[A]):
 
     @abstractmethod
     def observer(
-        self, config: RunConfig, agreement: A, data: Sequence[ParticipantData]
+        self, agreement: A, data: Sequence[ParticipantData], renewed: Sequence[str] = ()
     ) -> Observer[Any]:
         """What sees all participants of one run, where they share a process.
 
         Args:
-            config: of the run.
             agreement: what was agreed.
             data: of everyone, with what changes later.
+            renewed: whose data change, one a round, in order.
         """
 
     @abstractmethod
-    def recalled(self, config: RunConfig, agreement: A, own: ParticipantData, *, seed: int) -> Host:
+    def recalled(self, agreement: A, own: ParticipantData, *, seed: int) -> Host:
         """One participant without stores and peers, to be asked what follows from the pieces that
         its host gave out: `refitted`, `estimates`, `fitted_to_all`, `validation`.
 
         Args:
-            config, agreement, own, seed: as `host`.
+            agreement, own, seed: as `host`.
         """
 
     @abstractmethod
-    def forecast(
-        self, config: RunConfig, agreement: A, data: Sequence[ParticipantData]
-    ) -> Forecast:
+    def forecast(self, agreement: A, data: Sequence[ParticipantData]) -> Forecast:
         """What a run will send and let out at most, without running it."""

@@ -158,7 +158,7 @@ def collaborate(
         models=models.trained(
             outcome.heads or {kept.model.record.hospital: kept.model for kept in outcome.models}
         ),
-        plan=kind.forecast(config, run.agreements[seed][algorithm], data).plan,
+        plan=kind.forecast(run.agreements[seed][algorithm], data).plan,
         config=config,
         outcome=outcome,
         findings=tuple(given.findings),

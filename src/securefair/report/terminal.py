@@ -12,7 +12,6 @@ from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.telling import caveats
 from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
-from securefair.config import RunConfig
 from securefair.model.outcomes import outcome_named
 from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
@@ -37,7 +36,7 @@ def summary(
     *,
     ledger: Sequence[LedgerRow],
     traffic: Sequence[TrafficRow],
-    config: RunConfig,
+    source: str,
     smaller: RunResult | None = None,
 ) -> RenderableType:
     """Everything a run concludes, for `rich.console.Console.print`.
@@ -45,10 +44,10 @@ def summary(
     Args:
         result: conclusions; the tables are about `result.algorithm`.
         ledger, traffic: of one repetition; may be empty, their tables are then left out.
-        config: what was asked for.
+        source: where the data come from (`data.source`).
         smaller: the same with fewer training samples; None where that was not asked for.
     """
-    words = words_of().about(whom(config.data.source))
+    words = words_of().about(whom(source))
     parts: list[RenderableType] = [
         Text(headline(result, words), style="bold"),
         *(Text(note) for note in scores.worth(result, words)[1:]),

@@ -53,7 +53,6 @@ def describe_resolved(
         kind.check_told(agreement, own, ledgers[own.name])
     simulation = simulated(
         kind,
-        run.config,
         agreement,
         data,
         seed=seed,

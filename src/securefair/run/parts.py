@@ -57,12 +57,12 @@ class Part:
             return ReferenceRun(what.algorithm, what.members, seed)
         run = simulated(
             what,
-            self.run.config,
             self.run.agreements[seed][what.name],
             self.run.data[seed],
             seed=seed,
             models=self.run.models,
             folder=entry.stores,
+            renewed=[one.name for one in self.run.config.renewals],
         )
         closing.callback(run.close)
         if entry.state is not None and entry.state.seen is not None:

@@ -73,7 +73,7 @@ def foretold(run: ResolvedRun, roles: Mapping[str, str]) -> list[str]:
     asking = [one for one in data if roles.get(one.name) != "teacher"]
     if not asking:
         return []
-    return kind.forecast(run.config, run.agreements[seed][kind.name], asking).warnings
+    return kind.forecast(run.agreements[seed][kind.name], asking).warnings
 
 
 def validate_resolved(
@@ -102,7 +102,6 @@ def validate_resolved(
     groups = {one.name: own_groups(one, by, (tables or {}).get(one.name)) for one in data}
     simulation = simulated(
         kind,
-        run.config,
         run.agreements[seed][kind.name],
         data,
         seed=seed,

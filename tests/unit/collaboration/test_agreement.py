@@ -5,15 +5,19 @@ from dataclasses import fields, replace
 
 import pytest
 
-from securefair.collaboration import PublicFacts
+from securefair.collaboration.agreement import LOCAL, PublicFacts
+from securefair.config import DisclosureSection
 from securefair.config.base import Section
+from securefair.config.privacy import PrivacySection
 from securefair.errors import ConfigError
 from securefair.protocol.messages import GROUPS_SINCE
 from support.agreements import agree
 
 
 def agreed_keys(agreement):
-    sections = {one.name: getattr(agreement, one.name) for one in fields(agreement)}
+    sections = {
+        one.name: getattr(agreement, one.name) for one in fields(agreement) if one.metadata != LOCAL
+    }
     return [
         (name, key)
         for name, section in sections.items()
@@ -42,6 +46,15 @@ def test_every_key_of_a_section_counts_but_an_own_matter(algorithm):
 
 def test_a_key_that_says_its_default_is_no_other_agreement():
     assert agree("transfer", "ab").digest == agree("transfer", "ab", peers=8).digest
+
+
+@pytest.mark.parametrize("algorithm", ["transfer", "cycle", "cycle-gossip"])
+def test_what_everybody_decides_for_itself_is_in_no_digest(algorithm):
+    one = agree(algorithm, "abcd", samples=100)
+    own = {"disclosure": DisclosureSection(student_total=7)}
+    if algorithm != "cycle-gossip":  # no private fit stands behind averages
+        own["privacy"] = PrivacySection(epsilon=1.0)
+    assert replace(one, **own).digest == one.digest
 
 
 def test_the_seed_and_the_facts_count():

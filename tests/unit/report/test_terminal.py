@@ -11,7 +11,11 @@ from securefair.report.fitting import FittingTable, TableColumn
 
 def shown(run, width=120, **changes):
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    arguments = {"ledger": run.ledger, "traffic": run.traffic, "config": run.config} | changes
+    arguments = {
+        "ledger": run.ledger,
+        "traffic": run.traffic,
+        "source": run.config.data.source,
+    } | changes
     console.print(summary(run.result, **arguments))
     return console.file.getvalue().replace("\u00a0", " ")
 

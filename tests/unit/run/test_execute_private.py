@@ -102,7 +102,7 @@ def test_the_models_that_answer_are_private_ones():
     from securefair.user.participants import load_participants
 
     data = load_participants(config, 0)
-    run = simulated(VPDL, config, VPDL.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
+    run = simulated(VPDL, VPDL.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
     teachers = private_teachers(
         data, ["linear"] * 3, config.privacy, seed=0, hidden=config.model.hidden
     )
@@ -254,7 +254,12 @@ def test_terminal_report_and_card_say_what_is_promised(tmp_path):
     assert "7.39 times as likely" in page
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(
-        summary(outcome.result, ledger=outcome.ledger, traffic=outcome.traffic, config=config)
+        summary(
+            outcome.result,
+            ledger=outcome.ledger,
+            traffic=outcome.traffic,
+            source=config.data.source,
+        )
     )
     text = console.export_text()
     assert "What is promised to patients" in text

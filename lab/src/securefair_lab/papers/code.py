@@ -6,7 +6,7 @@ reached counts. A helper that is renamed, or moved to another module, is the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from hashlib import blake2b
@@ -16,8 +16,24 @@ from typing import Any
 
 from securefair_lab.papers.definitions import Place, definition, is_ours, place_at
 
-LIBRARIES = ("numpy", "scikit-learn", "torch")
+LIBRARIES = ("numpy", "scikit-learn", "scipy", "torch")
 """Whose versions may change results."""
+
+RUN = (
+    Place("securefair.run.rounds", "ReferenceRun"),
+    Place("securefair.run.rounds", "run_rounds"),
+)
+"""How a contender is run."""
+
+ROWS = (
+    Place("securefair_lab.papers.running", "read_runs"),
+    Place("securefair_lab.papers.running", "compared_rows"),
+)
+"""How rows are made of runs: which control a gain is over, means and spreads."""
+
+ALONE = (RUN[1],)
+"""Whose own text counts, and not what is behind it: `run_rounds` also keeps models, which no
+experiment does."""
 
 
 @cache
@@ -26,31 +42,38 @@ def libraries() -> dict[str, str]:
     return {name: version(name).partition("+")[0] for name in LIBRARIES}
 
 
-def code_behind(*things: object) -> str:
+def code_behind(*things: object, size: str | None = None, besides: Sequence[Place] = ()) -> str:
     """Digest of what these objects are made of, and of everything of ours that it refers to.
 
-    What is written elsewhere, as a user's own algorithm, does not count.
+    What is written elsewhere, as a user's own algorithm, does not count. Of what the objects hold,
+    `values.values_in` tells.
+
+    Args:
+        size: of an experiment; see `definitions.definition`.
+        besides: where else to begin.
     """
     places = (place for thing in things for place in _places(thing))
-    return digest(*dict.fromkeys(places))
+    return digest(*dict.fromkeys((*places, *besides)), size=size)
 
 
 @cache
-def digest(*places: Place) -> str:
+def digest(*places: Place, size: str | None = None) -> str:
     """Of the definitions at these places with all behind them, and of the libraries."""
-    order = reached(*places)
+    order = reached(*places, size=size)
     number = {place: n for n, place in enumerate(order)}
-    found = [definition(place) for place in order]
-    text = repr([(own.text, [number[p] for p in own.needs]) for own in found])
+    found = [definition(place, size) for place in order]
+    text = repr([(own.text, [number.get(p) for p in own.needs]) for own in found])
     return blake2b(f"{text}{sorted(libraries().items())}".encode(), digest_size=8).hexdigest()
 
 
-def reached(*places: Place) -> list[Place]:
+def reached(*places: Place, size: str | None = None) -> list[Place]:
     """These definitions and all behind them, in the order in which they refer to each other."""
     order = dict.fromkeys(places)
     left = list(places)
     for place in left:
-        for one in definition(place).needs:
+        if place in ALONE:
+            continue
+        for one in definition(place, size).needs:
             if one not in order:
                 order[one] = None
                 left.append(one)

@@ -60,7 +60,8 @@ def reproduce(
         bool,
         typer.Option(
             "--verify",
-            help="Only say of stored results (all, or those named) whether they repeat in --out.",
+            help="Only say of stored results (all, or those named) whether they repeat in --out: "
+            "a folder of runs, a run's own, or its comparison.json.",
         ),
     ] = False,
     hours: Annotated[
@@ -89,15 +90,15 @@ def reproduce(
     from securefair.errors import ConfigError
     from securefair_lab.papers.everything import everything
     from securefair_lab.papers.reference import papers_folder
-    from securefair_lab.papers.reproduction import Asked, conclude, merged, part, whole
+    from securefair_lab.papers.reproduction import (
+        Asked,
+        conclude,
+        merged,
+        part,
+        read_against,
+        whole,
+    )
 
-    if against is not None and not against.is_file():
-        raise ConfigError(
-            "there is no such file",
-            where="--against",
-            found=str(against),
-            expected="a comparison.json",
-        )
     if name != "merge" and folders:
         raise ConfigError(
             "one experiment at a time", found=" ".join([name, *map(str, folders)]), expected=name
@@ -114,10 +115,15 @@ def reproduce(
             hours=hours,
         )
         return
+    beside = None
     if name == "merge":
         asked, finished = merged(folders or [], out, data)
+        if against is not None:
+            beside = read_against(against, asked.experiment, asked.size)
     else:
         asked = Asked.of(name, size, seeds, out=out, data=data, device=device, runs=runs)
+        if against is not None:
+            beside = read_against(against, asked.experiment, asked.size)
         try:
             if shard is not None:
                 say(part(asked, shard, resume=resume), err=True)
@@ -126,4 +132,4 @@ def reproduce(
         except KeyboardInterrupt:
             say(f"Stopped; every finished run is in {asked.out}. Add --resume to go on.", err=True)
             raise typer.Exit(130) from None
-    conclude(asked, finished, papers_folder(papers), against=against, json=json)
+    conclude(asked, finished, papers_folder(papers), against=beside, json=json)

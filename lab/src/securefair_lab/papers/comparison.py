@@ -55,6 +55,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     numbers: list[ComparedNumber]
     claims: list[ClaimResult]
     origins: list[Origin] = []  # what made the runs; empty in results from before it was stored
+    again: list[Origin] = []  # what made later runs that gave every number to the digit
 
 
 MOST_LINES = 120  # of a table on a terminal

@@ -1,8 +1,9 @@
 """What a definition of ours says and needs: its syntax without names, and what it refers to.
 
 A definition is what stands at the top of a module under one name. Its text leaves out what decides
-nothing: its own name and place, names of local variables, annotations, comments, docstrings. What
-it refers to is told apart by the definitions behind the names, not by the names.
+nothing: its own name and place, names of local variables, annotations, comments, docstrings, the
+words of an error, and what another size of an experiment takes. What it refers to is told apart by
+the definitions behind the names, not by the names.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 PACKAGES = ("securefair", "securefair_lab")
-STILL = ("securefair.errors", "securefair.report", "securefair.storage")
+ERRORS = "securefair.errors"
+STILL = (ERRORS, "securefair.report", "securefair.storage")
 """Of both packages, what words and keeps results, and computes none."""
+SIZES = ("smoke", "cpu", "paper")
+"""Of an experiment, as keys and in comparisons: `experiment.Size`."""
 
 
 class Place(NamedTuple):
@@ -72,12 +76,17 @@ def _first(statement: ast.stmt) -> int:
 
 
 @cache
-def definition(place: Place) -> Definition:
-    """What stands at a place; of a compiled module its name alone: bytes differ by machine."""
+def definition(place: Place, size: str | None = None) -> Definition:
+    """What stands at a place; of a compiled module its name alone: bytes differ by machine.
+
+    Args:
+        size: of an experiment: what only another size takes is left out. None: nothing is.
+    """
     found = _read(place.module)
     statements = found.definitions.get(place.name, []) if place.name else found.doing
-    bare = _Bare(place, found)
-    text = "\n".join(ast.dump(bare.visit(deepcopy(one))) for one in statements)
+    bare = _Bare(place, found, size)
+    whole = bare.visit(ast.Module([deepcopy(one) for one in statements], []))
+    text = "\n".join(ast.dump(one) for one in whole.body)
     # A module that does something as it is loaded does it for all of its definitions.
     doing = [Place(place.module, "")] if place.name and found.doing else []
     return Definition(text, (*bare.needs, *doing))
@@ -138,6 +147,24 @@ def _read(module: str) -> _Module:
     return result
 
 
+def is_of_another(key: object, size: str | None) -> bool:
+    """Whether a key names another size of an experiment than this, alone or beside others."""
+    words = key if isinstance(key, tuple) else (key,)
+    return size is not None and any(word in SIZES and word != size for word in words)
+
+
+def _constant(node: ast.AST | None) -> object:
+    """The value of a key that names a size, alone or beside others; None of any other."""
+    if isinstance(node, ast.Tuple):
+        return tuple(map(_constant, node.elts))
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _names_a_size(key: object) -> bool:
+    words = key if isinstance(key, tuple) else (key,)
+    return any(word in SIZES for word in words)
+
+
 def _is_word(node: ast.stmt) -> bool:
     """A docstring, or what only a type checker reads."""
     if isinstance(node, ast.If):
@@ -164,16 +191,62 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class _Bare(ast.NodeTransformer):
     """Takes words out, and puts numbers for names."""
 
-    def __init__(self, place: Place, module: _Module) -> None:
+    def __init__(self, place: Place, module: _Module, size: str | None) -> None:
         self.needs: list[Place] = []
-        self._place, self._module = place, module
+        self._place, self._module, self._size = place, module, size
         self._scopes: list[dict[str, str]] = []
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if _is_word(node) else self.generic_visit(node)
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        return None if _is_word(node) else self.generic_visit(node)
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.AST] | None:
+        if _is_word(node):
+            return None
+        taken = self._taken(node.test)
+        if taken is None:
+            return self.generic_visit(node)
+        return [
+            own
+            for one in (node.body if taken else node.orelse)
+            for found in (self.visit(one),)
+            for own in (found if isinstance(found, list) else [found])
+            if own is not None
+        ]
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        taken = self._taken(node.test)
+        if taken is None:
+            return self.generic_visit(node)
+        one: ast.AST = self.visit(node.body if taken else node.orelse)
+        return one
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        keys = [
+            # Of `**{("cpu", name): ... for name in names}` the key is that of the other mapping.
+            _constant(value.key if isinstance(value, ast.DictComp) and key is None else key)
+            for key, value in zip(node.keys, node.values, strict=True)
+        ]
+        if len(keys) > 1 and all(map(_names_a_size, keys)):
+            kept = [not is_of_another(key, self._size) for key in keys]
+            node.keys = [key for key, own in zip(node.keys, kept, strict=True) if own]
+            node.values = [value for value, own in zip(node.values, kept, strict=True) if own]
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        node.cause = None
+        if isinstance(node.exc, ast.Call):
+            node.exc = node.exc.func
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        made = node.func.id if isinstance(node.func, ast.Name) else None
+        if self._module.imports.get(made or "", ("", None))[0] == ERRORS:
+            node.args, node.keywords = [], []
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        node.msg = None
+        return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
         """Names are told by what they stand for, where they are used."""
@@ -238,6 +311,21 @@ class _Bare(ast.NodeTransformer):
             return self._number(place)
         home, original = self._module.imports.get(name, (name, None))
         return home if original is None else f"{home}:{original}"
+
+    def _taken(self, test: ast.expr) -> bool | None:
+        """Whether `size == "cpu"` and the like is true of this size; None: it is not of sizes."""
+        if self._size is None or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return None
+        named = getattr(test.left, "id", getattr(test.left, "attr", None))
+        other = _constant(test.comparators[0])
+        if named != "size" or other not in SIZES:
+            return None
+        match test.ops[0]:
+            case ast.Eq():
+                return other == self._size
+            case ast.NotEq():
+                return other != self._size
+        return None
 
     def _is_local(self, name: str) -> bool:
         return any(name in scope for scope in self._scopes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,8 @@ import numpy as np
 
 from securefair.records import RoundRecord
 from securefair.worth import Algorithm
-from securefair_lab.papers.code import code_behind
+from securefair_lab.papers.code import ROWS, RUN, code_behind
+from securefair_lab.papers.values import values_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,16 +65,20 @@ class Contender:
 
         It does not tell where the data lie: the same files may be in another folder.
         """
-        members: Any = self.members
-        if "data" in getattr(members, "__dataclass_fields__", ()):
-            members = replace(members, data=None)
-        decides = (members, getattr(members, "scale", None), self.algorithm, self.rounds)
-        return blake2b(repr((self.code, *decides)).encode(), digest_size=6).hexdigest()
+        decides = (self.members, getattr(self.members, "scale", None), self.algorithm, self.rounds)
+        text = f"{self.code} {values_in(decides, self._size)}"
+        return blake2b(text.encode(), digest_size=6).hexdigest()
 
     @property
     def code(self) -> str:
         """Digest of the code that decides a run."""
-        return code_behind(self.members, self.algorithm)
+        return code_behind(self.members, self.algorithm, size=self._size, besides=RUN)
+
+    @property
+    def _size(self) -> str | None:
+        """Of the experiment; None where its members do not say."""
+        found: str | None = getattr(self.members, "size", None)
+        return found
 
     @property
     def label(self) -> str:
@@ -240,11 +245,18 @@ class Experiment:
         return self.needs if size == "cpu" or self.paper_needs is None else self.paper_needs
 
     def code(self, size: Size) -> str:
-        """Digest of all code that decides its numbers at this size."""
-        things: list[object] = [self.metrics, *([self.measure] if self.measure else ())]
-        for contender in self.contenders(size, None):
-            things += [contender.members, contender.algorithm]
-        return code_behind(*things)
+        """Digest of all that decides its numbers at this size: code, settings and libraries.
+
+        Data do not count, nor do the paper's own numbers, claims and figures.
+        """
+        things = (self.metrics, self.measure)
+        contenders = sorted(
+            f"{values_in([own.fields, own.compared, own.apart, own.control])} {own.key}"
+            for own in self.contenders(size, None)
+        )
+        code = code_behind(*things, size=size, besides=ROWS)
+        text = f"{code} {values_in(things, size)} {contenders}"
+        return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def illustration(paper: Paper, item: str, shows: str) -> Experiment:

@@ -79,8 +79,9 @@ def print_list(*, json: bool) -> None:
         say_json(rows, indent=2)
         return
     table = Table(box=None, header_style="bold")
-    for heading in ("name", "paper", "shows", "needs", "sizes", "seeds stored"):
-        table.add_column(heading)
+    table.add_column("name", no_wrap=True, min_width=max(len(e.name) for e in listed()))
+    for heading in ("paper", "shows", "needs", "sizes", "seeds stored"):
+        table.add_column(heading, overflow="fold")
     for e in listed():
         seeds = stored_seeds(e.name)
         table.add_row(

@@ -20,7 +20,12 @@ from securefair_lab.papers.comparison import (
 from securefair_lab.papers.device import chosen_device
 from securefair_lab.papers.experiment import Experiment, Finished, Size
 from securefair_lab.papers.merging import merge
-from securefair_lab.papers.repeating import Repetition, repetition
+from securefair_lab.papers.repeating import (
+    Repetition,
+    check_comparable,
+    repetition,
+    seeds_shown,
+)
 from securefair_lab.papers.results_folder import FINGERPRINT, read_fingerprint
 from securefair_lab.papers.running import (
     claim,
@@ -166,14 +171,14 @@ def conclude(
     finished: Sequence[Finished],
     papers: Path | None,
     *,
-    against: Path | None,
+    against: Comparison | None,
     json: bool,
 ) -> None:
     """Write the comparison and tell it.
 
     Raises:
         ConfigError: `against` is of another experiment or size.
-        DataError: the paper's tables or `against` are not what they should be.
+        DataError: the paper's tables are not what they should be.
     """
     experiment, out = asked.experiment, asked.out
     rows = compared_rows(
@@ -192,7 +197,7 @@ def conclude(
     else:
         _tell(comparison, files, papers is not None, out)
     if against is not None:
-        _tell_repetition(repetition(read_json(against, Comparison), comparison))
+        _tell_repetition(repetition(against, comparison), seeds_shown(against, comparison))
 
 
 def _tell(comparison: Comparison, files: Sequence[Path], with_papers: bool, out: Path) -> None:
@@ -207,10 +212,29 @@ def _tell(comparison: Comparison, files: Sequence[Path], with_papers: bool, out:
     console.print(f"Written: {', '.join(file.name for file in files)} in {out}", soft_wrap=True)
 
 
-def _tell_repetition(found: Repetition) -> None:
+def read_against(path: Path, experiment: Experiment, size: Size) -> Comparison:
+    """What a run is to be compared with, before it takes its time.
+
+    Raises:
+        ConfigError: there is no such file, or it is of another experiment or size.
+        DataError: it is no comparison.json.
+    """
+    if not path.is_file():
+        raise ConfigError(
+            "there is no such file",
+            where="--against",
+            found=str(path),
+            expected="a comparison.json",
+        )
+    found = read_json(path, Comparison)
+    check_comparable(found, experiment.name, size)
+    return found
+
+
+def _tell_repetition(found: Repetition, seeds: str) -> None:
     console = Screen(err=True)
     if not found.different:
-        console.print(f"All {found.numbers} numbers repeat, with every seed.")
+        console.print(f"All {found.numbers} numbers repeat, with {seeds}.")
     else:
         name, most = max(found.different.items(), key=lambda one: one[1])
         console.print(
@@ -220,7 +244,11 @@ def _tell_repetition(found: Repetition) -> None:
         console.print(
             f"{len(found.beyond)} of their means differ by more than a standard deviation of seeds."
         )
+    for words in found.lacking:
+        console.print(f"On one side only: {words}")
     for words in found.flipped:
         console.print(f"Judged the other way round: {words}")
+    for words in found.moved:
+        console.print(f"Can be told on one side only: {words}")
     for line in found.apart:
         console.print(f"Not the same: {line}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,21 @@ if TYPE_CHECKING:
     from securefair_lab.papers.comparison import Comparison
 
 FOLDER = Path(__file__).parent / "results"
+
+
+STORED_AS: Mapping[str, tuple[str, ...]] = {
+    "cycle-table1": ("cycle-figure3", "cycle-figure4"),
+    "cycle-table13": ("cycle-figure3", "cycle-figure4"),
+    "cycle-figure6": ("cycle-table3",),
+    "cycle-figure18": ("cycle-table10", "cycle-figure21"),
+    "cycle-figure19": ("cycle-table11",),
+    "cycle-figure20": ("cycle-table12",),
+    "dpfl-figure7": ("dpfl-figure1",),
+    "dpfl-figure12": ("dpfl-figure3",),
+    "dpfl-figure13": ("dpfl-figure3",),
+    "dpfl-figure14": ("dpfl-figure3",),
+}
+"""Tables and figures of which nothing is stored, since the runs of these have all of theirs."""
 
 
 class _Seeds(msgspec.Struct, frozen=True):

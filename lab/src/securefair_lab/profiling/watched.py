@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from securefair.collaboration.distillation import (
     DistillationAgreement,
@@ -58,7 +59,11 @@ class WatchedParticipant(DistillingHost):
         clock: Clock = time.perf_counter,
     ) -> None:
         super().__init__(
-            data, collaboration, model, seed=seed, backend=backend, disclosure=UNLIMITED
+            data,
+            replace(collaboration, disclosure=UNLIMITED),
+            model,
+            seed=seed,
+            backend=backend,
         )
         self.reputation = reputation
         self._clock = clock

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
-from securefair.collaboration.agreement import Agreement, PublicFacts
+from securefair.collaboration.agreement import LOCAL, Agreement, PublicFacts
 from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.wording import data_size
 from securefair.config import (
-    DisclosureSection,
     DistillationSection,
     EncryptionSection,
     FairnessSection,
     ModelSection,
     TrainingSection,
 )
+from securefair.config.privacy import PrivacySection
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
@@ -51,6 +51,7 @@ class DistillationAgreement(Agreement):
     fairness: FairnessSection
     encryption: EncryptionSection
     always_share: bool = False
+    privacy: PrivacySection | None = field(default=None, metadata=LOCAL)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,7 +155,7 @@ class DistillationAgreement(Agreement):
     @property
     def numbers_a_round(self) -> int:
         """See `Agreement`: one answer to the student with the most samples."""
-        policy = self.machine_settings(self.participants[0], 1, DisclosureSection()).disclosure
+        policy = self.machine_settings(self.participants[0], 1).disclosure
         return policy.numbers_per_answer(self.spec.samples)
 
     @property
@@ -192,7 +193,6 @@ class DistillationAgreement(Agreement):
         self,
         name: str,
         teacher_parameters: int,
-        disclosure: DisclosureSection,
         *,
         guarantee: StatedGuarantee | None = None,
         required: StatedGuarantee | None = None,
@@ -202,7 +202,6 @@ class DistillationAgreement(Agreement):
         Args:
             name: of the participant.
             teacher_parameters: of the model that answers.
-            disclosure: the most that it lets out.
             guarantee: to the patients behind its answers; None: none.
             required: that a peer must make to take part; None: nothing.
         """
@@ -218,11 +217,11 @@ class DistillationAgreement(Agreement):
                 rows=spec.q,
                 teacher_parameters=teacher_parameters,
                 # Whoever agrees on `logits` lets out all of them; totals can still limit it.
-                fraction_per_version=None if spec.leaves.whole else disclosure.fraction,
+                fraction_per_version=None if spec.leaves.whole else self.disclosure.fraction,
                 # As many as slots hold: more than what leaves of few samples.
                 block=plan_exchange(spec, coefficients=False).params.slots,
-                student_total=disclosure.student_total,
-                teacher_total=disclosure.teacher_total,
+                student_total=self.disclosure.student_total,
+                teacher_total=self.disclosure.teacher_total,
             ),
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,

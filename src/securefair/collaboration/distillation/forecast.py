@@ -17,19 +17,16 @@ from securefair.protocol.settings import MachineSettings
 
 
 def forecast_of(
-    name: str,
-    agreed: DistillationAgreement,
-    settings: MachineSettings,
-    data: Sequence[ParticipantData],
+    name: str, agreed: DistillationAgreement, data: Sequence[ParticipantData]
 ) -> Forecast:
     """See `Kind.forecast`.
 
     Args:
         name: of the algorithm.
         agreed: what was agreed on.
-        settings: of anyone's machine; how many parameters a model has is found here.
         data: of everyone.
     """
+    settings = agreed.machine_settings(agreed.participants[0], 1)  # of anyone, but for its model
     disclosure = _disclosure(agreed, settings.disclosure, data)
     return Forecast(
         traffic=_algorithm(name, agreed, settings, data, disclosure),

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.participant import ModelConfig
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.private import PrivateTeacher
-    from securefair.config.privacy import PrivacySection
     from securefair.model.heads import Head
     from securefair.privacy import PrivateAlignments
     from securefair.storage import Store
@@ -62,46 +61,34 @@ class DistillationKind(Kind["DistillationAgreement"]):
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
-        release = config.distillation.release
-        if self.name in config.run.algorithms and release not in training_releases():
+        if self.name not in config.run.algorithms:
+            return
+        chosen, terms = config.distillation, config.privacy
+        if chosen.release not in training_releases():
             raise ConfigError(
-                f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
-                "must train",
+                f"{chosen.release} only monitors: it holds too few numbers to train on, and "
+                f"{self.name} must train",
                 where="distillation.release",
-                found=release,
+                found=chosen.release,
                 expected='"projection" or "logits", or algorithms = ["standalone"] to monitor',
             )
-        self._check_prevalence(config)
-        if (
-            self.name in config.run.algorithms
-            and not self.always_share
-            and config.privacy is not None
-            and config.privacy.asked_epsilon is not None
-            and not release_of(release).whole
-        ):
-            raise ConfigError(
-                f"a {release} mixes all patients into every logit: an alignment of it cannot count "
-                "what one patient changes",
-                where="privacy.asked_epsilon",
-                found=f'distillation.release = "{release}"',
-                expected='distillation.release = "logits", or no asked_epsilon',
-            )
-
-    def _check_prevalence(self, config: RunConfig) -> None:
-        """See that no constant of an answer flows back: a patient's feature may stand in it."""
-        chosen = config.distillation
-        if (
-            self.name in config.run.algorithms
-            and chosen.prevalence == "teacher"
-            and chosen.roles != "apart"
-            and config.privacy is None
-        ):
+        # A constant of an answer that flows back may hold a patient's feature.
+        if chosen.prevalence == "teacher" and chosen.roles != "apart" and terms is None:
             raise ConfigError(
                 "a teacher could write a patient's feature into the constant of its answer, and "
                 "read it in what the student answers later",
                 where="distillation.prevalence",
                 found="teacher",
                 expected='"own", or distillation.roles = "apart", or [privacy]',
+            )
+        asked = terms is not None and terms.asked_epsilon is not None
+        if asked and not self.always_share and not release_of(chosen.release).whole:
+            raise ConfigError(
+                f"a {chosen.release} mixes all patients into every logit: an alignment of it "
+                "cannot count what one patient changes",
+                where="privacy.asked_epsilon",
+                found=f'distillation.release = "{chosen.release}"',
+                expected='distillation.release = "logits", or no asked_epsilon',
             )
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> DistillationAgreement:
@@ -120,7 +107,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
 
     def host(
         self,
-        config: RunConfig,
         agreement: DistillationAgreement,
         own: ParticipantData,
         *,
@@ -131,18 +117,15 @@ class DistillationKind(Kind["DistillationAgreement"]):
     ) -> DistillingHost:
         """See `Kind`."""
         self.check_role(role)
-        terms, budget = config.privacy, None if stored is None else stored.budget
-        teachers, alignments = self._private(
-            config, agreement, [own], terms, seed=seed, budget=budget
-        )
+        terms, budget = agreement.privacy, None if stored is None else stored.budget
+        teachers, alignments = self._private(agreement, own, seed=seed, budget=budget)
         host = self._participant(
             own,
             agreement,
             model_of(agreement),
             seed=seed,
-            backend=config.encryption.backend,
-            device=config.encryption.device,
-            disclosure=config.disclosure,
+            backend=agreement.encryption.backend,
+            device=agreement.encryption.device,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,
@@ -161,24 +144,22 @@ class DistillationKind(Kind["DistillationAgreement"]):
 
     def _private(
         self,
-        config: RunConfig,
         agreement: DistillationAgreement,
-        data: Sequence[ParticipantData],
-        terms: PrivacySection | None,
+        own: ParticipantData,
         *,
         seed: int,
         budget: Store | None = None,
     ) -> tuple[dict[str, PrivateTeacher], dict[str, PrivateAlignments]]:
-        """What answers for these participants and how they form alignments, where it is private."""
+        """What answers for a participant and how it forms alignments, where it is private."""
+        terms, section = agreement.privacy, agreement.model
         if terms is None:
             return {}, {}
         from securefair.collaboration.distillation.private_alignments import private_alignments
         from securefair.collaboration.private import private_teachers
 
-        section = config.model
         teachers = private_teachers(
-            data,
-            [section.kind] * len(data),
+            [own],
+            [section.kind],
             terms,
             seed=seed,
             hidden=section.hidden,
@@ -188,28 +169,30 @@ class DistillationKind(Kind["DistillationAgreement"]):
         if self.always_share:
             return teachers, {}
         alignments = private_alignments(
-            data,
+            [own],
             teachers,
             terms,
             participants=agreement.participants,
-            temperature=config.distillation.temperature,
+            temperature=agreement.distillation.temperature,
             seed=seed,
             budget=budget,
         )
         return teachers, alignments
 
     def observer(
-        self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]
+        self,
+        agreement: DistillationAgreement,
+        data: Sequence[ParticipantData],
+        renewed: Sequence[str] = (),
     ) -> DistillationObserver:
         """See `Kind`."""
         from securefair.collaboration.distillation.observer import DistillationObserver
 
-        del data
-        return DistillationObserver(self.name, config.encryption.backend, agreement)
+        del data, renewed
+        return DistillationObserver(self.name, agreement.encryption.backend, agreement)
 
     def recalled(
         self,
-        config: RunConfig,
         agreement: DistillationAgreement,
         own: ParticipantData,
         *,
@@ -217,17 +200,16 @@ class DistillationKind(Kind["DistillationAgreement"]):
     ) -> DistillingHost:
         """See `Kind`."""
         return self._participant(
-            own, agreement, model_of(agreement), seed=seed, backend=config.encryption.backend
+            own, agreement, model_of(agreement), seed=seed, backend=agreement.encryption.backend
         )
 
     def forecast(
-        self, config: RunConfig, agreement: DistillationAgreement, data: Sequence[ParticipantData]
+        self, agreement: DistillationAgreement, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`."""
         from securefair.collaboration.distillation.forecast import forecast_of
 
-        settings = agreement.machine_settings(agreement.participants[0], 1, config.disclosure)
-        return forecast_of(self.name, agreement, settings, data)
+        return forecast_of(self.name, agreement, data)
 
 
 def model_of(agreement: DistillationAgreement) -> ModelConfig:

@@ -19,7 +19,7 @@ from securefair.collaboration.distillation.agreement import DistillationAgreemen
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
-from securefair.config import DisclosureSection, defaults
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
@@ -106,7 +106,6 @@ class Participant(Host):
             simulations need, lets everybody compute the first weights.
         backend: encryption engine.
         device: what computes on the ciphertexts of its students.
-        disclosure: how much it lets out as teacher; one answer a version by default.
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
         alignments: formed with its peers at a stated cost to its patients; None: by its own
@@ -132,7 +131,6 @@ class Participant(Host):
         seed: int | None = None,
         backend: str,
         device: str = defaults.PROCESSOR,
-        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
@@ -162,7 +160,6 @@ class Participant(Host):
         settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
-            disclosure or DisclosureSection(),
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )

@@ -16,7 +16,6 @@ from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.collaboration.wording import data_size
 from securefair.config import (
-    DisclosureSection,
     EncryptionSection,
     FairnessSection,
     GossipSection,
@@ -220,7 +219,7 @@ class GossipAgreement(Agreement):
         beside = zip(self.participants, row, strict=True)
         return tuple(sorted(peer for peer, linked in beside if linked and peer != name))
 
-    def machine_settings(self, name: str, disclosure: DisclosureSection) -> MachineSettings:
+    def machine_settings(self, name: str) -> MachineSettings:
         """Settings of the machine of one participant."""
         return MachineSettings(
             collaboration=self.digest,
@@ -232,9 +231,9 @@ class GossipAgreement(Agreement):
                 classes=self.classes,
                 rows=1,
                 teacher_parameters=self.stacked.trained,
-                fraction_per_version=disclosure.fraction,
-                student_total=disclosure.student_total,
-                teacher_total=disclosure.teacher_total,
+                fraction_per_version=self.disclosure.fraction,
+                student_total=self.disclosure.student_total,
+                teacher_total=self.disclosure.teacher_total,
             ),
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,

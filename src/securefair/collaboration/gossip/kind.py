@@ -120,7 +120,6 @@ class GossipKind(Kind["GossipAgreement"]):
 
     def host(
         self,
-        config: RunConfig,
         agreement: GossipAgreement,
         own: ParticipantData,
         *,
@@ -139,11 +138,10 @@ class GossipKind(Kind["GossipAgreement"]):
         host = GossipHost(
             own,
             agreement,
-            optimizer_of(config.training),
-            pretraining_epochs=config.training.local_epochs,
+            optimizer_of(agreement.training),
+            pretraining_epochs=agreement.training.local_epochs,
             seed=seed,
-            backend=config.encryption.backend,
-            disclosure=config.disclosure,
+            backend=agreement.encryption.backend,
             stored=stored,
         )
         if not host.restored:
@@ -151,17 +149,19 @@ class GossipKind(Kind["GossipAgreement"]):
         return host
 
     def observer(
-        self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
+        self,
+        agreement: GossipAgreement,
+        data: Sequence[ParticipantData],
+        renewed: Sequence[str] = (),
     ) -> GossipObserver:
         """See `Kind`."""
         from securefair.collaboration.gossip.observer import GossipObserver
 
-        del data
-        return GossipObserver(self.name, config.encryption.backend, agreement)
+        del data, renewed
+        return GossipObserver(self.name, agreement.encryption.backend, agreement)
 
     def recalled(
         self,
-        config: RunConfig,
         agreement: GossipAgreement,
         own: ParticipantData,
         *,
@@ -171,16 +171,16 @@ class GossipKind(Kind["GossipAgreement"]):
         from securefair.collaboration.gossip.host import GossipHost
         from securefair.collaboration.training import optimizer_of
 
-        optimizer = optimizer_of(config.training)
-        return GossipHost(own, agreement, optimizer, seed=seed, backend=config.encryption.backend)
+        optimizer = optimizer_of(agreement.training)
+        return GossipHost(
+            own, agreement, optimizer, seed=seed, backend=agreement.encryption.backend
+        )
 
-    def forecast(
-        self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
-    ) -> Forecast:
+    def forecast(self, agreement: GossipAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`; the agreement says all that counts of the data."""
         from securefair.collaboration.gossip.forecast import forecast_of
 
-        del config, data
+        del data
         return forecast_of(self.name, agreement)
 
     def _refuse(self, models: Mapping[str, Head] | None) -> None:

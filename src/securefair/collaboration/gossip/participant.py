@@ -21,7 +21,7 @@ from securefair.collaboration.gossip.alignment import AlignmentStudent, Alignmen
 from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
-from securefair.config import DisclosureSection, defaults
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
@@ -81,7 +81,6 @@ class GossipParticipant(Host):
         pretraining_epochs: alone, before round 0 (`train_alone`).
         seed: of mini-batches.
         backend: encryption engine of alignments.
-        disclosure: how much it lets out by alignments.
         stored: what an earlier process has left; None remembers nothing.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
@@ -99,7 +98,6 @@ class GossipParticipant(Host):
         pretraining_epochs: int = 0,
         seed: int,
         backend: str = defaults.BACKEND,
-        disclosure: DisclosureSection | None = None,
         stored: Stored | None = None,
     ) -> None:
         super().__init__(stored)
@@ -109,7 +107,7 @@ class GossipParticipant(Host):
         self.machine = ParticipantMachine(
             self.name,
             agreement.met_by(self.name),
-            agreement.machine_settings(self.name, disclosure or DisclosureSection()),
+            agreement.machine_settings(self.name),
             saved_state=left.saved_state,
             memory=left.memory,
         )

@@ -11,19 +11,14 @@ from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosur
 from securefair.collaboration.table_one.rules import FEWEST_EACH, FEWEST_PATIENTS
 from securefair.collaboration.table_one.telling import ROUNDS
 from securefair.data import ParticipantData
-from securefair.protocol.ledger import DisclosurePolicy
 
 if TYPE_CHECKING:
     from securefair.collaboration.table_one.agreement import TableAgreement
 
 
-def forecast_of(
-    name: str,
-    agreed: TableAgreement,
-    policy: DisclosurePolicy,
-    data: Sequence[ParticipantData],
-) -> Forecast:
-    """See `Kind.forecast`; `policy` is what a hospital lets out."""
+def forecast_of(name: str, agreed: TableAgreement, data: Sequence[ParticipantData]) -> Forecast:
+    """See `Kind.forecast`."""
+    policy = agreed.disclosure_policy
     people, numbers = len(agreed.participants), agreed.numbers_a_round
     totals = [one for one in (policy.student_total, policy.teacher_total) if one is not None]
     permitted = all(ROUNDS * numbers <= total for total in totals)

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.host import Role
-from securefair.collaboration.interface import Kind
 from securefair.collaboration.table_one import telling
 from securefair.collaboration.telling import Told
-from securefair.collaboration.transfer.kind import TransferKind
+from securefair.collaboration.transfer.kind import AskingKind
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
@@ -24,15 +22,13 @@ if TYPE_CHECKING:
     from securefair.collaboration.table_one.host import TableHost
     from securefair.collaboration.table_one.observer import TableObserver
     from securefair.collaboration.told import TellingLedger
-    from securefair.collaboration.transfer.agreement import TransferAgreement
 
 
 @dataclass(frozen=True)
-class TableKind(TransferKind):
+class TableKind(AskingKind["TableAgreement"]):
     """Everybody gets sums of counts over all others, twice."""
 
     exchanges: ClassVar[int | None] = telling.ROUNDS
-    renews: ClassVar[bool] = False
     describes: ClassVar[bool] = True
     prices: ClassVar[str] = "one sum"
 
@@ -59,23 +55,19 @@ class TableKind(TransferKind):
                 expected="no [privacy] section",
             )
 
-    def check_role(self, role: Role) -> None:
-        """See `Kind`: everybody adds, and everybody is told."""
-        Kind.check_role(self, role)
-
-    def cautions(self, agreement: TransferAgreement) -> list[str]:
+    def cautions(self, agreement: TableAgreement) -> list[str]:
         """See `Kind`."""
         from securefair.collaboration.table_one.forecast import cautions_of
 
-        return cautions_of(agreement)  # type: ignore[arg-type]
+        return cautions_of(agreement)
 
     def check_told(
-        self, agreement: TransferAgreement, own: ParticipantData, told: TellingLedger
+        self, agreement: TableAgreement, own: ParticipantData, told: TellingLedger
     ) -> None:
         """See `Kind`."""
         from securefair.collaboration.table_one.host import telling_of
 
-        told.check(telling_of(agreement, own))  # type: ignore[arg-type]
+        told.check(telling_of(agreement, own))
 
     def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """See `Kind`."""
@@ -83,35 +75,35 @@ class TableKind(TransferKind):
 
     @property
     def agreed(self) -> type[TableAgreement]:
-        """See `TransferKind`."""
+        """See `AskingKind`."""
         from securefair.collaboration.table_one.agreement import TableAgreement
 
         return TableAgreement
 
     @property
     def participant(self) -> type[TableHost]:
-        """See `TransferKind`."""
+        """See `AskingKind`."""
         from securefair.collaboration.table_one.host import TableHost
 
         return TableHost
 
     def observer(
-        self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
+        self,
+        agreement: TableAgreement,
+        data: Sequence[ParticipantData],
+        renewed: Sequence[str] = (),
     ) -> TableObserver:
         """See `Kind`."""
         from securefair.collaboration.table_one.observer import TableObserver
 
-        del data
-        return TableObserver(self.name, config.encryption.backend, agreement)
+        del data, renewed
+        return TableObserver(self.name, agreement.encryption.backend, agreement)
 
-    def forecast(
-        self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
-    ) -> Forecast:
+    def forecast(self, agreement: TableAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`."""
         from securefair.collaboration.table_one.forecast import forecast_of
 
-        policy = agreement.disclosure_policy(config.disclosure)
-        return forecast_of(self.name, agreement, policy, data)  # type: ignore[arg-type]
+        return forecast_of(self.name, agreement, data)
 
 
 DESCRIBE = TableKind(

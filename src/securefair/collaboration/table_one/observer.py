@@ -10,22 +10,21 @@ from msgspec.structs import replace
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import AskedPeers, Ends, Observer, Seen
 from securefair.collaboration.table_one.host import SUMS, TableHost
-from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.observer import TransferObserver
 from securefair.records import RoundRecord
 
 Hosts = Mapping[str, TableHost]
 
 
-class TableObserver(TransferObserver):
+class TableObserver(TransferObserver[TableHost]):
     """See `TransferObserver`."""
 
-    def begins(self, round: int, hosts: Mapping[str, TransferHost]) -> bool:
+    def begins(self, round: int, hosts: Hosts) -> bool:
         """See `Observer`."""
         self._asking = list(hosts)
         return round < len(SUMS)
 
-    def ends(self, round: int, hosts: Hosts, ends: Ends) -> RoundRecord:  # type: ignore[override]
+    def ends(self, round: int, hosts: Hosts, ends: Ends) -> RoundRecord:
         """See `Observer`."""
         self.lost += sum(len({*one.lost, *one.missed}) for one in ends.values())
         names, rows = list(hosts), [ends[name] for name in hosts]
@@ -56,9 +55,7 @@ class TableObserver(TransferObserver):
             headline=self.agreement.outcome.headline,
         )
 
-    def exchanges(  # type: ignore[override]
-        self, round: int, hosts: Hosts, ends: Ends
-    ) -> Iterator[AskedPeers]:
+    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[AskedPeers]:
         """See `Observer`."""
         del ends
         for name, own in hosts.items():
@@ -71,10 +68,10 @@ class TableObserver(TransferObserver):
                     student_seconds=0.0,
                 )
 
-    def facts(self, hosts: Mapping[str, TransferHost]) -> RunFacts:
+    def facts(self, hosts: Hosts) -> RunFacts:
         """See `Observer`: nobody's word counts to anybody."""
         return replace(super().facts(hosts), sums=None, trust={})
 
-    def go_on(self, seen: Seen, hosts: Mapping[str, TransferHost]) -> None:
+    def go_on(self, seen: Seen, hosts: Hosts) -> None:
         """See `Observer`."""
         Observer.go_on(self, seen, hosts)

@@ -10,7 +10,6 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.recovery import sent_beside
 from securefair.collaboration.transfer.questions import TransferQuestion, choose_question
 from securefair.collaboration.transfer.terms import TransferTerms
-from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import outcome_of
@@ -127,7 +126,8 @@ class TransferAgreement(TransferTerms):
                 expected='transfer.fit = "trees", or transfer.sums = "none"',
             )
 
-    def disclosure_policy(self, disclosure: DisclosureSection) -> DisclosurePolicy:
+    @property
+    def disclosure_policy(self) -> DisclosurePolicy:
         """What a teacher lets out, and how much of it at most."""
         told = self.question.told
         return DisclosurePolicy(
@@ -135,15 +135,14 @@ class TransferAgreement(TransferTerms):
             classes=self.outputs,
             rows=told.rows,
             teacher_parameters=told.known,
-            fraction_per_version=disclosure.fraction if self.in_fractions else None,
-            student_total=disclosure.student_total,
-            teacher_total=disclosure.teacher_total,
+            fraction_per_version=self.disclosure.fraction if self.in_fractions else None,
+            student_total=self.disclosure.student_total,
+            teacher_total=self.disclosure.teacher_total,
         )
 
     def machine_settings(
         self,
         name: str,
-        disclosure: DisclosureSection,
         *,
         guarantee: StatedGuarantee | None = None,
         required: StatedGuarantee | None = None,
@@ -152,7 +151,6 @@ class TransferAgreement(TransferTerms):
 
         Args:
             name: of the participant.
-            disclosure: the most that it lets out.
             guarantee: to the patients behind its answers; None: none.
             required: that a peer must make to take part; None: nothing.
         """
@@ -161,7 +159,7 @@ class TransferAgreement(TransferTerms):
             protocol=self.facts.protocol,
             forced_every=1,
             always_share=True,
-            disclosure=self.disclosure_policy(disclosure),
+            disclosure=self.disclosure_policy,
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,
             sums=self._sum_settings(name) if self.sums else None,

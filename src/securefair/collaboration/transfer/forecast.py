@@ -17,15 +17,12 @@ from securefair.collaboration.wording import data_size
 from securefair.config import TransferSection
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
-from securefair.protocol.ledger import DisclosurePolicy
 from securefair.words import words_of
 
 
-def forecast_of(
-    name: str, agreed: TransferAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
-) -> Forecast:
-    """See `Kind.forecast`; `policy` is what a teacher lets out."""
-    disclosure = _disclosure(agreed, policy, data)
+def forecast_of(name: str, agreed: TransferAgreement, data: Sequence[ParticipantData]) -> Forecast:
+    """See `Kind.forecast`."""
+    disclosure = _disclosure(agreed, data)
     return Forecast(
         traffic=_traffic(name, agreed, data, disclosure),
         numbers=max(row.numbers_in_run for row in disclosure),
@@ -87,8 +84,9 @@ def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 
 def _disclosure(
-    agreed: TransferAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
+    agreed: TransferAgreement, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
+    policy = agreed.disclosure_policy
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -21,10 +22,10 @@ from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.transfer import ALL, PeerWeight
 from securefair.records import LedgerRow, PrivacyResult, RoundRecord, TrustResult
 
-Hosts = Mapping[str, TransferHost]
+Own = TypeVar("Own", bound=TransferHost)
 
 
-class TransferObserver(Observer[TransferHost]):
+class TransferObserver(Observer[Own]):
     """Of one exchange, and of one more for everyone whose patients change.
 
     Args:
@@ -49,7 +50,7 @@ class TransferObserver(Observer[TransferHost]):
         self.audit, self.lost = TransferAudit(agreement), 0
         self._asking: list[str] = []
 
-    def begins(self, round: int, hosts: Hosts) -> bool:
+    def begins(self, round: int, hosts: Mapping[str, Own]) -> bool:
         """See `Observer`: later rounds only where patients changed since."""
         if 0 < round <= len(self.renewals):
             changed = self.renewals[round - ROUNDS]
@@ -59,7 +60,7 @@ class TransferObserver(Observer[TransferHost]):
             hosts[name].notes = TransferNotes()
         return bool(self._asking)
 
-    def ends(self, round: int, hosts: Hosts, ends: Ends) -> RoundRecord:
+    def ends(self, round: int, hosts: Mapping[str, Own], ends: Ends) -> RoundRecord:
         """See `Observer`."""
         self.lost += sum(len({*one.lost, *one.missed}) for one in ends.values())
         for own in (hosts[name] for name in self._asking):
@@ -94,7 +95,7 @@ class TransferObserver(Observer[TransferHost]):
             headline=self.agreement.outcome.headline,
         )
 
-    def exchanges(self, round: int, hosts: Hosts, ends: Ends) -> Iterator[AskedPeers]:
+    def exchanges(self, round: int, hosts: Mapping[str, Own], ends: Ends) -> Iterator[AskedPeers]:
         """See `Observer`."""
         del round, ends
         for own in (hosts[name] for name in self._asking):
@@ -108,7 +109,7 @@ class TransferObserver(Observer[TransferHost]):
                     student_seconds=own.notes.asked_seconds / len(teachers),
                 )
 
-    def facts(self, hosts: Hosts) -> RunFacts:
+    def facts(self, hosts: Mapping[str, Own]) -> RunFacts:
         """See `Observer`."""
         return RunFacts(
             encryption=self.agreement.question.encryption(self.audit, backend=self.backend),
@@ -123,12 +124,12 @@ class TransferObserver(Observer[TransferHost]):
             privacy=self.privacy(hosts),
         )
 
-    def privacy(self, hosts: Hosts) -> dict[str, PrivacyResult] | None:
+    def privacy(self, hosts: Mapping[str, Own]) -> dict[str, PrivacyResult] | None:
         """What is promised to every hospital's patients."""
         private = {name: own.teacher for name, own in hosts.items() if own.teacher is not None}
         return privacy_results(private, decides=False)
 
-    def quantization(self, hosts: Hosts) -> list[QuantizationReport]:
+    def quantization(self, hosts: Mapping[str, Own]) -> list[QuantizationReport]:
         """What rounding each hospital's own fit, as it answers, does to its test logits."""
         reports: list[QuantizationReport] = []
         for own in hosts.values() if self.agreement.question.encrypts else ():
@@ -141,11 +142,11 @@ class TransferObserver(Observer[TransferHost]):
             )
         return reports
 
-    def ledger(self, hosts: Hosts) -> list[LedgerRow]:
+    def ledger(self, hosts: Mapping[str, Own]) -> list[LedgerRow]:
         """See `Observer`."""
         return [self._told(row) for row in super().ledger(hosts)]
 
-    def go_on(self, seen: Seen, hosts: Hosts) -> None:
+    def go_on(self, seen: Seen, hosts: Mapping[str, Own]) -> None:
         """See `Observer`: who asked in an earlier process does not ask again."""
         super().go_on(seen, hosts)
         for own in hosts.values():

@@ -37,7 +37,7 @@ from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.notes import MEAN, TransferNotes
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
-from securefair.config import DisclosureSection, defaults
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import EncryptionError, LocalProtocolError
 from securefair.model.transfer import OwnFit, Polynomial, Transferred, without_peers
@@ -88,7 +88,6 @@ class TransferParticipant(Host):
         seed: of the folds of its cross-validation.
         backend: encryption engine.
         device: what computes on the ciphertexts of its students.
-        disclosure: how much it lets out as teacher.
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
@@ -107,7 +106,6 @@ class TransferParticipant(Host):
         seed: int,
         backend: str = defaults.BACKEND,
         device: str = defaults.PROCESSOR,
-        disclosure: DisclosureSection | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
@@ -123,7 +121,6 @@ class TransferParticipant(Host):
             peers,
             agreement.machine_settings(
                 self.name,
-                disclosure or DisclosureSection(),
                 guarantee=None if teacher is None else stated_guarantee(teacher),
                 required=None if required is None else StatedGuarantee(*required),
             ),

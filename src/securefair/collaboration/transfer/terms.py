@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,8 +11,9 @@ import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
-from securefair.collaboration.agreement import Agreement
+from securefair.collaboration.agreement import LOCAL, Agreement
 from securefair.config import EncryptionSection, ModelSection, TransferSection
+from securefair.config.privacy import PrivacySection
 from securefair.config.transfer import (
     Degree,
     answers_are_linear,
@@ -35,6 +36,7 @@ class TransferTerms(Agreement):
 
     Attributes:
         private: answers come from private models.
+        privacy: what the own patients are promised; only `private` is a constant of the digest.
 
     Raises:
         ConfigError: fewer than two participants, or two of one name.
@@ -46,6 +48,7 @@ class TransferTerms(Agreement):
     model: ModelSection
     encryption: EncryptionSection
     private: bool = False
+    privacy: PrivacySection | None = field(default=None, metadata=LOCAL)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.telling import Told
-from securefair.collaboration.transfer.kind import TransferKind
+from securefair.collaboration.transfer.kind import TRANSFER, AskingKind
 from securefair.collaboration.validation import telling
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
@@ -16,10 +16,11 @@ from securefair.records import RunResult
 from securefair.words import Words
 
 if TYPE_CHECKING:
-    from securefair.collaboration.transfer.agreement import TransferAgreement
-    from securefair.collaboration.transfer.observer import TransferObserver
+    from securefair.collaboration.forecast import Forecast
+    from securefair.collaboration.host import Role
     from securefair.collaboration.validation.agreement import ValidationAgreement
     from securefair.collaboration.validation.host import ValidationHost
+    from securefair.collaboration.validation.observer import ValidationObserver
 
 
 _LEARNS = {
@@ -30,16 +31,16 @@ _LEARNS = {
 
 
 @dataclass(frozen=True)
-class ValidateKind(TransferKind):
+class ValidateKind(AskingKind["ValidationAgreement"]):
     """Everybody asks every peer's model about its own labelled patients, once."""
 
-    renews: ClassVar[bool] = False
     validates: ClassVar[bool] = True
+    prices: ClassVar[str] = TRANSFER.prices
 
     @property
     def reads(self) -> frozenset[str]:
         """See `Kind`."""
-        return (super().reads - _LEARNS) | keys_of("validation")
+        return (TRANSFER.reads - _LEARNS) | keys_of("validation")
 
     def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
         """See `Kind`."""
@@ -48,26 +49,43 @@ class ValidateKind(TransferKind):
 
     @property
     def agreed(self) -> type[ValidationAgreement]:
-        """See `TransferKind`."""
+        """See `AskingKind`."""
         from securefair.collaboration.validation.agreement import ValidationAgreement
 
         return ValidationAgreement
 
     @property
     def participant(self) -> type[ValidationHost]:
-        """See `TransferKind`."""
+        """See `AskingKind`."""
         from securefair.collaboration.validation.host import ValidationHost
 
         return ValidationHost
 
+    def cautions(self, agreement: ValidationAgreement) -> list[str]:
+        """See `Kind`."""
+        return TRANSFER.cautions(agreement)
+
+    def check_role(self, role: Role) -> None:
+        """See `Kind`: a student answers nobody, a teacher asks nobody."""
+        del role
+
+    def forecast(self, agreement: ValidationAgreement, data: Sequence[ParticipantData]) -> Forecast:
+        """See `Kind`."""
+        from securefair.collaboration.transfer.forecast import forecast_of
+
+        return forecast_of(self.name, agreement, data)
+
     def observer(
-        self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
-    ) -> TransferObserver:
+        self,
+        agreement: ValidationAgreement,
+        data: Sequence[ParticipantData],
+        renewed: Sequence[str] = (),
+    ) -> ValidationObserver:
         """See `Kind`."""
         from securefair.collaboration.validation.observer import ValidationObserver
 
-        del data
-        return ValidationObserver(self.name, config.encryption.backend, agreement)
+        del data, renewed
+        return ValidationObserver(self.name, agreement.encryption.backend, agreement)
 
 
 VALIDATE = ValidateKind(

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.observer import Ends
-from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.observer import TransferObserver
+from securefair.collaboration.validation.host import ValidationHost
 from securefair.records import RoundRecord
 
 
-class ValidationObserver(TransferObserver):
+class ValidationObserver(TransferObserver[ValidationHost]):
     """See `TransferObserver`."""
 
-    def ends(self, round: int, hosts: Mapping[str, TransferHost], ends: Ends) -> RoundRecord:
+    def ends(self, round: int, hosts: Mapping[str, ValidationHost], ends: Ends) -> RoundRecord:
         """See `Observer`."""
         record = super().ends(round, hosts, ends)
         for name, own in hosts.items():
@@ -27,6 +27,6 @@ class ValidationObserver(TransferObserver):
             ]
         return record
 
-    def facts(self, hosts: Mapping[str, TransferHost]) -> RunFacts:
+    def facts(self, hosts: Mapping[str, ValidationHost]) -> RunFacts:
         """See `Observer`: nobody's word counts to anybody."""
         return replace(super().facts(hosts), sums=None, trust={})

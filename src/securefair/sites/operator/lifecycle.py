@@ -188,7 +188,7 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
             )
         with opened.store.view() as tx:
             pieces = stored_pieces(tx)
-        host = kind_in(terms).recalled(terms.config, opened.agreement, own, seed=opened.seed)
+        host = kind_in(terms).recalled(opened.agreement, own, seed=opened.seed)
         function = host.refitted(pieces, without)
         kept = kept_model(
             terms.config,

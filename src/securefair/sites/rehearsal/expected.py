@@ -38,8 +38,8 @@ def in_one_process(
     project: Project, data: Sequence[ParticipantData], rounds: int, seed: int
 ) -> Expected:
     """The same hosts, in a simulation."""
-    kind, config = kind_in(project.terms), project.terms.config
-    run = simulated(kind, config, check_agreement(project), data, seed=seed)
+    kind = kind_in(project.terms)
+    run = simulated(kind, check_agreement(project), data, seed=seed)
     records: dict[str, list[SiteRecord]] = {own.name: [] for own in data}
     for number in range(rounds):
         for name, record in run.town.play(number).items():

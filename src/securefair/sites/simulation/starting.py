@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.interface import Kind
-from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.sites.couriers.memory import Link
 from securefair.sites.simulation.run import SimulatedRun
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 def simulated(
     kind: Kind[Any],
-    config: RunConfig,
     agreement: Any,
     data: Sequence[ParticipantData],
     *,
@@ -31,12 +29,12 @@ def simulated(
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
     left: Mapping[str, Stored] | None = None,
+    renewed: Sequence[str] = (),
 ) -> SimulatedRun:
     """All participants, ready for the next round.
 
     Args:
         kind: of collaboration.
-        config: of the run.
         agreement: that participants of this kind made.
         data: one entry a participant, in the agreement's order.
         seed: of initialisation, batches, sharing and the courier's faults.
@@ -46,6 +44,7 @@ def simulated(
         link: of the courier between all pairs; instantaneous by default.
         links: particular directions, by (sender, receiver).
         left: where there is no folder, what participants have from before, by name.
+        renewed: whose data change, one a round, in order.
 
     Raises:
         ConfigError: this kind cannot start from given models.
@@ -58,9 +57,7 @@ def simulated(
         given = None if models is None else models[name]
         stored = stored or (left or {}).get(name)
         role: Role = "both" if roles is None else roles.get(name, "both")
-        return kind.host(
-            config, agreement, people[name], seed=seed, stored=stored, role=role, given=given
-        )
+        return kind.host(agreement, people[name], seed=seed, stored=stored, role=role, given=given)
 
     town = Town(list(people), make, agreement, seed=seed, folder=folder, link=link, links=links)
-    return SimulatedRun(town, kind.observer(config, agreement, data))
+    return SimulatedRun(town, kind.observer(agreement, data, renewed))

@@ -98,7 +98,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
 def _warnings(project: Project, agreement: Agreement, own: ParticipantData) -> Iterator[str]:
     """What may surprise; peers are taken to bring as many samples as they may."""
     everyone = [own if name == own.name else _largest(name, own, project) for name in project.names]
-    forecast = kind_in(project.terms).forecast(project.terms.config, agreement, everyone)
+    forecast = kind_in(project.terms).forecast(agreement, everyone)
     for warning in forecast.warnings:
         yield f"WARNING: {warning}"
 

@@ -118,7 +118,7 @@ def write_results(
     rules = table_rules(terms.config)
     if rules is not None:
         rules = rules.with_columns(own_rules(own.name, data, columns))
-    host = kind_in(terms).recalled(terms.config, agreement, own, seed=seed)
+    host = kind_in(terms).recalled(agreement, own, seed=seed)
     kept = kept_model(
         terms.config,
         own,

@@ -39,7 +39,9 @@ def host_of(
         told=settings.ledger,
     )
     config, kind = own_config(project, settings), kind_in(project.terms)
-    host = kind.host(config, agreement, data, seed=seed, stored=stored, role=settings.role)
+    if config is not project.terms.config:
+        agreement = kind.agree(config, agreement.facts, seed=agreement.seed)
+    host = kind.host(agreement, data, seed=seed, stored=stored, role=settings.role)
     if not known:
         keys.put(STUDENT_KEYS, host.export_keys())
     return host

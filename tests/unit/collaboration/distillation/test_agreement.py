@@ -121,11 +121,9 @@ class TestLimits:
 
 class TestMachineSettings:
     def test_public_constants_and_own_limits_reach_the_machine(self):
-        settings = AGREED.machine_settings(
-            AGREED.participants[0],
-            10,
-            DisclosureSection(fraction=0.5, student_total=100, teacher_total=200),
-        )
+        limits = DisclosureSection(fraction=0.5, student_total=100, teacher_total=200)
+        agreed = replace(AGREED, disclosure=limits)
+        settings = agreed.machine_settings(agreed.participants[0], 10)
         assert settings.collaboration == AGREED.digest
         assert (settings.forced_every, settings.always_share) == (5, False)
         assert (settings.round_seconds, settings.setup_seconds) == (600.0, 3600.0)
@@ -137,6 +135,8 @@ class TestMachineSettings:
 
     def test_own_limits_are_private(self):
         """Each decides for itself, so they are no part of what must agree."""
-        one = AGREED.machine_settings(AGREED.participants[0], 10, DisclosureSection())
-        other = AGREED.machine_settings(AGREED.participants[0], 99, DisclosureSection(fraction=0.1))
+        own = replace(AGREED, disclosure=DisclosureSection(fraction=0.1))
+        one = AGREED.machine_settings(AGREED.participants[0], 10)
+        other = own.machine_settings(own.participants[0], 99)
+        assert one.disclosure.fraction_per_version != other.disclosure.fraction_per_version
         assert one.collaboration == other.collaboration

@@ -4,7 +4,7 @@ import pytest
 
 from securefair.collaboration import PublicFacts
 from securefair.collaboration.distillation.kind import CYCLE, VPDL
-from securefair.config import DisclosureSection, demo_config, override
+from securefair.config import demo_config, override
 from securefair.errors import ConfigError
 from securefair.user.participants import load_participants
 
@@ -62,7 +62,7 @@ class TestCollaboration:
             setup_seconds=9.0,
         )
         agreed = CYCLE.agree(small(), facts, seed=0)
-        settings = agreed.machine_settings("a", 8, DisclosureSection())
+        settings = agreed.machine_settings("a", 8)
         assert (settings.round_seconds, settings.setup_seconds) == (7.0, 9.0)
 
 

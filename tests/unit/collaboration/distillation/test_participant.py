@@ -116,11 +116,8 @@ class TestConstruction:
         assert one.machine.settings.disclosure.teacher_parameters == 4 * 2 + 2
 
     def test_it_owns_its_disclosure_limits(self, hospitals):
-        agreed = agreed_on(hospitals)
         limits = DisclosureSection(fraction=None, teacher_total=7)
-        one = DistillingHost(
-            hospitals[0], agreed, MODEL, seed=1, backend="clear", disclosure=limits
-        )
+        one = participant(hospitals[0], replace(agreed_on(hospitals), disclosure=limits))
         assert one.machine.settings.disclosure.fraction_per_version is None
         assert one.machine.settings.disclosure.teacher_total == 7
 

@@ -45,11 +45,11 @@ def started(**changes):
     config = override(demo_config(), APART | changes, source="test")
     kind, data = kind_of("vpdl"), people()
     agreed = kind.agree(config, PublicFacts.of(data), seed=0)
-    return simulated(kind, config, agreed, data, seed=0), kind, config, agreed, data
+    return simulated(kind, agreed, data, seed=0), kind, config, agreed, data
 
 
 def test_only_learners_ask_and_only_teachers_answer():
-    run, kind, config, agreed, data = started()
+    run, kind, _config, agreed, data = started()
     records = list(run.rounds(3))
     assert not run.problems
     for record in records:
@@ -60,7 +60,7 @@ def test_only_learners_ask_and_only_teachers_answer():
     # Encrypted patients go to nobody but those who teach.
     sent = {(row.sender, row.receiver) for row in run.traffic if row.message == "features"}
     assert sent == {(s, t) for s in ("East", "West") for t in ("North", "South")}
-    forecast = kind.forecast(config, agreed, data).traffic
+    forecast = kind.forecast(agreed, data).traffic
     answers = sum(one.answered for one in run.exchanges)
     assert forecast.least_answers <= answers == 12 <= forecast.most_answers
 

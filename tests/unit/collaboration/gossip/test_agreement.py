@@ -131,8 +131,9 @@ def test_the_largest_share_reaches_the_plan_of_sums():
 
 
 def test_a_machine_knows_its_neighbours_and_how_many_make_a_sum():
-    agreed = changed(topology="ring")
-    settings = agreed.machine_settings("bea", DisclosureSection(student_total=5))
+    limits = DisclosureSection(student_total=5)
+    agreed = dataclasses.replace(changed(topology="ring"), disclosure=limits)
+    settings = agreed.machine_settings("bea")
     assert settings.sums.neighbours == ("ann", "cem")
     assert settings.sums.min_senders == 2
     assert settings.disclosure.student_total == 5

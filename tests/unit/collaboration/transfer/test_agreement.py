@@ -41,14 +41,14 @@ def test_whoever_is_asked_asks_back(make_hospitals, agree):
 
 
 def test_machines_get_what_was_agreed(make_hospitals, agree):
-    agreed = agree(make_hospitals())
-    settings = agreed.machine_settings("b", DisclosureSection(student_total=7))
+    agreed = replace(agree(make_hospitals()), disclosure=DisclosureSection(student_total=7))
+    settings = agreed.machine_settings("b")
     assert settings.sums.neighbours == ("a", "c", "d")
     assert (settings.sums.min_senders, settings.sums.missing) == (2, 1)
     assert settings.sums.senders["c"] == ("a", "b", "d")
     assert settings.disclosure.student_total == 7
     assert settings.needs_keys
-    two = agree(make_hospitals("ab")).machine_settings("b", DisclosureSection())
+    two = agree(make_hospitals("ab")).machine_settings("b")
     assert (two.sums, two.needs_keys, two.asked, two.answered) == (None, False, ("a",), ("a",))
 
 

@@ -22,7 +22,7 @@ def started(name="cycle", **town):
         everyone(),
     )
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    return simulated(kind, config, agreement, data, seed=SEED, **town)
+    return simulated(kind, agreement, data, seed=SEED, **town)
 
 
 def test_an_undisturbed_round_takes_no_time_and_leaves_nothing_on_the_way():
@@ -138,7 +138,7 @@ def messages_of(count, **facts):
     kind = kind_of("transfer")
     known = dataclasses.replace(PublicFacts.of(data), **facts)
     agreement = kind.agree(config, known, seed=SEED)
-    run = simulated(kind, config, agreement, data, seed=SEED)
+    run = simulated(kind, agreement, data, seed=SEED)
     list(run.rounds(1))
     assert run.problems == []
     return sum(row.count for row in run.traffic)

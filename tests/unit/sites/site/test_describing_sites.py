@@ -48,7 +48,7 @@ def test_from_the_store_alone_a_table_is_read(town):
     name = town.names[0]
     with town.stores[name].view() as tx:
         pieces = stored_pieces(tx)
-    host = town.kind.recalled(town.config, town.collaboration, town.data[name], seed=3)
+    host = town.kind.recalled(town.collaboration, town.data[name], seed=3)
     assert host.description(pieces) == town.hosts[name].description()
     assert host.description() is None
 

@@ -21,7 +21,7 @@ def recalled(town, name, **changes):
     with town.stores[name].view() as tx:
         pieces = stored_pieces(tx)
     seed = town.hosts[name]._seed
-    host = town.kind.recalled(town.config, town.collaboration, own, seed=seed)
+    host = town.kind.recalled(town.collaboration, own, seed=seed)
     return host, pieces
 
 
