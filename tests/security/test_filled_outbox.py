@@ -2,7 +2,9 @@
 
 South is a member of the project. It takes no envelope of north's, and so confirms none, but goes on
 asking: the same question, and others of the same round. Protected: what lies in north's outbox for
-it stays what it was, however often it asks. Still possible: one reply for each different question.
+it stays what it was, however often it asks the same. This is no bound: there is one reply for each
+different question, and a refusal repeats the number of the attempt, which the asker chooses. 250
+questions with other attempts made 252 envelopes.
 """
 
 import msgspec

@@ -1,5 +1,7 @@
 """What a site tells monitoring, whatever happened to its process."""
 
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 
@@ -8,6 +10,7 @@ from securefair.sites.operator.metrics import metrics
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site import health as module
+from securefair.sites.site import status as status_module
 from securefair.sites.site import warnings
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import Health, Heart, LineDue, health_of
@@ -86,6 +89,17 @@ def test_after_its_last_round_it_is_told_why_it_waits_and_what_would_stop_it(sit
     assert (found.state, found.code) == (SiteLife.WAITING, 1)
     assert found.warnings[0].startswith("its own rounds are over")
     assert found.warnings[1].startswith("the project expires in 25 days")
+
+
+def test_no_seconds_are_left_after_the_last_round(site, monkeypatch):
+    """Monitoring read what was left of the last wait, for good."""
+    folder, project = site
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        keep_state(tx, SiteState(left=17.6))
+        assert site_status(tx, project, read_settings(folder).name).seconds_left == 17.6
+        last = SimpleNamespace(measured={})
+        monkeypatch.setattr(status_module, "stored_records", lambda _: [last])
+        assert site_status(tx, project, read_settings(folder).name).seconds_left == 0
 
 
 def test_what_will_stop_it_is_told_a_month_before(site):
