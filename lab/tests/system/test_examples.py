@@ -10,7 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.collaboration import controls
 from securefair.run.folder import read_result
+from securefair.worth import EarlyStopping
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "lab" / "examples"
@@ -79,8 +81,12 @@ def test_configurations_run(name, tmp_path):
     run_configuration(name, tmp_path, "--rounds", "1", "--seeds", "1")
 
 
-def test_everyone_gains_in_the_example_of_networks_as_its_page_says(tmp_path):
-    """In the clear, which changes little; encrypted networks are those of test_networks."""
+def test_everyone_gains_in_the_example_of_networks_as_its_page_says(tmp_path, monkeypatch):
+    """In the clear, which changes little; encrypted networks are those of test_networks.
+
+    Controls train as long as a user's.
+    """
+    monkeypatch.setattr(controls, "EarlyStopping", EarlyStopping)
     run_configuration(NETWORKS, tmp_path, "--backend", "clear")
     found = read_result(tmp_path)[0].algorithms
     alone, together = (100 * np.array(found[name].accuracy) for name in ("standalone", "cycle"))

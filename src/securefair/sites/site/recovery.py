@@ -138,14 +138,23 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     """Take nothing of a peer any more, or take it again. The site learns of it at its next start.
 
     Raises:
-        SecureFairError: nobody has that name, or the site runs.
+        SecureFairError: nobody has that name, the site runs, or the pair has no epoch left: by what
+            that peer can show of it the site would stop at once.
     """
     settings, project = read_settings(folder), project_of(folder)
     if peer == settings.name:
         raise ConfigError("a site does not block itself", where="peer", found=peer)
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
+        known = read_peer(tx, peer)
+        if not blocked and known.epoch >= LAST_EPOCH:
+            raise ConfigError(
+                "claimed all epochs of its pair, and stays blocked",
+                where="peer",
+                found=peer,
+                hint="It joins under a new card in another project.",
+            )
+        write_peer(tx, peer, known.plus(blocked=blocked))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
 

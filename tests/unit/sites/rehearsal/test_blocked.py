@@ -4,8 +4,10 @@ import contextlib
 
 import pytest
 
+from securefair.errors import ConfigError
 from securefair.report.presence import PeerLife
-from securefair.sites.post.peers import read_peer
+from securefair.sites.post.peers import read_peer, write_peer
+from securefair.sites.post.streams import LAST_EPOCH
 from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.recovery import block
@@ -93,3 +95,17 @@ def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
         assert peer_of(year, peer)[1].presence is PeerLife.HERE
         assert all(peer in year.records(name)[ROUNDS - 1].opened for name in others)
         assert day < 2 * DEADLINE_DAYS
+
+
+def test_a_peer_that_claimed_all_epochs_of_its_pair_stays_blocked(tmp_path):
+    """The site would stop at once, by what that peer can show of the last one."""
+    with contextlib.closing(year := year_of(tmp_path)):
+        own, peer = year.names[0], year.names[3]
+        year.night()
+        with year.opened(own).store.transaction() as tx:
+            write_peer(tx, peer, read_peer(tx, peer).plus(epoch=LAST_EPOCH, blocked=True))
+        year.stop(own)
+        with pytest.raises(ConfigError, match="claimed all epochs"):
+            block(year.place / own, peer, NOW, blocked=False)
+        year.start(own)
+        assert peer_of(year, peer)[0].blocked
