@@ -85,11 +85,11 @@ lint: setup
 
 # The long forms of tests of sites, and twenty times the examples of every property, others each
 # time: hours.
-soak: setup
+soak: setup previous-if-possible
 	SECUREFAIR_ROUNDS=1000 SECUREFAIR_MUTATIONS=1000000 SECUREFAIR_KILLS=200 SECUREFAIR_HOSTS=8 \
 	SECUREFAIR_FLARE=1 $(BIN)/python -m pytest tests/unit/sites/site/test_site.py \
 	tests/security/test_envelopes.py \
-	tests/system/test_half_staffed.py tests/system/test_rehearsal.py \
+	tests/system/test_half_staffed.py tests/system/test_rehearsal.py tests/system/test_upgrade.py \
 	tests/system/test_slow_links.py tests/system/test_flare.py
 	SECUREFAIR_EXAMPLES=1000 $(PYTEST) -m hypothesis tests/unit tests/contract tests/security \
 	tests/system/test_stated_precision.py
