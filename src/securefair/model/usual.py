@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.warned import filtered
 from securefair.errors import ConfigError
 
 Array = NDArray[np.float64]
@@ -26,9 +26,6 @@ MOST_OF_A_PROCESS = 400
 
 TREES = 100
 """Of a forest."""
-
-_ONE_AT_A_TIME = Lock()
-"""Filters of warnings belong to the process: of two threads one would put back the other's."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,12 +152,9 @@ USUAL: Mapping[str, Callable[[Samples, int], Any]] = MappingProxyType(
 
 def _quietly(fit: Callable[..., Any], *data: Any) -> Any:
     """That a parameter ends at its bound is no news to a user."""
-    import warnings
-
     from sklearn.exceptions import ConvergenceWarning
 
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with filtered("ignore", ConvergenceWarning):
         return fit(*data)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.data.warned import filtered
 from securefair.errors import BackendUnavailableError, DataError
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ def _opened(path: Path, where: str) -> Iterator[Image]:
     # Pillow warns of images so large that they may be meant to fill the memory.
     harmful = (Image.DecompressionBombError, Image.DecompressionBombWarning)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(path.read_bytes())) as image:
-                _check_kind(image, path, where)
-                yield image
+        with filtered("error", Image.DecompressionBombWarning):
+            opened = Image.open(io.BytesIO(path.read_bytes()))
+        with opened as image:
+            _check_kind(image, path, where)
+            yield image
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, *harmful) as error:
         absent = isinstance(error, FileNotFoundError)
         raise DataError(
