@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Self
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from securefair.config import defaults
-from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.building import ModelKind, build_model
 from securefair.model.optimizer import OptimizerConfig
@@ -21,14 +19,13 @@ from securefair.model.training import (
     train_epochs,
 )
 from securefair.records import RoundRecord
-from securefair.worth.learners import LearningState, lonely_record
-from securefair.worth.membership import check_participants
+from securefair.worth.learners import Learners, LearningState, lonely_record
 
 Heads = Mapping[str, TrainState]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadLearners:
+class HeadLearners(Learners):
     """Participants with models of one kind, and how these train.
 
     Args:
@@ -47,7 +44,6 @@ class HeadLearners:
             from the others', or a setting out of range.
     """
 
-    participants: tuple[ParticipantData, ...]
     head: ModelKind = defaults.MODEL_KIND
     hidden: int = defaults.HIDDEN
     network: str | None = None
@@ -69,16 +65,7 @@ class HeadLearners:
                 raise ConfigError(
                     "out of range", where=name, found=getattr(self, name), expected=expected
                 )
-        check_participants(self.participants)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all participants, in order; records index their lists by this order."""
-        return tuple(participant.name for participant in self.participants)
-
-    def joined_by(self, participants: Sequence[ParticipantData]) -> Self:
-        """The same settings for other participants."""
-        return replace(self, participants=tuple(participants))
+        super().__post_init__()
 
     def trained_alone(self, seed: int) -> dict[str, TrainState]:
         """Everyone trains alone, from an initialisation of its own (CYCle, Alg. 2, line 1).

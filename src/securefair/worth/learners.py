@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from securefair.data import ParticipantData
 from securefair.model.stored import Function
 from securefair.records import ACCURACY, RoundRecord
+from securefair.worth.membership import check_participants
 
 TrainStates = TypeVar("TrainStates")
 """Everyone's model in training, as a kind of learners keeps them."""
@@ -61,6 +62,33 @@ class SelfTaught(Protocol[TrainStates]):
     def round_record(self, algorithm: str, round: int, train_states: TrainStates) -> RoundRecord:
         """What a round without messages leaves behind, learners as after it."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Learners:
+    """Participants that learn, as every kind of learners begins.
+
+    Args:
+        participants: all of them, in the order of records.
+
+    Raises:
+        ConfigError: nobody, two participants of one name, or one whose samples or classes differ
+            from the others'.
+    """
+
+    participants: tuple[ParticipantData, ...]
+
+    def __post_init__(self) -> None:
+        check_participants(self.participants)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all participants, in order; records index their lists by this order."""
+        return tuple(participant.name for participant in self.participants)
+
+    def joined_by(self, participants: Sequence[ParticipantData]) -> Self:
+        """The same settings for other participants."""
+        return replace(self, participants=tuple(participants))
 
 
 def lonely_record(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from securefair.data import ParticipantData
 from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.optimizer import OptimizerConfig
@@ -20,12 +19,11 @@ from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import TrainStates, all_logits, train
 from securefair.model.stored import Function, NamedNetwork
 from securefair.records import RoundRecord
-from securefair.worth.learners import LearningState, lonely_record
-from securefair.worth.membership import check_participants
+from securefair.worth.learners import Learners, LearningState, lonely_record
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NetworkLearners:
+class NetworkLearners(Learners):
     """Participants with networks of one architecture, which start alike and train in full batches.
 
     They start alike because models that are averaged do: gains are owed to the peers, not to
@@ -42,21 +40,8 @@ class NetworkLearners:
         DataError: a participant has no samples.
     """
 
-    participants: tuple[ParticipantData, ...]
     network: str
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-
-    def __post_init__(self) -> None:
-        check_participants(self.participants)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all participants, in order; records index their lists by this order."""
-        return tuple(participant.name for participant in self.participants)
-
-    def joined_by(self, participants: Sequence[ParticipantData]) -> Self:
-        """The same settings for other participants."""
-        return replace(self, participants=tuple(participants))
 
     def trained_alone(self, seed: int) -> TrainStates:
         """Everyone before any epoch."""

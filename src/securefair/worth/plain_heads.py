@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from securefair.data import ParticipantData
 from securefair.errors import ModelError
 from securefair.model.optimizer import OptimizerConfig
 from securefair.model.plain_heads import HeadKind, PlainHead
 from securefair.model.seeds import derive_seed
 from securefair.model.stored import Function
 from securefair.records import RoundRecord
-from securefair.worth.learners import LearningState, lonely_record
-from securefair.worth.membership import check_participants
+from securefair.worth.learners import Learners, LearningState, lonely_record
 
 PlainHeads = Mapping[str, PlainHead]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainLearners:
+class PlainLearners(Learners):
     """Participants with heads of one kind, one full-batch step a round.
 
     Args:
@@ -34,22 +31,9 @@ class PlainLearners:
             from the others'.
     """
 
-    participants: tuple[ParticipantData, ...]
     head: HeadKind
     hidden: int
     optimizer: OptimizerConfig
-
-    def __post_init__(self) -> None:
-        check_participants(self.participants)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all participants, in order; records index their lists by this order."""
-        return tuple(participant.name for participant in self.participants)
-
-    def joined_by(self, participants: Sequence[ParticipantData]) -> Self:
-        """The same settings for other participants."""
-        return replace(self, participants=tuple(participants))
 
     def trained_alone(self, seed: int) -> dict[str, PlainHead]:
         """Everyone's head before any step, from a seed of its own."""

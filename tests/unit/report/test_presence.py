@@ -14,43 +14,16 @@ from securefair.sites.operator.metrics import metrics
 from securefair.sites.post.peers import PeerState
 from securefair.sites.site.health import Health, presence_of
 from securefair.sites.site.pace import Pace
-from securefair.sites.site.status import PeerStatus, SiteStatus, sentences
+from securefair.sites.site.status import sentences
 from support.site_reports import site_facts, site_peer
+from support.site_statuses import peer_status, site_status
 
 ROOT = Path(__file__).parents[3]
 WORDS = (*SiteLife, *PeerLife)
 
 
 def status(life=SiteLife.RUNNING, presence=PeerLife.HERE):
-    health = Health(state=life)
-    peer = PeerStatus(
-        name="south",
-        presence=presence,
-        ready=1,
-        heard="2027",
-        unconfirmed=0,
-        numbers=8,
-        bytes_out=1,
-        bytes_in=1,
-        fault="",
-    )
-    return SiteStatus(
-        name="north",
-        project="heart",
-        rounds_over=1,
-        rounds=2,
-        seconds_left=30.5,
-        peers=(peer,),
-        refused={},
-        student_limit=None,
-        teacher_limit=None,
-        accuracy=None,
-        audit_rows=7,
-        audit_head="",
-        health=health,
-        summary=health.summary,
-        code=health.code,
-    )
+    return site_status(peer_status(presence=presence), Health(state=life))
 
 
 @pytest.mark.parametrize("life", SiteLife)

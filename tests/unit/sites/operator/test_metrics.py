@@ -2,10 +2,10 @@
 
 import re
 
-from securefair.report.presence import PeerLife, SiteLife
+from securefair.report.presence import SiteLife
 from securefair.sites.operator.metrics import metrics
 from securefair.sites.site.health import Health
-from securefair.sites.site.status import PeerStatus, SiteStatus
+from support.site_statuses import peer_status, site_status
 
 LINE = re.compile(
     r'securefair_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\.)*"(?:,[a-z]+="[a-z ]+")?\})? -?[0-9.e+-]+'
@@ -13,32 +13,11 @@ LINE = re.compile(
 
 
 def status(name="south"):
-    peer = PeerStatus(
-        name=name,
-        presence=PeerLife.HERE,
-        ready=1,
-        heard="2026",
-        unconfirmed=2,
-        numbers=64,
-        bytes_out=10,
-        bytes_in=2_000_000_000,
-        fault="",
-    )
-    return SiteStatus(
-        name="north",
-        project="heart",
-        rounds_over=1,
-        rounds=2,
-        seconds_left=30.5,
-        peers=(peer,),
+    return site_status(
+        peer_status(name=name, unconfirmed=2, numbers=64, bytes_in=2_000_000_000),
+        Health(state=SiteLife.WAITING, waiting_for=(name,), since_seconds=1_800_000_000.0),
         refused={"unknown sender": 3},
-        student_limit=None,
-        teacher_limit=None,
         accuracy=0.8,
-        audit_rows=7,
-        audit_head="",
-        health=Health(state=SiteLife.WAITING, waiting_for=(name,), since_seconds=1_800_000_000.0),
-        code=1,
     )
 
 

@@ -7,8 +7,8 @@ import msgspec
 from securefair.report.presence import PeerLife
 from securefair.sites.site.export import _peer
 from securefair.sites.site.records import SiteRecord, note_peers, peers_of, rounds_away
-from securefair.sites.site.status import PeerStatus
 from securefair.storage import Store
+from support.site_statuses import peer_status
 
 RECORD = SiteRecord(
     round=0,
@@ -28,17 +28,7 @@ RECORD = SiteRecord(
     temperature=None,
     step_error=None,
 )
-SOUTH = PeerStatus(
-    name="south",
-    presence=PeerLife.AWAY,
-    ready=2,
-    heard="an hour ago",
-    unconfirmed=0,
-    numbers=8,
-    bytes_out=1,
-    bytes_in=1,
-    fault="",
-)
+SOUTH = peer_status(presence=PeerLife.AWAY, ready=2)
 
 
 def played():
