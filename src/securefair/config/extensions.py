@@ -11,17 +11,14 @@ from typing import Any
 
 from securefair.errors import ConfigError
 
-COMMANDS, PROFILES = "securefair.commands", "securefair.profiles"
-"""Commands of the program, and of `securefair profile`: functions that typer understands."""
+COMMANDS = "securefair.commands"
+"""Commands of the program: functions that typer understands, or a `Typer` with sub-commands."""
 DATA_SETS = "securefair.data_sets"
 """Functions of a partition's section or None, a test fraction and a seed: everyone's samples."""
 
 LABORATORY = "securefair-lab"
 
-LABORATORY_COMMANDS: Mapping[str, tuple[str, ...]] = {
-    COMMANDS: ("reproduce",),
-    PROFILES: ("alignment", "averaging", "cnn", "scale", "sharing"),
-}
+LABORATORY_COMMANDS = ("profile", "reproduce")
 """What the laboratory brings, for whoever asks for it and has no laboratory."""
 
 
@@ -51,13 +48,13 @@ def data_set_of(name: str) -> Any:
     return found[name]
 
 
-def refuse_missing(group: str, name: str) -> None:
+def refuse_missing(name: str) -> None:
     """Refuse a command of the laboratory, which is not installed; say nothing of other names.
 
     Raises:
         ConfigError: it is one; says how to get it.
     """
-    if name in LABORATORY_COMMANDS.get(group, ()):
+    if name in LABORATORY_COMMANDS:
         raise ConfigError(_belongs(f"command {name}"), hint=f"pip install {LABORATORY}")
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from securefair.report.terminal import summary as summary
     from securefair.report.wording import count as count
     from securefair.report.wording import data_size as data_size
+    from securefair.report.wording import duration as duration
     from securefair.report.wording import percent as percent
     from securefair.report.wording import plural as plural
 

@@ -13,9 +13,7 @@ from securefair.profiling import options
 from securefair.profiling.options import (
     BasisOption,
     ClassesOption,
-    EngineOption,
     FloodingOption,
-    ForceOption,
     HiddenOption,
     JsonOption,
     PrecisionOption,
@@ -23,6 +21,7 @@ from securefair.profiling.options import (
 )
 from securefair.report import say_json
 from securefair_lab.profiling.numbers import whole_numbers_of
+from securefair_lab.profiling.options import EngineOption, ForceOption
 
 if TYPE_CHECKING:
     from securefair.circuit import ExchangeSpec
