@@ -60,7 +60,12 @@ def test_every_entry_point_leads_somewhere():
     project = tomllib.loads((LAB / "pyproject.toml").read_text("utf-8"))["project"]
     groups = project["entry-points"]
     assert tuple(groups["securefair.commands"]) == LABORATORY_COMMANDS
-    assert set(groups) == {"pytest11", "securefair.commands", "securefair.data_sets"}
+    assert set(groups) == {
+        "pytest11",
+        "securefair.commands",
+        "securefair.data_sets",
+        "securefair.loggers",
+    }
     for entries in groups.values():
         for place in entries.values():
             module, _, name = place.partition(":")

@@ -23,7 +23,7 @@ STARTS = {
     "a site's status": ("sites.site.status", {"torch"}),
     "what runs have cost patients": ("privacy.durable privacy.guarantees", {"torch"}),
     "a relay": ("sites.operator.relay", {"torch"}),
-    "results and reports": ("run.folder run.compare report.html user.template", {"torch"}),
+    "results and reports": ("run.folder report.html user.template", {"torch"}),
     "runs and sites": ("library sites.site.starting run.execute profiling.forecast", {"torch"}),
     "noise for patients": (NOISE, {"polars"}),
 }

@@ -31,7 +31,6 @@ PLACES = {
     "resume": (RUN, "securefair.cli.running:resume"),
     "renew": (RUN, "securefair.cli.running:renew"),
     "report": (READ, "securefair.cli.reading:report"),
-    "compare": (READ, "securefair.cli.reading:compare"),
     "budget": (READ, "securefair.cli.budget:budget"),
     "predict": (USE, "securefair.cli.predicting:predict"),
     "evaluate": (USE, "securefair.cli.predicting:evaluate"),

@@ -11,14 +11,14 @@ from securefair.circuit import ExchangeSpec
 from securefair.config import defaults
 from securefair.profiling.options import FloodingOption, JsonOption, asking_for_spec
 from securefair.report import say_json
-from securefair_lab.profiling.numbers import numbers_of
-from securefair_lab.profiling.options import (
+from securefair_lab.options import (
     DeviceOption,
     EngineOption,
     RepeatsOption,
     ThreadsOption,
     WarmOption,
 )
+from securefair_lab.profiling.numbers import numbers_of
 from securefair_lab.profiling.scale_command import scale
 
 

@@ -20,8 +20,8 @@ from securefair.profiling.options import (
     ReleaseOption,
 )
 from securefair.report import say_json
+from securefair_lab.options import EngineOption, ForceOption
 from securefair_lab.profiling.numbers import whole_numbers_of
-from securefair_lab.profiling.options import EngineOption, ForceOption
 
 if TYPE_CHECKING:
     from securefair.circuit import ExchangeSpec

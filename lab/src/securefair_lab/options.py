@@ -1,4 +1,4 @@
-"""Options that profiles share, beside those that ask for an exchange."""
+"""Options that commands share, beside those that ask for an exchange."""
 
 from __future__ import annotations
 
