@@ -134,7 +134,12 @@ def kept_model(
         taught=taught,
         origin=origin,
         limits=limits(
-            test, len(config.run.seeds), origin, by_class, findings, refitted=refitted is not None
+            test,
+            len(config.run.seeds),
+            by_class,
+            findings,
+            tells_ranges=config.tells_ranges,
+            refitted=refitted is not None,
         ),
         versions=dict(versions),
         calibration=record.calibration,

@@ -7,12 +7,12 @@ from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig, check_settings, kinds_keys, to_toml
+from securefair.config import RunConfig, check_settings, kinds_keys, override, to_toml
 from securefair.config.base import Section, has_default
 from securefair.config.registers import looked_up
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
-from securefair.records import CEILING
+from securefair.records import CEILING, STANDALONE
 
 AnyKind = Kind[Any]
 
@@ -140,6 +140,18 @@ def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
     if algorithm != config.run.main:
         table["run"].pop("smaller", None)  # so many samples suit the algorithm that was last
     return check_settings(table, source=f"configuration of {algorithm}")
+
+
+def first_seed_of(config: RunConfig, kind: AnyKind) -> RunConfig:
+    """A run's configuration as one of a kind that asks once, for `describe` and `validate`.
+
+    Raises:
+        ConfigError: settings contradict each other, or this kind.
+    """
+    kind.check(config)
+    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
+    run |= {"seeds": list(config.run.seeds[:1]), "algorithms": [STANDALONE, kind.name]}
+    return override(narrowed(config, kind.name), {"run": run}, source=kind.name)
 
 
 def refuse_unread(config: RunConfig, *, asked: str | None = None) -> None:

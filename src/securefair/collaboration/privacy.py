@@ -70,7 +70,7 @@ def spent_by(
 def caveats_of(config: RunConfig) -> list[str]:
     """What promises to patients do not cover, whatever the algorithm."""
     caveats = []
-    if config.table is not None and config.table.origin == "participants":
+    if config.tells_ranges:
         caveats.append(RANGES)
     if len(config.run.seeds) > 1:
         caveats.append(ONE_SEED)

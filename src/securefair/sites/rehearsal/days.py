@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.protocol.messages import DeclineReason
@@ -21,7 +22,7 @@ from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
 from securefair.sites.rehearsal.payments import Payments
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.samples import write_samples
 from securefair.sites.site.starting import OpenSite, Rehearsal, open_site

@@ -20,6 +20,7 @@ from typing import Any
 from securefair.collaboration.described import Described
 from securefair.collaboration.host import Role
 from securefair.collaboration.kept import kept_estimates, kept_model
+from securefair.collaboration.observer import SiteRecord
 from securefair.collaboration.privacy import gaps_of
 from securefair.collaboration.validated import HospitalValidation
 from securefair.data import ParticipantData
@@ -49,7 +50,7 @@ from securefair.report.site import (
 from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
-from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
+from securefair.sites.site.records import stored_pieces, stored_records
 from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import PeerStatus, SiteStatus, site_status
