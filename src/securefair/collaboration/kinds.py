@@ -112,18 +112,16 @@ def unread_by(algorithms: Sequence[str]) -> frozenset[str]:
     return kinds_keys() - CONTROLS_READ.union(*(kind_of(name).reads for name in algorithms))
 
 
-def unread_keys(config: RunConfig) -> frozenset[str]:
-    """Keys that no algorithm of a configuration reads, given or not; those of a kind that is gone
-    are told from no others, so then there are none.
+def unread_keys(algorithms: Sequence[str]) -> frozenset[str]:
+    """Keys that none of these kinds reads, given or not; those of a kind that is gone are told from
+    no others, so then there are none.
     """
-    if not set(config.run.collaborative) <= set(REGISTERED):
-        return frozenset()
-    return unread_by(config.run.collaborative)
+    return unread_by(algorithms) if set(algorithms) <= set(REGISTERED) else frozenset()
 
 
 def toml_of(config: RunConfig) -> str:
     """A configuration as a file, without what nothing reads and that says its default."""
-    return to_toml(config, unread=unread_keys(config))
+    return to_toml(config, unread=unread_keys(config.run.collaborative))
 
 
 def narrowed(config: RunConfig, algorithm: str) -> RunConfig:

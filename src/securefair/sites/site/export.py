@@ -19,7 +19,7 @@ from typing import Any
 
 from securefair.collaboration.described import Described
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_estimates, kept_model
+from securefair.collaboration.kept import ModelOrigin, kept_estimates, kept_model
 from securefair.collaboration.observer import SiteRecord
 from securefair.collaboration.privacy import gaps_of
 from securefair.collaboration.validated import HospitalValidation
@@ -121,7 +121,7 @@ def write_results(
         rules = rules.with_columns(own_rules(own.name, data, columns))
     host = kind_in(terms).recalled(agreement, own, seed=seed)
     kept = kept_model(
-        terms.config,
+        ModelOrigin.of(terms.config, Path(data).parent),
         own,
         terms.project.algorithm,
         from_bytes(weights, where=own.name),
@@ -134,7 +134,6 @@ def write_results(
         versions=versions(),
         findings=by_site(own_findings(own.name, data, terms, columns)).get(own.name, []),
         estimates=kept_estimates(rules, own, partial(host.estimates, pieces)),
-        folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)
