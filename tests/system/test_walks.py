@@ -46,7 +46,8 @@ def test_a_run_takes_its_configuration_through_no_more_places_than_before(
     """A transfer, as nearly every hospital runs it: resolved, agreed on, kept, and reported."""
     path = tmp_path / "walk.toml"
     path.write_text(
-        '[run]\nname = "walk"\nalgorithms = ["standalone", "transfer"]\n[data]\nsource = "heart"\nmost_training = 16\n'
+        '[run]\nname = "walk"\nalgorithms = ["standalone", "transfer"]\n'
+        '[data]\nsource = "heart"\nmost_training = 16\n'
         '[encryption]\nbackend = "clear"\n',
         "utf-8",
     )
