@@ -23,9 +23,9 @@ import typer
 from task import IMAGES, Files, features, key_file, model
 
 import securefair as sf
-from securefair.profiling.head import describe_machine
 from securefair.report import read_json, write_json
 from securefair_lab.data.images import load_mnist
+from securefair_lab.profiling.head import describe_machine
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -68,15 +68,7 @@ if TYPE_CHECKING:
     from securefair.prediction.outcome_estimators import TransferRate as TransferRate
     from securefair.prediction.outcome_estimators import TransferRegressor as TransferRegressor
     from securefair.prediction.survival_estimator import TransferSurvival as TransferSurvival
-    from securefair.run.callbacks import (
-        Callback as Callback,
-    )
-    from securefair.run.callbacks import (
-        MlflowLogger as MlflowLogger,
-    )
-    from securefair.run.callbacks import (
-        TensorBoardLogger as TensorBoardLogger,
-    )
+    from securefair.run.callbacks import Callback as Callback
 
 __version__ = "0.2.0"
 

@@ -31,7 +31,6 @@ PLACES = {
     "resume": (RUN, "securefair.cli.running:resume"),
     "renew": (RUN, "securefair.cli.running:renew"),
     "report": (READ, "securefair.cli.reading:report"),
-    "compare": (READ, "securefair.cli.reading:compare"),
     "budget": (READ, "securefair.cli.budget:budget"),
     "predict": (USE, "securefair.cli.predicting:predict"),
     "evaluate": (USE, "securefair.cli.predicting:evaluate"),
@@ -41,7 +40,6 @@ PLACES = {
     "refit": (DEPLOY, "securefair.cli.site:refit"),
     "plan": (MEASURE, "securefair.profiling.plan_command:plan"),
     # Families with sub-commands of their own.
-    "profile": (MEASURE, "securefair.cli.profiles:app"),
     "identity": (DEPLOY, "securefair.cli.identity:app"),
     "project": (DEPLOY, "securefair.cli.project:app"),
     "site": (DEPLOY, "securefair.cli.site:app"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from securefair.errors import ConfigError
+from securefair.config.extensions import LOGGERS, extension_of
 
 if TYPE_CHECKING:
     from securefair.run.callbacks import Callback
@@ -14,31 +14,20 @@ if TYPE_CHECKING:
 
 @contextmanager
 def loggers(wanted: Sequence[str], names: Sequence[str], run_name: str) -> Iterator[list[Callback]]:
-    """Loggers, closed at the end however it comes.
+    """Loggers of extensions, closed at the end however it comes.
 
     Args:
-        wanted: "mlflow", or "tensorboard:FOLDER".
+        wanted: for each its name, then a colon and its place where it has one.
         names: names of the participants.
         run_name: name of the run.
 
     Raises:
         ConfigError: there is no such logger, or its package is not installed.
     """
-    from securefair.run.callbacks import MlflowLogger, TensorBoardLogger
-
     with ExitStack() as opened:
         found: list[Callback] = []
         for one in wanted:
-            kind, _, folder = one.partition(":")
-            if kind == "tensorboard" and folder:
-                found.append(opened.enter_context(TensorBoardLogger(folder, names)))
-            elif one == "mlflow":
-                found.append(opened.enter_context(MlflowLogger(names, run_name=run_name)))
-            else:
-                raise ConfigError(
-                    "there is no such logger",
-                    where="--log",
-                    found=one,
-                    expected="mlflow or tensorboard:FOLDER",
-                )
+            kind, _, place = one.partition(":")
+            make = extension_of(LOGGERS, kind, what="logger", where="--log")
+            found.append(opened.enter_context(make(place, names, run_name)))
         yield found

@@ -57,7 +57,9 @@ TrustOption = Annotated[
 LogOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--log", help="Also log rounds, scores and cards of models: mlflow, tensorboard:FOLDER."
+        "--log",
+        help="Also log rounds, scores and cards of models (with securefair-lab): mlflow, "
+        "tensorboard:FOLDER.",
     ),
 ]
 ForceOption = Annotated[

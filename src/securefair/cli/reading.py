@@ -1,4 +1,4 @@
-"""`securefair report` and `compare`: what finished runs say."""
+"""`securefair report`: what a finished run says."""
 
 from __future__ import annotations
 
@@ -56,58 +56,3 @@ def report(
         )
     )
     console.print(f"Report: {page}", soft_wrap=True)
-
-
-def compare(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of finished runs, two or more.")],
-    html: Annotated[
-        Path | None, typer.Option("--html", help="File for the comparison as one HTML page.")
-    ] = None,
-    force: ForceOption = False,
-    json: JsonOption = False,
-) -> None:
-    """Put finished runs side by side: scores, gains, traffic, time and disclosure.
-
-    Example: securefair compare runs/demo runs/mine --html comparison.html
-    """
-    from rich.text import Text
-
-    from securefair.report import check_new_file
-    from securefair.report.fitting import FittingTable, TableColumn
-    from securefair.report.screen import Screen
-    from securefair.run.compare import (
-        compare_runs,
-        comparison_rows,
-        headline_of,
-        verdicts,
-        write_comparison,
-    )
-
-    if html is not None:
-        check_new_file(html, force=force, endings=(".html", ".htm"))
-    comparison = compare_runs(folders)
-    if html is not None:
-        write_comparison(comparison, html)
-    if json:
-        say_json(comparison)
-        return
-    headings, rows = comparison_rows(comparison)
-    columns = [
-        # On a narrow terminal the columns on the right go first, the names never.
-        TableColumn(
-            heading.replace(" ", "\n", 1),
-            [row[at] for row in rows],
-            numbers=at > 1,
-            dispensable=max(0, at - 3),
-        )
-        for at, heading in enumerate(headings)
-    ]
-    console = Screen()
-    for sentence in verdicts(comparison):
-        console.print(Text(sentence))
-    title = f"Runs ({headline_of(comparison)} in %, gains in points)"
-    console.print(FittingTable(title, columns))
-    for caution in comparison.cautions:
-        console.print(Text(f"Note: {caution}", style="yellow"))
-    if html is not None:
-        console.print(f"Page: {html}", soft_wrap=True)

@@ -11,17 +11,17 @@ from typing import Any
 
 from securefair.errors import ConfigError
 
-COMMANDS, PROFILES = "securefair.commands", "securefair.profiles"
-"""Commands of the program, and of `securefair profile`: functions that typer understands."""
+COMMANDS = "securefair.commands"
+"""Commands of the program: functions that typer understands, or a `Typer` with sub-commands."""
 DATA_SETS = "securefair.data_sets"
 """Functions of a partition's section or None, a test fraction and a seed: everyone's samples."""
 
+LOGGERS = "securefair.loggers"
+"""Functions of a place, names of participants and a run's name: a callback that is a context."""
+
 LABORATORY = "securefair-lab"
 
-LABORATORY_COMMANDS: Mapping[str, tuple[str, ...]] = {
-    COMMANDS: ("reproduce",),
-    PROFILES: ("alignment", "averaging", "cnn", "scale", "sharing"),
-}
+LABORATORY_COMMANDS = ("bundle", "compare", "profile", "reproduce")
 """What the laboratory brings, for whoever asks for it and has no laboratory."""
 
 
@@ -37,27 +37,35 @@ def extensions(group: str) -> Mapping[str, Any]:
     return found
 
 
-def data_set_of(name: str) -> Any:
-    """A data set that an extension brings.
+def extension_of(group: str, name: str, *, what: str, where: str) -> Any:
+    """What an extension brings by a name that a user gave.
+
+    Args:
+        group: group of entry points.
+        name: the user's.
+        what: what the group holds, as people say it: "data set".
+        where: key or option that named it.
 
     Raises:
-        ConfigError: none that is installed does; says how to get the laboratory, whose they are.
+        ConfigError: none that is installed brings it; says how to get the laboratory, where there
+            is none.
     """
-    found = extensions(DATA_SETS)
-    if name not in found:
-        raise ConfigError(
-            _belongs(f"data set {name}"), where="data.source", hint=f"pip install {LABORATORY}"
-        )
-    return found[name]
+    found = extensions(group)
+    if name in found:
+        return found[name]
+    if found:
+        known = " or ".join(found)
+        raise ConfigError(f"there is no such {what}", where=where, found=name, expected=known)
+    raise ConfigError(_belongs(f"{what} {name}"), where=where, hint=f"pip install {LABORATORY}")
 
 
-def refuse_missing(group: str, name: str) -> None:
+def refuse_missing(name: str) -> None:
     """Refuse a command of the laboratory, which is not installed; say nothing of other names.
 
     Raises:
         ConfigError: it is one; says how to get it.
     """
-    if name in LABORATORY_COMMANDS.get(group, ()):
+    if name in LABORATORY_COMMANDS:
         raise ConfigError(_belongs(f"command {name}"), hint=f"pip install {LABORATORY}")
 
 

@@ -5,7 +5,7 @@ for new patients. `record` is what the folder says besides weights, `hospital_mo
 `folder` writes and reads, `card` tells people what the model is and what it is not.
 """
 
-from securefair.prediction.card import ModelCard
+from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.evaluation import ModelEvaluation, evaluate
 from securefair.prediction.folder import load_model, save_model
 from securefair.prediction.hospital_model import HospitalModel
@@ -21,6 +21,7 @@ __all__ = [
     "Prediction",
     "evaluate",
     "load_model",
+    "markdown",
     "save_model",
     "training_facts",
 ]

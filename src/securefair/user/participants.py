@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.config import RunConfig
-from securefair.config.extensions import data_set_of
+from securefair.config.extensions import DATA_SETS, extension_of
 from securefair.data import ParticipantData, load_heart
 from securefair.data.split import keep_training
 from securefair.model.teachers import teacher_of
@@ -38,7 +38,7 @@ def load_participants(
     elif data.source in PACKAGED:
         everyone = PACKAGED[data.source](seed, data.test_fraction)
     else:
-        everyone = data_set_of(data.source)(
+        everyone = extension_of(DATA_SETS, data.source, what="data set", where="data.source")(
             data.partition, test_fraction=data.test_fraction, seed=seed
         )
     brought = {

@@ -122,14 +122,6 @@ def test_the_card_names_the_extractor(invoke, kept, tmp_path):
     assert (kept / "north" / f"extractor-{digest[:16]}.weights").stat().st_mode & 0o077 == 0
 
 
-def test_a_bundle_names_the_weights_without_their_folder(invoke, kept, finished, tmp_path):
-    assert invoke("export", kept.parent, "--out", "bundle").exit_code == 0
-    config = (tmp_path / "bundle" / "config.toml").read_text()
-    assert 'weights = "net.safetensors"' in config
-    assert str(tmp_path) not in config
-    assert str(finished) not in config
-
-
 def test_an_extraction_is_not_repeated(invoke, kept, monkeypatch):
     monkeypatch.setattr(image_columns, "read_image", None)
     done = invoke("run", "p/config.toml", "--backend", "clear", "--out", "again")

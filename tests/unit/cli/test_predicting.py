@@ -207,56 +207,17 @@ def test_the_card_names_its_columns_whole_on_a_narrow_terminal(invoke, kept, mon
         assert word in said
 
 
-def test_a_run_is_logged_with_its_cards(invoke, kept, tmp_path):
-    pytest.importorskip("tensorboard")
-    options = ("--backend", "clear", "--log", "tensorboard:boards")
-    done = invoke("run", "p/config.toml", *options)
-    assert done.exit_code == 0, done.output
-    assert list((tmp_path / "boards").glob("events.*"))
-    done = invoke("run", "p/config.toml", "--out", "other", "--log", "wandb")
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert not (tmp_path / "other").exists()
-
-
 def test_the_folder_of_the_run_is_no_model(invoke, kept):
     done = invoke("show", kept.parent)
     assert done.exit_code == 2
     assert "a run with models of north, south" in done.stderr
 
 
-def test_a_run_is_bundled_without_patients(invoke, kept, tmp_path):
-    run = kept.parent
-    done = invoke("export", run, "--out", "bundle")
-    assert done.exit_code == 0, done.output
-    bundle = tmp_path / "bundle"
-    assert {p.relative_to(bundle).as_posix() for p in bundle.rglob("*") if p.is_file()} == {
-        "README.md", "config.toml", "versions.json", "seeds.json", "metrics.csv", "summary.json",
-        "tables/scores.tex", "tables/gains.tex",
-    }  # fmt: skip
-    rows = list(csv.DictReader((bundle / "metrics.csv").read_text().splitlines()))
-    assert {row["hospital"] for row in rows} == {"north", "south"}
-    metrics = json.loads((run / "metrics.json").read_text())["algorithms"]["transfer"]["metrics"]
-    (found,) = (
-        float(row["value"])
-        for row in rows
-        if (row["algorithm"], row["score"], row["hospital"]) == ("transfer", "log_loss", "north")
-    )
-    assert found == metrics["log_loss"]["by_hospital"]["north"]
-    config = (bundle / "config.toml").read_text()
-    assert 'file = "north.csv"' in config
-    assert str(tmp_path.parent) not in config  # nor where it ran
-    assert "confusion" not in (bundle / "summary.json").read_text()
-    assert "<5" not in json.dumps(json.loads((bundle / "summary.json").read_text())["class_counts"])
-    assert invoke("config", "--json").exit_code == 0
-    assert invoke("export", run, "--out", "bundle").exit_code == 0  # replaces its own files only
-    (bundle / "patients.csv").write_text("")
-    assert invoke("export", run, "--out", "bundle").exit_code == 2
-    first = invoke("export", run, "--out", "b.zip", "--json")
-    assert json.loads(first.stdout)["files"][0] == "README.md"
-    packed = (tmp_path / "b.zip").read_bytes()
-    assert "--force" in invoke("export", run, "--out", "b.zip").stderr
-    invoke("export", run, "--out", "b.zip", "--force")
-    assert (tmp_path / "b.zip").read_bytes() == packed
+def test_a_run_is_no_model(invoke, kept, tmp_path):
+    done = invoke("export", kept.parent, "--out", "run.onnx")
+    assert done.exit_code == 2
+    assert "name one of them" in done.stderr
+    assert not (tmp_path / "run.onnx").exists()
 
 
 def test_a_model_goes_to_other_programs(invoke, kept, tmp_path):

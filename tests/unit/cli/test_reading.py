@@ -67,18 +67,11 @@ class TestReport:
     def test_no_page_is_replaced_unasked(self, invoke, runs):
         (runs / "mine").mkdir()
         (runs / "mine" / "report.html").write_text("mine")
-        (runs / "mine.html").write_text("mine")
-        for words in (
-            ("report", "a", "--out", "mine"),
-            ("compare", "a", "b", "--html", "mine.html"),
-        ):
-            refused = invoke(*words)
-            assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
-            assert "exists already" in refused.stderr
+        refused = invoke("report", "a", "--out", "mine")
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert "exists already" in refused.stderr
         assert (runs / "mine" / "report.html").read_text() == "mine"
-        assert (runs / "mine.html").read_text() == "mine"
         assert invoke("report", "a", "--out", "mine", "--force").exit_code == 0
-        assert "what its name says" in invoke("compare", "a", "b", "--html", "c.pdf").stderr
 
     def test_a_folder_is_not_named_like_a_page(self, invoke, runs):
         done = invoke("report", runs / "a", "--out", "page.html")
@@ -95,32 +88,6 @@ class TestReport:
         result = invoke("report", ".")
         assert result.exit_code == 2
         assert "no folder of a finished run" in result.stderr
-
-
-@pytest.mark.usefixtures("runs")
-class TestCompare:
-    def test_runs_stand_side_by_side(self, invoke, runs):
-        result = invoke("compare", "a", "b", "--html", "page.html")
-        assert result.exit_code == 0, result.output
-        assert result.stdout.count("Alone") == 2
-        assert (runs / "page.html").exists()
-
-    def test_json_is_all_that_stdout_gets(self, invoke):
-        facts = json.loads(invoke("compare", "a", "b", "--json").stdout)
-        assert [run["folder"] for run in facts["runs"]] == ["a", "b"]
-
-    def test_a_folder_in_the_way_of_the_page_is_named(self, invoke, runs):
-        (runs / "taken").mkdir()
-        result = invoke("compare", "a", "b", "--html", "taken")
-        assert (result.exit_code, result.stderr) == (
-            2,
-            "securefair: taken: a file is wanted, and this is none\n",
-        )
-
-    def test_one_run_is_refused(self, invoke):
-        result = invoke("compare", "a")
-        assert result.exit_code == 2
-        assert "two different runs" in result.stderr
 
 
 class TestDoctor:

@@ -49,9 +49,6 @@ def test_from_a_database_to_a_prediction(clinic):
     assert [row["class"] for row in rows] == ["no", "yes"]
     scored = invoke(app, ["evaluate", "out/models/south", query("north")])
     assert scored.exit_code == 0, scored.output
-    bundled = invoke(app, ["export", "out", "--out", "bundle"])
-    assert bundled.exit_code == 0, bundled.output
-    assert str(clinic) not in (clinic / "bundle/config.toml").read_text()
 
 
 def test_mixtures_and_mistakes(clinic):

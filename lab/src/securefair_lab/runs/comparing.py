@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from pathlib import Path
 
+import jinja2
 import msgspec
 
 from securefair.ckks.backends import encrypts
@@ -12,20 +13,20 @@ from securefair.config import RunConfig
 from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_named
 from securefair.records import STANDALONE, MetricResult, VerdictResult
-from securefair.report import write_text
-from securefair.report.facts import teacher_disclosures
-from securefair.report.pages import environment
-from securefair.report.scores import cell
-from securefair.report.wording import (
+from securefair.report import (
     algorithm_name,
+    cell,
     count,
     data_size,
     duration,
+    environment,
     percent,
     points,
+    teacher_disclosures,
     with_spread,
+    write_text,
 )
-from securefair.run.folder import StoredRun, read_run
+from securefair.run import StoredRun, read_run
 from securefair.words import words_of
 
 
@@ -177,6 +178,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
     headings, rows = comparison_rows(comparison)
     page = (
         environment()
+        .overlay(loader=jinja2.PackageLoader("securefair_lab.runs"))
         .get_template("comparison.html.j2")
         .render(
             runs=comparison.runs,

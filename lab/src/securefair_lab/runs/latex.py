@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from securefair.records import RunResult
-from securefair.report.scores import certain_note, score_rows, titles_of
-from securefair.report.wording import algorithm_name
+from securefair.report import algorithm_name, certain_note, score_rows, titles_of
 from securefair.words import words_of
 
 _ESCAPES = {

@@ -22,14 +22,13 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.kinds import toml_of
+from securefair.collaboration import toml_of
 from securefair.config import RunConfig, override
 from securefair.errors import DataError
 from securefair.records import RunResult
-from securefair.report import write_text
-from securefair.report.files import write_bytes
-from securefair.report.latex import gains_table, scores_table
-from securefair.run.folder import StoredRun
+from securefair.report import write_bytes, write_text
+from securefair.run import StoredRun
+from securefair_lab.runs.latex import gains_table, scores_table
 
 FEWEST = 5
 """Patients; smaller counts are not told."""
@@ -72,7 +71,7 @@ def bundle_files(run: StoredRun) -> dict[str, str]:
         )
     return {
         "README.md": _README.format(name=result.name, fewest=FEWEST),
-        "config.toml": toml_of(_without_paths(run.config)),
+        "config.toml": toml_of(without_paths(run.config)),
         "versions.json": _json(dict(run.versions)),
         "seeds.json": _json(result.seeds),
         "metrics.csv": _by_seed(result),
@@ -148,7 +147,8 @@ def _summary(result: RunResult) -> dict[str, object]:
     return plain
 
 
-def _without_paths(config: RunConfig) -> RunConfig:
+def without_paths(config: RunConfig) -> RunConfig:
+    """A configuration that names files without their folders, and queries without their server."""
     changes: dict[str, object] = {}
     for section, given in (
         ("participants", config.participants),

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from securefair.report.latex import escape, table
+from securefair_lab.runs.latex import escape, table
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit import plan_exchange
+from securefair.ckks import PublicKeys, set_threads
 from securefair.ckks.backends import get_backend
-from securefair.ckks.keys import PublicKeys
-from securefair.ckks.threads import set_threads
-from securefair.profiling.dry_exchange import (
+from securefair_lab.profiling.dry_exchange import (
     ANSWER,
     DryTeacher,
     Sent,
@@ -21,7 +20,7 @@ from securefair.profiling.dry_exchange import (
     synthetic,
     synthetic_model,
 )
-from securefair.profiling.fresh import (
+from securefair_lab.profiling.fresh import (
     FURTHER,
     AnsweredUpload,
     AskedUpload,
@@ -33,8 +32,8 @@ from securefair.profiling.fresh import (
     send,
     send_bytes,
 )
-from securefair.profiling.head import encode_seconds, generate
-from securefair.profiling.measure import Stopwatch, peak_memory
+from securefair_lab.profiling.head import encode_seconds, generate
+from securefair_lab.profiling.measure import Stopwatch, peak_memory
 
 
 def serve(source: BinaryIO, to: BinaryIO) -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import securefair as sf
 from securefair.collaboration.kept import KeptModel
 from securefair.errors import ConfigError
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.records import RoundRecord
-from securefair.run.callbacks import distinct, scalars, tell_models
+from securefair.run.callbacks import tell_models
+from securefair_lab.runs.loggers import MlflowLogger, TensorBoardLogger, distinct, scalars
 
 NAMES = ("St. Mary's (Nord)", "A/B")
 
@@ -130,14 +130,14 @@ def without(monkeypatch):
 @pytest.mark.parametrize(
     ("package", "make"),
     [
-        ("torch.utils.tensorboard", lambda: sf.TensorBoardLogger("runs")),
-        ("mlflow", sf.MlflowLogger),
+        ("torch.utils.tensorboard", lambda: TensorBoardLogger("runs")),
+        ("mlflow", MlflowLogger),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(without, package, make):
     without(package)
     extra = package.rpartition(".")[2]
-    with pytest.raises(ConfigError, match=rf"{extra} is not installed.*securefair\[{extra}\]"):
+    with pytest.raises(ConfigError, match=rf"{extra} is not installed.*securefair-lab\[{extra}\]"):
         make()
 
 
@@ -172,7 +172,7 @@ class FakeMlflow:
 def test_mlflow_gets_allowed_names_and_only_its_own_run_is_ended(monkeypatch, active):
     fake = FakeMlflow(active)
     monkeypatch.setitem(sys.modules, "mlflow", fake)
-    with sf.MlflowLogger(NAMES, run_name="trial") as logger:
+    with MlflowLogger(NAMES, run_name="trial") as logger:
         for round in range(2):
             logger.on_round(record(round))
     logger.close()
@@ -211,13 +211,13 @@ def test_mlflow_without_a_place_to_log_to_is_one_clear_line(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "mlflow", Failing(None))
     with pytest.raises(ConfigError, match=r"mlflow cannot begin a run.*alembic.*TRACKING_URI"):
-        sf.MlflowLogger(NAMES)
+        MlflowLogger(NAMES)
 
 
 def test_mlflow_gets_the_cards(monkeypatch):
     fake = FakeMlflow(None)
     monkeypatch.setitem(sys.modules, "mlflow", fake)
-    with sf.MlflowLogger(NAMES) as logger:
+    with MlflowLogger(NAMES) as logger:
         tell_models([logger, SimpleNamespace(on_round=None)], [kept(name) for name in NAMES])
     assert fake.events[1:-1] == [
         ("models/St. Mary_s _Nord_/card.md", "# Model of St. Mary's (Nord)"),
@@ -232,7 +232,7 @@ def test_tensorboard_itself_reads_the_cards(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    with sf.TensorBoardLogger(tmp_path, NAMES) as logger:
+    with TensorBoardLogger(tmp_path, NAMES) as logger:
         logger.on_models([kept(name) for name in NAMES])
     events = EventAccumulator(str(tmp_path))
     events.Reload()
@@ -256,7 +256,7 @@ def test_tensorboard_gets_every_number_with_its_round(monkeypatch):
 
     module = SimpleNamespace(SummaryWriter=FakeWriter)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
-    with sf.TensorBoardLogger("runs", NAMES) as logger:
+    with TensorBoardLogger("runs", NAMES) as logger:
         logger.on_round(record(4))
     assert ("runs", "cycle/accuracy/A_B", 0.75, 4) in written
     assert len(written) == len(dict(scalars(record(), NAMES)))
@@ -267,7 +267,7 @@ def test_tensorboard_itself_reads_what_was_written(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    with sf.TensorBoardLogger(tmp_path, NAMES) as logger:
+    with TensorBoardLogger(tmp_path, NAMES) as logger:
         for round in range(3):
             logger.on_round(record(round))
     events = EventAccumulator(str(tmp_path))
@@ -281,7 +281,7 @@ def test_mlflow_itself_keeps_what_was_logged(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
-    with sf.MlflowLogger(NAMES, run_name="trial") as logger:
+    with MlflowLogger(NAMES, run_name="trial") as logger:
         logger.on_round(record())
         logger.on_models([kept(name) for name in NAMES])
     (run,) = mlflow.search_runs(output_format="list")

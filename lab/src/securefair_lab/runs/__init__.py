@@ -1,0 +1,1 @@
+"""Finished runs: side by side, for a publication, and as they go on, for a logger."""

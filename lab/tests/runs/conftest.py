@@ -1,0 +1,5 @@
+"""Small hospitals for whole runs."""
+
+from support.few import few
+
+__all__ = ["few"]
