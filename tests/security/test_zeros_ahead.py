@@ -151,9 +151,9 @@ def test_a_thread_that_fails_ends_the_answer_with_its_reason(zeros, monkeypatch)
 
 
 def test_kernels_on_one_thread_start_no_other(public):
-    params, keys = PARAMS, PublicKeys(encryption=public)
+    keys = PublicKeys(encryption=public, relinearization=b"")
     for threads, started in ((1, 0), (2, 1)):
-        evaluator = get_backend("rns").evaluator(params, keys)
+        evaluator = get_backend("rns").evaluator(PARAMS, keys)
         allowed, before = kernels.describe().threads, threading.active_count()
         kernels.set_threads(threads)
         try:
