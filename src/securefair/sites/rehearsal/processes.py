@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from securefair.collaboration.kinds import REGISTERED
+from securefair.collaboration.observer import SiteRecord
 from securefair.errors import SecureFairError, StorageError
 from securefair.model.stored import Function, from_bytes
 from securefair.sites.operator.lifecycle import upgrade
@@ -21,7 +22,7 @@ from securefair.sites.rehearsal.elsewhere import ElsewhereProcess
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.site import MODEL
 from securefair.storage import Access, Store, Transaction
 
