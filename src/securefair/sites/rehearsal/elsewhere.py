@@ -1,11 +1,13 @@
 """A site's process under another installation of securefair: what an upgrade meets.
 
-Such an installation is an interpreter that imports it. Of every version one function is called by
-name, with these arguments in this order: `securefair.sites.rehearsal.process.play_site`.
+Such an installation is an interpreter that imports it. Of every version two functions are called
+by name, with these arguments in this order: `securefair.sites.rehearsal.process.play_site` and
+`securefair.storage.Store.open`.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +19,10 @@ _PROGRAM = (
     "play_site(pathlib.Path(folder), pathlib.Path(file), int(seed), float(faults))"
 )
 _VERSION = "from securefair.protocol.messages import PROTOCOL_VERSION; print(PROTOCOL_VERSION)"
+_STORE = (
+    "import sys, pathlib; from securefair.storage import Store; "
+    "Store.open(pathlib.Path(sys.argv[1])).close()"
+)
 
 
 class ElsewhereProcess:
@@ -46,6 +52,12 @@ class ElsewhereProcess:
         """Wait for its end."""
         if self._started is not None:
             self._started.wait()
+
+
+def make_store(python: Path, store: Path) -> None:
+    """Make a site's empty store anew as an interpreter's securefair has it, which is to begin."""
+    shutil.rmtree(store)
+    subprocess.run([str(python.absolute()), "-c", _STORE, str(store)], check=True, cwd="/")
 
 
 def protocol_of(python: Path) -> int:

@@ -17,7 +17,7 @@ from securefair.model.stored import Function, from_bytes
 from securefair.sites.operator.lifecycle import upgrade
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
-from securefair.sites.rehearsal.elsewhere import ElsewhereProcess
+from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, make_store
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
@@ -142,6 +142,7 @@ class Troupe:
         if python is None:
             process = PROCESSES.Process(target=play_site, name=name, args=arguments)
         else:
+            make_store(python, self.folder / name / STORE)
             process = ElsewhereProcess(python, *arguments)
         process.start()
         self.running[name] = process
