@@ -93,6 +93,7 @@ class Answerer:
         self._backend = get_backend(backend, device)
         self._min_flooding_bits = min_flooding_bits
         self._min_samples = min_samples
+        self._own_schedules: dict[int, Schedule] = {}
 
     def receive(
         self,
@@ -222,10 +223,17 @@ class Answerer:
             )
 
     def _parameters(self, samples: int) -> CkksSpec:
-        """Those of the own plan of what was agreed, for so many samples; searched once."""
-        assert self._agreed is not None
-        spec = msgspec.structs.replace(self._agreed, samples=samples)
-        return plan_exchange(spec, coefficients=self._backend.packs_coefficients).schedule.ckks
+        """Those of the own plan of what was agreed, for so many samples."""
+        return self._own_schedule(samples).ckks
+
+    def _own_schedule(self, samples: int) -> Schedule:
+        """The own plan of what was agreed, for so many samples; searched once."""
+        if samples not in self._own_schedules:
+            assert self._agreed is not None
+            spec = msgspec.structs.replace(self._agreed, samples=samples)
+            found = plan_exchange(spec, coefficients=self._backend.packs_coefficients)
+            self._own_schedules[samples] = found.schedule
+        return self._own_schedules[samples]
 
     def _fewest(self, agreed: ExchangeSpec) -> int:
         """Samples that a student must bring at least."""

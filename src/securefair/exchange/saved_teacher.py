@@ -8,15 +8,18 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from securefair import __version__
+from securefair.circuit.planner import verified_plan
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
-from securefair.errors import ModelError
+from securefair.errors import ModelError, PlanError, StorageError
 from securefair.exchange.saved import decoded
 from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.linear_maps import DenseMap
 from securefair.storage import Keystore, KeystoreCost, Secret
 
-SAVED_FORMAT = 4
+SAVED_FORMAT = 5
 ENTRY = "teacher"
 
 
@@ -43,12 +46,43 @@ class SavedMap(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
         return f"SavedMap({self.shape}, redacted)"
 
 
+class SavedPlan(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The own plan of what was agreed, which takes longer to find than to check.
+
+    Attributes:
+        version: of securefair, which found it; another one may find another.
+        schedule: what was found.
+    """
+
+    version: str
+    schedule: Schedule
+
+    def checked(self, agreed: ExchangeSpec) -> Schedule | None:
+        """The schedule if this version found it, else None.
+
+        Raises:
+            StorageError: it is no plan of what was agreed.
+        """
+        if self.version != __version__:
+            return None
+        try:
+            verified_plan(agreed, self.schedule)
+        except PlanError as error:
+            raise StorageError(
+                "a saved plan is none of what was agreed",
+                found=str(error),
+                hint="The keystore was made by an altered securefair; make it anew",
+            ) from error
+        return self.schedule
+
+
 class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that a teacher is made from."""
 
     format: int
     layers: tuple[SavedMap, ...]
     agreed: ExchangeSpec | None
+    plan: SavedPlan | None
     seed: bytes
     backend: str
     min_flooding_bits: int

@@ -56,6 +56,8 @@ WEEKS = Calendar(
     key_lost=36,
     backed_up=40,
     put_back=43,
+    together=None,
+    lies=range(0),
 )
 
 
