@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from securefair import __version__
 from securefair.circuit.planner import verified_plan
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
@@ -46,43 +45,16 @@ class SavedMap(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
         return f"SavedMap({self.shape}, redacted)"
 
 
-class SavedPlan(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The own plan of what was agreed, which takes longer to find than to check.
-
-    Attributes:
-        version: of securefair, which found it; another one may find another.
-        schedule: what was found.
-    """
-
-    version: str
-    schedule: Schedule
-
-    def checked(self, agreed: ExchangeSpec) -> Schedule | None:
-        """The schedule if this version found it, else None.
-
-        Raises:
-            StorageError: it is no plan of what was agreed.
-        """
-        if self.version != __version__:
-            return None
-        try:
-            verified_plan(agreed, self.schedule)
-        except PlanError as error:
-            raise StorageError(
-                "a saved plan is none of what was agreed",
-                found=str(error),
-                hint="The keystore was made by an altered securefair; make it anew",
-            ) from error
-        return self.schedule
-
-
 class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that a teacher is made from."""
+    """Everything that a teacher is made from.
+
+    Its schedule is of the own plan of what was agreed, which takes longer to find than to check.
+    """
 
     format: int
     layers: tuple[SavedMap, ...]
     agreed: ExchangeSpec | None
-    plan: SavedPlan | None
+    schedule: Schedule | None
     seed: bytes
     backend: str
     min_flooding_bits: int
@@ -91,6 +63,23 @@ class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_numbers: float | None
     max_bits: float | None
     total_numbers: float | None
+
+    def checked(self) -> Schedule | None:
+        """The schedule.
+
+        Raises:
+            StorageError: it is no plan of what was agreed.
+        """
+        if self.agreed is not None and self.schedule is not None:
+            try:
+                verified_plan(self.agreed, self.schedule)
+            except PlanError as error:
+                raise StorageError(
+                    "a saved plan is none of what was agreed",
+                    found=str(error),
+                    hint="Make the teacher anew, and save it",
+                ) from error
+        return self.schedule
 
     def model(self) -> LoadedHead:
         """The model.

@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from securefair import __version__
 from securefair.circuit.planner import ExchangePlan, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.keys import PublicKeys
@@ -18,7 +17,6 @@ from securefair.exchange.request import check_bytes, decode_request
 from securefair.exchange.saved import NeverPickled, unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
-    SavedPlan,
     SavedTeacher,
     read_teacher,
     saved_layers,
@@ -147,7 +145,7 @@ class Teacher(NeverPickled, Answerer):
             format=SAVED_FORMAT,
             layers=saved_layers(self.model),
             agreed=self._agreed,
-            plan=self._saved_plan(),
+            schedule=self._planned(self._agreed.samples) if self._agreed is not None else None,
             seed=self._seed,
             backend=self._backend.name,
             min_flooding_bits=self._min_flooding_bits,
@@ -197,10 +195,7 @@ class Teacher(NeverPickled, Answerer):
             max_bits=state.max_bits,
             total_numbers=state.total_numbers,
         )
-        if state.agreed is not None and state.plan is not None:
-            own = state.plan.checked(state.agreed)
-            if own is not None:
-                teacher._own_schedules[state.agreed.samples] = own
+        teacher._kept = state.checked()
         place = state.store if store is None else store
         if place is not None:
             teacher._store = Path(place).absolute()
@@ -278,11 +273,6 @@ class Teacher(NeverPickled, Answerer):
             plan, self._backend, keys, asked.features, asked.basis, seed=asked.seed, peer=peer
         )
         return self.evaluate(upload, asked.predictions)
-
-    def _saved_plan(self) -> SavedPlan | None:
-        if self._agreed is None:
-            return None
-        return SavedPlan(__version__, self._own_schedule(self._agreed.samples))
 
     def _policy(self, plan: ExchangePlan) -> DisclosurePolicy:
         return self._allowance.policy(

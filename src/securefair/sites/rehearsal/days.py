@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,12 @@ from securefair.sites.operator.lifecycle import say_farewell, upgrade
 from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
-from securefair.sites.rehearsal.elsewhere import ElsewhereSite, installed, memory_in
+from securefair.sites.rehearsal.elsewhere import (
+    ElsewhereSite,
+    installed,
+    leave_store_to_make,
+    memory_in,
+)
 from securefair.sites.rehearsal.lying import LyingSite
 from securefair.sites.rehearsal.payments import Payments
 from securefair.sites.rehearsal.playing import Playing, PlayingHere
@@ -78,6 +83,12 @@ class Year:
     outages: int = 0
     payments: Payments = field(default_factory=Payments)
     _running: dict[str, Playing] = field(default_factory=dict)
+
+    def begin_elsewhere(self, names: Collection[str], python: Path) -> None:
+        """Let new sites begin under another interpreter, which makes their stores."""
+        for name in names:
+            leave_store_to_make(self.place / name)
+            self.elsewhere[name] = python
 
     def start(self, name: str) -> None:
         """`site start`, which the unit does after every outage."""

@@ -7,6 +7,7 @@ runs `puppet.py` of this one.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from multiprocessing import Pipe
@@ -14,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.errors import ConfigError, SecureFairError
 from securefair.protocol.turn import Memory
 from securefair.sites.rehearsal import puppet
 from securefair.sites.rehearsal.puppet import Followed, Order
 from securefair.sites.site.folder import STORE
 from securefair.sites.site.hosting import stored_host
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import stored_records
 from securefair.storage import Access, Store
 
 _PROGRAM = (
@@ -162,6 +164,12 @@ class ElsewhereSite:
             raise SecureFairError(done.fault, where=self._folder.name)
         self.fault = done.fault
         return done
+
+
+def leave_store_to_make(folder: Path) -> None:
+    """Take the empty store of a new site away: the other version that begins there makes its own,
+    as it could not read one of this version whose tables are newer."""
+    shutil.rmtree(folder / STORE)
 
 
 def memory_in(folder: Path) -> Memory | None:
