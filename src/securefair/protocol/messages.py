@@ -232,6 +232,9 @@ UP: tuple[type[Message], ...] = (Ask, Reveal, Recover)
 DOWN: tuple[type[Message], ...] = (Answer, Key, Offer, Parts)
 """What a student asks a teacher, and what comes back."""
 
+REPLIES: tuple[type[Message], ...] = (Answer, Decline, Key, Parts)
+"""What nobody sends unless it was asked: one for each of `UP`."""
+
 
 def name_of(message_type: type[Message]) -> str:
     """The word for a message type in logs and in records.TrafficRow: "hello", "keys", ..."""

@@ -262,6 +262,33 @@ class MachineSettings:
             return self.answered is None or peer in self.answered
         return self.asks(peer, round_number)
 
+    def most_replies(self, peer: str) -> int:
+        """Replies that this peer may be owed at once: to all that it may ask in a round, for as
+        many rounds as replies are kept.
+
+        In a round it may ask for an answer by itself; for a sum, as often as that can lose a
+        sender; for the key, and for parts of others' keys. Whoever asks about a round has ended
+        those before it, and takes nothing more of them.
+        """
+        return self._owed(self.answers(peer, 0) + self._asked_for_sum(peer))
+
+    def most_questions(self, peer: str) -> int:
+        """Questions that this peer may leave unread before it is asked no more: of as many rounds
+        as replies are kept."""
+        sums = self.sums
+        summed = (
+            0 if sums is None or peer not in sums.neighbours else self._asked_for_sum(sums.name)
+        )
+        return self._owed(self.asks(peer, 0) + summed)
+
+    def _owed(self, in_round: int) -> int:
+        return (1 + self.keep_rounds) * max(1, in_round)
+
+    def _asked_for_sum(self, receiver: str) -> int:
+        if self.sums is None or not (senders := self.sums.senders.get(receiver)):
+            return 0
+        return max(0, 1 + len(senders) - self.sums.fewest(receiver)) + 2
+
     def uploads_to(self, peer: str) -> bool:
         """Whether this peer needs the own keys and features."""
         return self.asked is None or peer in self.asked

@@ -55,13 +55,23 @@ class Outbox:
         """The number that the next envelope of a stream gets."""
         return _next(self._connection, "out", stream)
 
-    def add(self, stream: str, sequence: int, payload: bytes) -> None:
+    def add(
+        self,
+        stream: str,
+        sequence: int,
+        payload: bytes,
+        *,
+        kind: str = "",
+        mark: bytes | None = None,
+    ) -> None:
         """Keep an envelope until it is acknowledged.
 
         Args:
             stream: to whom.
             sequence: its number, which is `next_sequence`: the envelope states it, signed.
             payload: its bytes, as they travel.
+            kind: what `count` counts it under.
+            mark: what `holds` knows its content by.
 
         Raises:
             StorageError: the number is not the next one.
@@ -71,8 +81,27 @@ class Outbox:
             raise StorageError(
                 "an envelope is out of order", where=stream, found=sequence, expected=expected
             )
-        _insert(self._connection, self._blobs, "outbox", Item(stream, sequence, payload))
+        inline, blob = self._blobs.keep(payload)
+        self._connection.execute(
+            "INSERT INTO outbox (stream, sequence, payload, blob, kind, mark)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (stream, sequence, inline, blob, kind, mark),
+        )
         _advance(self._connection, "out", stream, sequence + 1)
+
+    def holds(self, stream: str, mark: bytes) -> bool:
+        """Whether an envelope of this mark was not acknowledged yet."""
+        row = self._connection.execute(
+            "SELECT 1 FROM outbox WHERE stream = ? AND mark = ? LIMIT 1", (stream, mark)
+        ).fetchone()
+        return row is not None
+
+    def count(self, stream: str, kind: str) -> int:
+        """How many envelopes of this kind were not acknowledged yet."""
+        (found,) = self._connection.execute(
+            "SELECT count(*) FROM outbox WHERE stream = ? AND kind = ?", (stream, kind)
+        ).fetchone()
+        return int(found)
 
     def acknowledge(self, stream: str, through: int) -> int:
         """Forget the envelopes of a stream up to and with this number; how many those were.
@@ -95,6 +124,17 @@ class Outbox:
     def drop(self, stream: str) -> int:
         """Forget a whole stream, which nobody waits for any more; its numbers stay used."""
         return _delete(self._connection, self._blobs, "outbox", "stream = ?", stream)
+
+    def first(self, stream: str) -> Item | None:
+        """The envelope of a stream that must be acknowledged first."""
+        return next(_items(self._connection, self._blobs, "outbox", stream, limit=1), None)
+
+    def get(self, stream: str, sequence: int) -> bytes | None:
+        """The envelope of this number; None once it was acknowledged."""
+        row = self._connection.execute(
+            "SELECT payload, blob FROM outbox WHERE stream = ? AND sequence = ?", (stream, sequence)
+        ).fetchone()
+        return None if row is None else self._blobs.load(*row)
 
     def pending(self, stream: str | None = None) -> Iterator[Item]:
         """Envelopes of one stream or all, in the order in which they were added."""
@@ -137,7 +177,11 @@ class Inbox:
             ).fetchone()
             same = row is not None and row[0] == digest
             return Arrival.REPEATED if same else Arrival.CHANGED
-        _insert(self._connection, self._blobs, "inbox", Item(stream, sequence, payload))
+        inline, blob = self._blobs.keep(payload)
+        self._connection.execute(
+            "INSERT INTO inbox (stream, sequence, payload, blob) VALUES (?, ?, ?, ?)",
+            (stream, sequence, inline, blob),
+        )
         self._connection.execute(
             "INSERT INTO received VALUES (?, ?, ?)", (stream, sequence, digest)
         )
@@ -204,14 +248,6 @@ def _streams(connection: sqlite3.Connection, direction: str) -> dict[str, int]:
         "SELECT stream, next FROM streams WHERE direction = ? ORDER BY stream", (direction,)
     )
     return dict(rows.fetchall())
-
-
-def _insert(connection: sqlite3.Connection, blobs: Blobs, table: str, item: Item) -> None:
-    payload, blob = blobs.keep(item.payload)
-    connection.execute(
-        f"INSERT INTO {table} (stream, sequence, payload, blob) VALUES (?, ?, ?, ?)",
-        (item.stream, item.sequence, payload, blob),
-    )
 
 
 def _delete(

@@ -99,13 +99,19 @@ MIGRATIONS: tuple[str, ...] = (
         NULL FROM ledger WHERE scope = 'answers' GROUP BY identity;
     DROP TABLE ledger;
     """,
+    """
+    -- What its sender calls an envelope, and what tells its content from that of others.
+    ALTER TABLE outbox ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE outbox ADD COLUMN mark BLOB;
+    CREATE INDEX outbox_mark ON outbox (stream, mark) WHERE mark IS NOT NULL;
+    """,
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
 READABLE = 1
-"""The oldest version that can be read as it is: steps after it moved only what teachers told, which
-is never read without being written."""
+"""The oldest version that can be read as it is: steps after it moved only what teachers told, and
+added what an outbox is asked as something is sent. Neither is read without being written."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -313,6 +313,16 @@ class TestHosts:
             with pytest.raises(ConfigError, match=next(iter(wrong))):
                 dataclasses.replace(SETTINGS.sums, **wrong)
 
+    def test_a_peer_may_be_owed_what_it_may_ask_in_two_rounds(self):
+        """An alignment, attempts at a sum that lose a sender each, the key, parts of keys."""
+        owed = {peer: SETTINGS.most_replies(peer) for peer in PEERS}
+        assert owed == {"bea": 2 * (1 + 3 + 2), "cem": 10, "dan": 10, "eve": 2}
+        assert SETTINGS.most_questions("bea") == 2 * (1 + 2 + 2)
+        assert SETTINGS.most_questions("eve") == 2  # no neighbour: it is asked for nothing
+        exact = dataclasses.replace(SETTINGS.sums, missing=0)
+        assert dataclasses.replace(SETTINGS, sums=exact).most_replies("bea") == 2 * (1 + 1 + 2)
+        assert dataclasses.replace(SETTINGS, sums=None, keep_rounds=0).most_replies("bea") == 1
+
     def test_all_agreed_senders_but_so_many_make_a_sum(self):
         senders = {
             "ann": ("bea", "cem", "dan"),

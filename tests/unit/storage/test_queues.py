@@ -31,6 +31,21 @@ def test_envelopes_stay_until_they_are_acknowledged(store):
         assert tx.outbox.next_sequence("b") == 3
 
 
+def test_what_waits_is_known_by_its_mark_and_counted_by_its_kind(store):
+    with store.transaction() as tx:
+        for number, (kind, mark) in enumerate((("reply", b"1"), ("", None), ("reply", b"2"))):
+            tx.outbox.add("b", number, b"%d" % number, kind=kind, mark=mark)
+        tx.outbox.add("c", 0, b"other", kind="reply", mark=b"3")
+        held = [tx.outbox.holds("b", mark) for mark in (b"1", b"2", b"3")]
+        assert (held, tx.outbox.count("b", "reply")) == ([True, True, False], 2)
+        assert (tx.outbox.get("b", 1), tx.outbox.get("b", 3)) == (b"1", None)
+        assert tx.outbox.first("b") == ("b", 0, b"0")
+        tx.outbox.acknowledge("b", 1)
+        assert (tx.outbox.holds("b", b"1"), tx.outbox.count("b", "reply")) == (False, 1)
+        assert tx.outbox.first("b") == ("b", 2, b"2")
+        assert tx.outbox.first("d") is None
+
+
 def test_wrong_numbers_are_refused(store):
     with store.transaction() as tx:
         for wrong in (1, -1):

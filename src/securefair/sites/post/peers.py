@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from securefair.sites.post.clock import WRONG
@@ -12,6 +10,12 @@ from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import FIRST_EPOCH, stream_of
 from securefair.storage.audit import START, AuditHead
 from securefair.storage.store import Transaction
+
+QUESTION, REPLY = "question", "reply"
+"""What an outbox counts envelopes under. A reply would not be there had its recipient not asked."""
+
+CONFIRMS_NOTHING = "it asks, and confirms no reply: until it does, its questions are let be"
+"""What is wrong with it."""
 
 _PEER, _REFUSED = "post peer ", "post refused"
 
@@ -34,7 +38,6 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
         bytes_out, bytes_in: of envelopes that were made for it, and taken from it.
-        queued: digests of what envelopes hold that it has not confirmed, by sequence.
     """
 
     epoch: int = FIRST_EPOCH
@@ -51,7 +54,6 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     fault: str = ""
     bytes_out: int = 0
     bytes_in: int = 0
-    queued: Mapping[int, bytes] = {}
 
     @property
     def seen(self) -> AuditHead:
@@ -92,10 +94,13 @@ def write_peer(tx: Transaction, peer: str, state: PeerState) -> None:
     tx.memory.put(_PEER + peer, msgspec.msgpack.encode(state))
 
 
-def unconfirmed(tx: Transaction, peer: str) -> int:
-    """Envelopes that a peer has not confirmed yet."""
+def unconfirmed(tx: Transaction, peer: str, kind: str = "") -> int:
+    """Envelopes that a peer has not confirmed yet: all, or those of a kind."""
     known = read_peer(tx, peer)
-    return tx.outbox.next_sequence(stream_of(peer, known.epoch)) - known.confirmed
+    stream = stream_of(peer, known.epoch)
+    if kind:
+        return tx.outbox.count(stream, kind)
+    return tx.outbox.next_sequence(stream) - known.confirmed
 
 
 def refusals(tx: Transaction) -> dict[str, int]:

@@ -26,6 +26,8 @@ from securefair.sites.post.envelope import (
     seal,
 )
 from securefair.sites.post.peers import (
+    CONFIRMS_NOTHING,
+    REPLY,
     PeerState,
     note_refusal,
     read_peer,
@@ -119,22 +121,21 @@ class Post:
 
     # --- the machine's side, inside its transaction ---
 
-    def send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
+    def send(self, tx: Transaction, peer: str, frame: bytes, round: int, kind: str = "") -> None:
         """Seal a frame for a peer; it leaves once the transaction is committed.
 
-        What lies in the outbox for it, unconfirmed, is not put there once more: a peer that asks
-        again and again, and confirms nothing, would fill this site's disk. Nothing is sealed for a
-        peer that is blocked: somebody else may have its keys.
+        What lies in the outbox for it, unconfirmed, is not put there once more (and see `may_ask`).
+        Nothing is sealed for a peer that is blocked: somebody else may have its keys.
         """
         about, known = self._about, read_peer(tx, peer)
         if known.blocked:
             return
-        digest = hashlib.blake2b(frame, digest_size=FRAME_DIGEST).digest()
-        if digest in known.queued.values():
-            return
-        self._see_clock(tx)
         epoch = known.epoch
         stream, head = stream_of(peer, epoch), tx.audit.head()
+        digest = hashlib.blake2b(frame, digest_size=FRAME_DIGEST).digest()
+        if tx.outbox.holds(stream, digest):
+            return
+        self._see_clock(tx)
         sequence = tx.outbox.next_sequence(stream)
         envelope = seal(
             about.identity,
@@ -149,15 +150,8 @@ class Post:
             audit_count=head.length,
             audit_head=head.digest,
         )
-        tx.outbox.add(stream, sequence, envelope)
-        write_peer(
-            tx,
-            peer,
-            known.plus(
-                bytes_out=known.bytes_out + len(envelope),
-                queued={**known.queued, sequence: digest},
-            ),
-        )
+        tx.outbox.add(stream, sequence, envelope, kind=kind, mark=digest)
+        write_peer(tx, peer, known.plus(bytes_out=known.bytes_out + len(envelope)))
 
     def announce(self) -> None:
         """Something was committed: wake whoever waits for it."""
@@ -175,9 +169,9 @@ class Post:
         with self._changed:
             self._changed.wait_for(lambda: self._changes != since, seconds)
 
-    def unconfirmed(self, tx: Transaction, peer: str) -> int:
+    def unconfirmed(self, tx: Transaction, peer: str, kind: str = "") -> int:
         """See `Letters`."""
-        return 0 if self.is_blocked(tx, peer) else unconfirmed(tx, peer)
+        return 0 if self.is_blocked(tx, peer) else unconfirmed(tx, peer, kind)
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
         """See `Letters`."""
@@ -186,6 +180,15 @@ class Post:
     def is_blocked(self, tx: Transaction, peer: str) -> bool:
         """See `Letters`."""
         return read_peer(tx, peer).blocked
+
+    def may_ask(self, tx: Transaction, peer: str, most: int) -> bool:
+        """See `Letters`."""
+        if unconfirmed(tx, peer, REPLY) < most:
+            return True
+        known = read_peer(tx, peer)
+        write_peer(tx, peer, known.plus(fault=known.fault or CONFIRMS_NOTHING))
+        self._note(tx, Reason.OUTBOX_FULL, peer)
+        return False
 
     # --- the courier's side ---
 
@@ -273,7 +276,7 @@ class Post:
         """The envelope that a peer gets next if it may leave, and the seconds until it may."""
         with self._store.view() as tx:
             known = read_peer(tx, peer)
-            item = next(tx.outbox.pending(stream_of(peer, known.epoch)), None)
+            item = tx.outbox.first(stream_of(peer, known.epoch))
         if item is None or known.blocked:
             return None, math.inf
         left = read_header(item.payload, limit=self.limit).sent - self._clock()

@@ -56,7 +56,6 @@ def check_own_past(
     """
     stream = stream_of(peer, epoch)
     following = tx.outbox.next_sequence(stream)
-    waiting = {item.sequence: item.payload for item in tx.outbox.pending(stream)}
     for quote, header in quoted:
         if header.epoch > epoch:
             raise TurnedBackError(peer, header.epoch, f"epoch {header.epoch}", f"epoch {epoch}")
@@ -66,7 +65,7 @@ def check_own_past(
             raise TurnedBackError(
                 peer, epoch, f"envelope {header.sequence}", f"{following} of them"
             )
-        own = waiting.get(header.sequence)
+        own = tx.outbox.get(stream, header.sequence)
         if own is not None and quote_of(own) != quote:
             raise TurnedBackError(
                 peer, epoch, f"another envelope {header.sequence}", "the one in its outbox"

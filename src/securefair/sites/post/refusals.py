@@ -27,6 +27,7 @@ class Reason(enum.StrEnum):
     GAP = "gap"
     NOT_OPENABLE = "not openable"
     INBOX_FULL = "inbox full"
+    OUTBOX_FULL = "outbox full"
     NO_FILE = "not a file"
     COURIER = "courier failed"
 

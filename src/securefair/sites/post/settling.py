@@ -74,8 +74,7 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
         return False
     if receipt.expected > known.confirmed:
         tx.outbox.acknowledge(stream, receipt.expected - 1)
-        queued = {at: one for at, one in known.queued.items() if at >= receipt.expected}
-        write_peer(tx, peer, known.plus(confirmed=receipt.expected, fault="", queued=queued))
+        write_peer(tx, peer, known.plus(confirmed=receipt.expected, fault=""))
     return receipt.fate is Fate.TAKEN
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.protocol.messages import DeclineReason
@@ -21,12 +22,16 @@ from securefair.sites.operator.lifecycle import say_farewell, upgrade
 from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
-from securefair.sites.rehearsal.elsewhere import ElsewhereSite, installed, memory_in
+from securefair.sites.rehearsal.elsewhere import (
+    ElsewhereSite,
+    installed,
+    make_store_with,
+    memory_in,
+)
 from securefair.sites.rehearsal.lying import LyingSite
 from securefair.sites.rehearsal.payments import Payments
 from securefair.sites.rehearsal.playing import Playing, PlayingHere
 from securefair.sites.rehearsal.upgraded import UpgradeMade, asked_in
-from securefair.sites.site.records import SiteRecord
 from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.samples import write_samples
 from securefair.sites.site.starting import OpenSite, Rehearsal, open_site
@@ -78,6 +83,12 @@ class Year:
     outages: int = 0
     payments: Payments = field(default_factory=Payments)
     _running: dict[str, Playing] = field(default_factory=dict)
+
+    def begin_elsewhere(self, names: Collection[str], python: Path) -> None:
+        """Let new sites begin under another interpreter, which makes their stores too."""
+        for name in names:
+            make_store_with(python, self.place / name)
+            self.elsewhere[name] = python
 
     def start(self, name: str) -> None:
         """`site start`, which the unit does after every outage."""

@@ -7,6 +7,7 @@ runs `puppet.py` of this one.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from multiprocessing import Pipe
@@ -14,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.errors import ConfigError, SecureFairError
 from securefair.protocol.turn import Memory
 from securefair.sites.rehearsal import puppet
 from securefair.sites.rehearsal.puppet import Followed, Order
 from securefair.sites.site.folder import STORE
 from securefair.sites.site.hosting import stored_host
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import stored_records
 from securefair.storage import Access, Store
 
 _PROGRAM = (
@@ -35,6 +37,10 @@ _ABOUT = (
     "print(json.dumps(about))"
 )
 
+_STORE = (
+    "import sys, pathlib; from securefair.storage import Store; "
+    "Store.open(pathlib.Path(sys.argv[1])).close()"
+)
 PREVIOUS = Path(__file__).parents[4] / ".venv-previous" / "bin" / "python"
 """Where `make previous` sets up the release before, beside the sources of this one."""
 
@@ -162,6 +168,14 @@ class ElsewhereSite:
             raise SecureFairError(done.fault, where=self._folder.name)
         self.fault = done.fault
         return done
+
+
+def make_store_with(python: Path, folder: Path) -> None:
+    """Let another version make the store of a new site: it could not read one of this version whose
+    tables are newer."""
+    shutil.rmtree(folder / STORE)
+    command = [str(python.absolute()), "-c", _STORE, str(folder / STORE)]
+    subprocess.run(command, cwd="/", check=True)
 
 
 def memory_in(folder: Path) -> Memory | None:

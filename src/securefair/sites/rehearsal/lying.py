@@ -51,8 +51,8 @@ class LyingSite(PlayingHere):
             envelope(self.opened, peer, changes, self._wall()) for changes in ENVELOPES.values()
         ]
 
-    def _send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
-        self._honest(tx, peer, spoilt(frame, cut=next(self._numbers) % 2 == 0), round)
+    def _send(self, tx: Transaction, peer: str, frame: bytes, round: int, kind: str = "") -> None:
+        self._honest(tx, peer, spoilt(frame, cut=next(self._numbers) % 2 == 0), round, kind)
 
 
 def spoilt(frame: bytes, *, cut: bool) -> bytes:

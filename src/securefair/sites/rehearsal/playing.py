@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Protocol
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.turn import Memory
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.starting import OpenSite
 
 

@@ -221,7 +221,7 @@ def rehearse_year(
         if number == 0 and before is not None and beside is not None:
             if rounds_of(project.terms) == 1:
                 due = calendar.upgraded_soon
-            year.elsewhere = dict.fromkeys((cast.loses, cast.backs_up), beside)
+            year.begin_elsewhere((cast.loses, cast.backs_up), beside)
         for name in year.names:
             new = "identity new, " if name not in known else ""
             data = " with other patients" if number == 2 and name == members[0].name else ""

@@ -50,8 +50,9 @@ class SimulatedPost:
                 self._restore(int(name.removeprefix(_TRAFFIC)), tx.memory.get(name) or b"")
             self._fresh = list(self._unconfirmed(tx))
 
-    def send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
+    def send(self, tx: Transaction, peer: str, frame: bytes, round: int, kind: str = "") -> None:
         """See `Letters`."""
+        del kind
         stream = stream_of(peer, FIRST_EPOCH)
         taken = self._taken.pop(peer, None)
         if taken is not None:
@@ -72,9 +73,9 @@ class SimulatedPost:
     def wait(self, since: int, seconds: float) -> None:
         """See `Letters`: whoever plays all sites lets time pass."""
 
-    def unconfirmed(self, tx: Transaction, peer: str) -> int:
+    def unconfirmed(self, tx: Transaction, peer: str, kind: str = "") -> int:
         """See `Letters`: the courier loses nothing for good."""
-        del tx, peer
+        del tx, peer, kind
         return 0
 
     def has_heard(self, tx: Transaction, peer: str) -> bool:
@@ -85,6 +86,11 @@ class SimulatedPost:
         """See `Letters`: nobody has an operator of its own."""
         del tx, peer
         return False
+
+    def may_ask(self, tx: Transaction, peer: str, most: int) -> bool:
+        """See `Letters`: what arrives is confirmed."""
+        del tx, peer, most
+        return True
 
     def take(self, peer: str, sequence: int, frame: bytes) -> bool:
         """Take a frame that arrived; False: others of this peer must come first."""

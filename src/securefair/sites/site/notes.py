@@ -17,12 +17,16 @@ from typing import TypeAlias
 
 import msgspec
 
+from securefair.protocol.effects import AskedAgain, Blame
 from securefair.protocol.ledger import Account
 from securefair.storage import Transaction
 
 MOST_MISTAKES = 64
 """Of one peer that are kept of one round; more are counted. It may send as many as it likes, and
 must not thereby keep out what it was told."""
+
+LONGEST_REASON = 400
+"""Characters: a peer's bytes may be in it."""
 
 ANSWER, BLAME, ASKED_AGAIN = "answer", "blame", "asked again"
 
@@ -41,6 +45,12 @@ def note(tx: Transaction, event: str, *, peer: str, **facts: str | int) -> None:
     else:
         more += 1
     tx.memory.put(_WAITING, msgspec.json.encode((notes, more)))
+
+
+def note_mistake(tx: Transaction, effect: Blame | AskedAgain) -> None:
+    """Note what a peer did that it should not have done, or could not help."""
+    event = BLAME if isinstance(effect, Blame) else ASKED_AGAIN
+    note(tx, event, peer=effect.peer, reason=effect.reason[:LONGEST_REASON])
 
 
 def note_answers(tx: Transaction, accounts: Mapping[str, Account], told: dict[str, int]) -> None:

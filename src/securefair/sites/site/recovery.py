@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -25,8 +26,8 @@ from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import HOST, keep_state, stored_records
-from securefair.storage import Keystore, Secret, Store, Transaction
+from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
+from securefair.storage import Item, Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
 RECOVERED = "recovered"
@@ -137,6 +138,11 @@ def recovered_in(tx: Transaction) -> Recovered | None:
 def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     """Take nothing of a peer any more, or take it again. The site learns of it at its next start.
 
+    What the peer said before, and was not handled yet, is thrown away: somebody else may have said
+    it. Earlier versions kept whom they blocked among those that left, who never come back: taking a
+    peer again takes it from there as well. If it had left by itself, a deadline shows that it is
+    away.
+
     Raises:
         SecureFairError: nobody has that name, the site runs, or the pair has no epoch left: by what
             that peer can show of it the site would stop at once.
@@ -155,8 +161,14 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
                 hint="It joins under a new card in another project.",
             )
         write_peer(tx, peer, known.plus(blocked=blocked))
-        event = "blocked" if blocked else "unblocked"
-        tx.audit.append(event, {"peer": peer}, at=utc(now))
+        event, waiting = "unblocked", list[Item]()
+        if blocked:
+            event, waiting = "blocked", list(tx.inbox.pending(stream_of(peer, known.epoch)))
+        elif peer in (state := state_in(tx)).pace.left:
+            keep_state(tx, replace(state, pace=state.pace.takes_back(peer)))
+        for item in waiting:
+            tx.inbox.done(item)
+        tx.audit.append(event, {"peer": peer, "thrown_away": len(waiting)}, at=utc(now))
 
 
 def change_passphrase(

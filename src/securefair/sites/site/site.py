@@ -16,7 +16,7 @@ import msgspec
 
 from securefair.collaboration.host import Host
 from securefair.model.stored import to_bytes
-from securefair.protocol.codec import Limits, encode
+from securefair.protocol.codec import Limits
 from securefair.protocol.effects import (
     AskedAgain,
     Begin,
@@ -36,11 +36,12 @@ from securefair.sites.project.card import utc
 from securefair.sites.site import records
 from securefair.sites.site.arrivals import arrived, shut_out
 from securefair.sites.site.keeping import Keeper
-from securefair.sites.site.letters import Letters, take_leave
-from securefair.sites.site.notes import ASKED_AGAIN, end_round, end_site, note, note_answers
-from securefair.sites.site.notices import Notice, message_frame, notice_frame
+from securefair.sites.site.letters import Letters, let_be, take_leave, unread, write
+from securefair.sites.site.notes import end_round, end_site, note_answers, note_mistake
+from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
+from securefair.sites.site.waiting import held, too_few
 from securefair.sites.site.working import Aside, unheard, worked
 from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
@@ -81,11 +82,10 @@ class Site:
         self._aside, self._renewal, self._peers = aside, renewal, post.peers
         with store.view() as tx:
             self._state = records.state_in(tx)
-            self._keeper = Keeper(tx, host)
+            self._keeper = Keeper(tx, host, self._generation)
         self._anchor = schedule.monotonic()
         self._settled = self._looked = False
         self._sends = False  # in this transaction
-        self._remembers = False  # more, since the last that was counted
         self._told = {peer: one.total for peer, one in self.machine.ledger.accounts.items()}
 
     @property
@@ -111,7 +111,8 @@ class Site:
             return False
         if self.left <= 0:
             behind = self._state.pace.behind(self._schedule.rounds, self._peers)
-            return not (self._state.since or self._too_few(behind))
+            waits = too_few(self._state, behind, self._schedule, self._peers)
+            return not (self._state.since or waits)
         if self._state.pace.waits_for(self._schedule.rounds, self._peers):
             return False
         with self._store.view() as tx:
@@ -192,8 +193,9 @@ class Site:
         if memory.state is not RoundState.IDLE:
             if self.left > 0:
                 return False
-            if (held := self._held((*self._state.pace.away, *self.machine.awaited))) is not None:
-                return held
+            absent = *self._state.pace.away, *self.machine.awaited
+            if (waits := self._held(absent)) is not None:
+                return waits
             self._feed(Expired(memory.round))
             return True
         if self._state.pace.announced <= memory.round:
@@ -244,8 +246,11 @@ class Site:
                 if self.left > 0:
                     return False
                 gone = pace.silent(number, self._peers)
-            if (held := self._held((*pace.away, *gone))) is not None:
-                return held
+            there = tuple(peer for peer in self._peers if peer not in (*pace.away, *gone))
+            with self._store.view() as tx:
+                gone += unread(self._post, tx, there, self.machine.settings)
+            if (waits := self._held((*pace.away, *gone))) is not None:
+                return waits
         renewal = self._take_up()
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
@@ -294,6 +299,8 @@ class Site:
             for event in events:
                 if isinstance(event, Failed):
                     self._aside(tx, event)
+                if let_be(self._post, tx, event, self.machine.settings):
+                    continue
                 effects = self.machine.handle(event)
                 note_answers(tx, self.machine.ledger.accounts, self._told)  # before a round's row
                 for effect in effects:
@@ -310,17 +317,15 @@ class Site:
 
     def _carry_out(self, tx: Transaction, effect: Effect) -> None:
         match effect:
-            case Send(peer=peer, message=message):
-                frame = message_frame(encode(message, self._limits))
-                self._post.send(tx, peer, frame, self.machine.memory.round)
+            case Send():
+                write(self._post, tx, effect, self._limits, self.machine.memory.round)
                 self._sends = True
             case SetDeadline(seconds=seconds):
                 self._set_deadline(seconds)
-            case Blame(peer=peer, reason=reason):
-                self._aside(tx, effect)
-                note(tx, "blame", peer=peer, reason=reason[:400])
-            case AskedAgain(peer=peer, reason=reason):
-                note(tx, ASKED_AGAIN, peer=peer, reason=reason[:400])
+            case Blame() | AskedAgain():
+                if isinstance(effect, Blame):
+                    self._aside(tx, effect)
+                note_mistake(tx, effect)
             case RoundOver():
                 self._end_round(tx, effect)
 
@@ -350,10 +355,7 @@ class Site:
         self._anchor = self._schedule.monotonic()
         if not self._store.lasts:
             return  # nobody goes on with it
-        self._remembers |= self._keeper.keep(tx)
-        if self._sends and self._remembers:
-            self._generation.count(tx)
-            self._remembers = False
+        self._keeper.keep(tx, sends=self._sends)
         records.keep_state(tx, self._state)
 
     # --- time ---
@@ -370,28 +372,14 @@ class Site:
             with self._store.transaction() as tx:
                 records.keep_state(tx, self._state)
 
-    def _too_few(self, absent: Collection[str]) -> bool:
-        pace, schedule = self._state.pace, self._schedule
-        wanted = schedule.fewest, schedule.rounds, self._peers
-        return schedule.wall() < schedule.ends and pace.too_few(absent, *wanted)
-
-    def _held(self, absent: tuple[str, ...]) -> bool | None:
-        """Whether anything changed while a deadline counts for nothing; None: it counts.
-
-        Once enough are back, everybody has the time of a round again.
-        """
-        shut = self._state.pace.shut
-        absent = tuple(peer for peer in dict.fromkeys(absent) if peer not in shut)
-        if self._too_few(absent):
-            if self._state.missing == absent:
-                return False
-            since = self._state.since or self._schedule.wall()
-            self._state = replace(self._state, missing=absent, since=since)
-        elif self._state.since:
-            self._state = replace(self._state, missing=(), since=0.0)
+    def _held(self, absent: Collection[str]) -> bool | None:
+        """Whether anything changed while a deadline counts for nothing; None: it counts."""
+        after = held(self._state, absent, self._schedule, self._peers)
+        if after is None or after == self._state:
+            return None if after is None else False
+        self._state = after
+        if not after.since:
             self._set_deadline(self._schedule.linger)
-        else:
-            return None
         self._feed()
         return True
 

@@ -1,6 +1,7 @@
 """Sites that are blocked, and taken back."""
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH
 from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site.records import keep_state, state_in
 from securefair.sites.site.recovery import block
 from securefair.sites.site.status import site_status
 
@@ -109,3 +111,61 @@ def test_a_peer_that_claimed_all_epochs_of_its_pair_stays_blocked(tmp_path):
             block(year.place / own, peer, NOW, blocked=False)
         year.start(own)
         assert peer_of(year, peer)[0].blocked
+
+
+def blocked_as_before(year, name, peer):
+    """What version 0.2.0 wrote: it kept whom it blocked among those that left."""
+    with year.opened(name).store.transaction() as tx:
+        write_peer(tx, peer, read_peer(tx, peer).plus(blocked=True))
+        state = state_in(tx)
+        keep_state(tx, replace(state, pace=state.pace.leaves(peer)))
+    year.stop(name)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_block_of_an_earlier_version_is_taken_back(tmp_path, started):
+    """The peer stayed among those that left, for good: no message of it was waited for, ever."""
+    with contextlib.closing(year := year_of(tmp_path)):
+        peer, others = year.names[3], year.names[:3]
+        for day in range(120):
+            if day == 4:
+                for name in others:
+                    blocked_as_before(year, name, peer)
+                    if started:  # by this version, before it is taken back
+                        year.start(name)
+                        year.opened(name).site.turn()
+                        year.stop(name)
+                    block(year.place / name, peer, NOW + year.clock.now, blocked=False)
+            year.night()
+            if all(len(year.records(name)) == ROUNDS for name in year.names):
+                break
+        pace = year.opened(others[0]).site.state.pace
+        assert peer not in (*pace.shut, *pace.away)
+        assert all(peer in year.records(name)[ROUNDS - 1].opened for name in others)
+        assert day < 2 * DEADLINE_DAYS
+
+
+def test_what_a_peer_said_before_its_block_is_thrown_away(tmp_path):
+    """It lay in the inbox, and was handled and answered once the site was started again."""
+    with contextlib.closing(year := year_of(tmp_path)):
+        own, peer = year.names[0], year.names[3]
+        year.night()
+        said, heard = year.opened(peer).post, year.opened(own).post
+        while (parcel := said.pending(own, 0.0)) is not None:
+            said.settle(own, heard.receive(parcel))
+        with year.opened(own).store.view() as tx:
+            before = len([item for item in tx.inbox.pending() if item.stream.startswith(peer)])
+        known = year.opened(own).site.machine.memory.peers[peer]
+        assert before
+        year.stop(own)
+        block(year.place / own, peer, NOW + year.clock.now)
+        year.start(own)
+        opened = year.opened(own)
+        with opened.store.view() as tx:
+            assert not [item for item in tx.inbox.pending() if item.stream.startswith(peer)]
+            rows = [row.facts for row in tx.audit.rows() if row.kind == "blocked"]
+        assert rows == [{"peer": peer, "thrown_away": before}]
+        while opened.site.turn():
+            pass
+        now = opened.site.machine.memory.peers[peer]
+        assert (now.serving, now.introduction) == (known.serving, known.introduction)

@@ -96,7 +96,7 @@ def test_sites_are_upgraded_in_the_midst_of_a_round(tmp_path, python):
     make_places(tmp_path, data, project, identities, "local")
     year, made = Year(tmp_path, project, Clock(NOW)), []
     first, second, other = year.names
-    year.elsewhere = {first: python, second: python}
+    year.begin_elsewhere((first, second), python)
     with contextlib.closing(year):
         for day in range(14):
             for name, due in ((first, 4), (second, 7)):

@@ -5,6 +5,7 @@ from securefair.collaboration.transfer.host import TransferHost
 from securefair.protocol.jobs import AnswerAsk, PrepareAsk
 from securefair.sites.site.keeping import Keeper
 from securefair.storage import Store
+from securefair.storage.generation import Generation
 from support.transfers import agree, make_hospitals
 
 __all__ = ["agree", "make_hospitals"]
@@ -18,9 +19,10 @@ def test_an_answer_counts_although_no_piece_of_its_host_changes(make_hospitals, 
     )
     question = a.run(PrepareAsk(0, 0, ("b",))).payloads["b"]
     with Store.in_memory() as store, store.transaction() as tx:
-        keeper = Keeper(tx, b)
-        assert not keeper.keep(tx)
+        keeper = Keeper(tx, b, Generation())
+        assert not keeper.keep(tx, sends=True)
         b.run(AnswerAsk("a", 0, 0, question))
         assert not b.changed()
-        assert keeper.keep(tx)
-        assert not keeper.keep(tx)
+        assert not keeper.keep(tx, sends=False)
+        assert keeper.keep(tx, sends=True)
+        assert not keeper.keep(tx, sends=True)
