@@ -51,12 +51,13 @@ endif
 PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile \
 	--no-loadscope-reorder
 
+# Properties draw half as many examples as where nobody says otherwise, and always the same; `make soak`
+# draws a thousand, others every time.
 test: setup openfhe-if-possible previous-if-possible
-	$(PYTEST)
+	SECUREFAIR_EXAMPLES=25 $(PYTEST)
 
 # Unit, contract and security tests, without papers, whole runs, and openfhe's second opinion.
-# Properties draw half as many examples as in `make test`. No folder is named: the process that only
-# divides the tests would load its conftest.py, and torch.
+# No folder is named: the process that only divides the tests would load its conftest.py, and torch.
 test-core: setup
 	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=lab/tests/system --ignore=lab/tests/papers \
 	-m "not slow" -k "not openfhe"

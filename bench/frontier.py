@@ -27,10 +27,10 @@ from page import PageOption, replace_tables, run_script
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.walk import steps_seconds
 from securefair.report import read_json, write_json, write_text
-from securefair.worth import accuracy
 from securefair_lab.data.images import load_cifar10
 from securefair_lab.networks import ReferenceName, reference, trained_network
 from securefair_lab.profiling.cnn_task import cnn_task
+from securefair_lab.scores import accuracy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

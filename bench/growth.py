@@ -16,6 +16,7 @@ from collections import Counter
 import numpy as np
 
 from securefair.collaboration import PublicFacts
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.kinds import kind_of, narrowed
 from securefair.config import demo_config
 from securefair.data import ParticipantData, Samples
@@ -37,27 +38,33 @@ def hospital(number: int) -> ParticipantData:
     )
 
 
-def main(count: int) -> None:
-    """Print a line."""
+def traffic(count: int) -> tuple[Agreement, Counter[str], Counter[str]]:
+    """What so many hospitals agree on, and messages and bytes of all of them, by message."""
     data = [hospital(number) for number in range(count)]
     config = narrowed(demo_config(), "transfer")
     section = config.transfer.model_copy(update={"sums": "auto"})
     config = config.model_copy(update={"transfer": section})
     kind = kind_of("transfer")
-    started = time.process_time()
     agreement = kind.agree(config, PublicFacts.of(data), seed=0)
     run = simulated(kind, agreement, data, seed=0)
     list(run.rounds(1))
-    seconds = time.process_time() - started
-    messages = Counter[str]()
-    size = 0
+    messages, sizes = Counter[str](), Counter[str]()
     for row in run.traffic:
         messages[row.message] += row.count
-        size += row.bytes
+        sizes[row.message] += row.bytes
+    return agreement, messages, sizes
+
+
+def main(count: int) -> None:
+    """Print a line."""
+    started = time.process_time()
+    _, messages, sizes = traffic(count)
+    seconds = time.process_time() - started
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    total = sum(messages.values())
+    total = messages.total()
     print(
-        f"{count} hospitals: {total} messages, {total / count:.1f} each, {size / 1e6:.1f} MB, "
+        f"{count} hospitals: {total} messages, {total / count:.1f} each, "
+        f"{sizes.total() / 1e6:.1f} MB, "
         f"{memory:.2f} GB of memory, {seconds:.0f} s of the processor; "
         + ", ".join(f"{kind} {number}" for kind, number in sorted(messages.items()))
     )

@@ -206,7 +206,7 @@ def walk_transfer() -> Iterator[tuple[str, Walk]]:
     kind, data = run.kinds["transfer"], run.data[0][:2]
     for name in ("transfer", "transfer again"):
         agreement = kind.agree_all(run.config, data, seed=0)
-        simulation = simulated(kind, run.config, agreement, data, seed=0)
+        simulation = simulated(kind, agreement, data, seed=0)
         with Walk() as walk:
             for _ in simulation.rounds(1):
                 pass

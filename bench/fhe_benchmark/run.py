@@ -24,8 +24,12 @@ from task import IMAGES, Files, features, key_file, model
 
 import securefair as sf
 from securefair.report import read_json, write_json
+from securefair_lab.data.folder import data_folder
 from securefair_lab.data.images import load_mnist
 from securefair_lab.profiling.head import describe_machine
+
+sys.path.append(str(Path(__file__).parent.parent))
+from page import PageOption, replace_tables, run_script  # a script beside the folder
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
@@ -144,13 +148,13 @@ def main(
         IMAGES
     ),
     out: Annotated[Path, typer.Option(help="Where results go.")] = RESULTS,
-    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Run, check, compare, write."""
     asked = sizes.split(",")
     if unknown := set(asked) - set(IMAGES):
         raise typer.BadParameter(f"{', '.join(unknown)}: choose of {', '.join(IMAGES)}")
-    digits = load_mnist(Path(os.environ["SECUREFAIR_DATA"]))
+    digits = load_mnist(data_folder())
     before = read_json(out, dict[str, Any]) if out.exists() else None
     machine = describe_machine()
     results: dict[str, Any] = {
@@ -170,11 +174,8 @@ def main(
     print(table(results))
     print(changes(before, results))
     if write is not None:
-        sys.path.append(str(HERE.parent))
-        from page import replace_tables
-
         replace_tables(write, {"public-benchmark": table(results)})
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

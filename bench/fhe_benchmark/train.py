@@ -7,7 +7,7 @@ Half a minute. Weights are kept in half precision: 126 KB.
 
 from __future__ import annotations
 
-import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +17,18 @@ from torch.nn.functional import cross_entropy
 
 import securefair as sf
 from securefair.model.balance import balance_by_weights
+from securefair_lab.data.folder import data_folder
 from securefair_lab.data.images import load_mnist
+
+sys.path.append(str(Path(__file__).parent.parent))
+from page import run_script  # a script beside the folder
 
 EPOCHS, BATCH, RATE, DECAY, PENALTY = 8, 256, 4e-3, 1e-4, 2e-3
 
 
 def main() -> None:
     torch.manual_seed(0)
-    digits = load_mnist(Path(os.environ["SECUREFAIR_DATA"]))
+    digits = load_mnist(data_folder())
     x, y = (
         torch.from_numpy(features(digits.train.pixels.reshape(-1, 784) / 255)).float(),
         torch.from_numpy(np.asarray(digits.train.labels).astype(np.int64)),
@@ -58,4 +62,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -32,7 +32,6 @@ from securefair.data.cache import cache_array, content_key
 from securefair.model.folded import activation_ranges
 from securefair.model.networks import balanced_by_values, fold
 from securefair.model.quantize import quantize
-from securefair.worth import accuracy, balanced_accuracy
 from securefair_lab.data.images import (
     ImageSet,
     load_cifar10,
@@ -52,6 +51,7 @@ from securefair_lab.networks import (
 )
 from securefair_lab.networks.larger import RECIPE as LARGER_RECIPE
 from securefair_lab.networks.reference import ReferenceName
+from securefair_lab.scores import accuracy, balanced_accuracy
 
 CALIBRATION_SAMPLES = 2000
 WEIGHT_BITS = (6, 8, 10, 12)

@@ -8,16 +8,19 @@ import copy
 import multiprocessing
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
-from securefair.ckks.backends import get_backend
+from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.backends.public_zeros import MOST_BYTES, PublicZeros
+from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.data.dataset import Samples
+from securefair.errors import EncryptionError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
@@ -94,6 +97,70 @@ def test_they_cannot_be_copied(zeros):
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="must not be copied"):
             attempt(zeros)
+
+
+def test_what_a_thread_makes_meanwhile_is_handed_out_once(zeros):
+    with zeros.meanwhile(LIMBS, 6):
+        taken = [zeros.take(LIMBS, 2) for _ in range(3)]
+    assert len(digests(np.concatenate(taken))) == 6
+    assert zeros.ready(LIMBS) == 0
+    with zeros.meanwhile(LIMBS, 2):
+        pass
+    seen = digests(np.concatenate(taken))
+    assert zeros.ready(LIMBS) <= 2  # those that it had time for
+    assert not digests(zeros.take(LIMBS, 3)) & seen
+
+
+def test_two_answers_at_a_time_share_no_encryption(zeros):
+    def answer():
+        with zeros.meanwhile(LIMBS, 4):
+            return np.concatenate([zeros.take(LIMBS, 1) for _ in range(4)])
+
+    with ThreadPoolExecutor(3) as pool:
+        taken = [made.result() for made in [pool.submit(answer) for _ in range(3)]]
+    assert len(digests(np.concatenate(taken))) == 12
+
+
+def test_a_bound_ends_the_thread_and_not_the_answer(zeros, monkeypatch):
+    each = 2 * LIMBS * PARAMS.ring_degree * 4
+    monkeypatch.setattr("securefair.ckks.backends.public_zeros.MOST_BYTES", 2 * each)
+    with zeros.meanwhile(LIMBS, 9):
+        assert len(digests(zeros.take(LIMBS, 9))) == 9
+    assert zeros.ready(LIMBS) <= 2
+
+
+def test_an_answer_that_fails_ends_the_thread(zeros):
+    before = threading.active_count()
+    with pytest.raises(EncryptionError, match="the answer"), zeros.meanwhile(LIMBS, 500):
+        raise EncryptionError("the answer")
+    assert threading.active_count() == before
+    assert zeros.ready(LIMBS) < 50
+
+
+def test_a_thread_that_fails_ends_the_answer_with_its_reason(zeros, monkeypatch):
+    def refused(*_):
+        raise EncryptionError("no key")
+
+    monkeypatch.setattr(zeros, "_make", refused)
+    before = threading.active_count()
+    with pytest.raises(EncryptionError, match="no key"), zeros.meanwhile(LIMBS, 2):
+        pass
+    with pytest.raises(EncryptionError, match="no key"), zeros.meanwhile(LIMBS, 2):
+        zeros.take(LIMBS, 2)
+    assert threading.active_count() == before
+
+
+def test_kernels_on_one_thread_start_no_other(public):
+    keys = PublicKeys(encryption=public, relinearization=b"")
+    for threads, started in ((1, 0), (2, 1)):
+        evaluator = get_backend("rns").evaluator(PARAMS, keys)
+        allowed, before = kernels.describe().threads, threading.active_count()
+        kernels.set_threads(threads)
+        try:
+            with evaluator.meanwhile(LIMBS, 3):
+                assert threading.active_count() == before + started
+        finally:
+            kernels.set_threads(allowed)
 
 
 @pytest.mark.parametrize("backend", ["rns", "seal"])

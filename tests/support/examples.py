@@ -3,10 +3,10 @@
 import os
 
 USUAL = 50
-"""In `make test`, of a property that does not say otherwise."""
+"""Of a property that does not say otherwise, where nothing is set; `make test` sets half of it."""
 
 
 def examples(usual):
-    """So many in `make test`; in others SECUREFAIR_EXAMPLES where that draws `USUAL`."""
+    """So many where nothing is set; else SECUREFAIR_EXAMPLES where that draws `USUAL`."""
     most = int(os.environ.get("SECUREFAIR_EXAMPLES", "0"))
     return max(1, usual * most // USUAL) if most else usual

@@ -22,7 +22,7 @@ EVERYWHERE = {
     "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow],
 }
-# `make test-core` draws half of them, `make soak` many, and others every time. Properties with a
+# `make test` draws half of them, `make soak` many, and others every time. Properties with a
 # number of their own take it from `support.examples`.
 soaking = examples(USUAL) > USUAL
 settings.register_profile(

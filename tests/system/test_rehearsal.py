@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from securefair.sites.rehearsal.elsewhere import PREVIOUS, installed
 from support.operators import securefair
 
 soak = pytest.mark.skipif(
@@ -71,6 +72,7 @@ def test_what_cannot_be_rehearsed_is_refused_in_a_line(options):
     [
         ("transfer", 3),
         ("validation", 3),
+        ("table-one", 6),
         ("vpdl", 72),
         ("cycle", 72),
         ("cycle-gossip", 51),
@@ -82,7 +84,11 @@ def test_a_year_loses_no_round_and_spends_nothing_twice(algorithm, rounds):
     assert found["rounds_possible"] == rounds
     assert found["rounds_finished"] == rounds
     assert found["spent_twice"] == 0
-    known = "identity new|project sign, site init|site leave|site block|move its|recover|site renew"
+    assert bool(found["not_upgraded"]) == (not found["upgrades"])
+    if PREVIOUS.exists() and algorithm in installed(PREVIOUS).kinds:
+        assert [one["version"] for one in found["upgrades"]] == [installed(PREVIOUS).version] * 2
+        assert found["upgrades"][0]["open_round"] is not None
+    known = "identity new|project sign|site leave|site block|move its|recover|site renew|install"
     assert all(re.search(known, action) for action in found["actions"])
 
 

@@ -1,13 +1,11 @@
 """Sites of the release before and of this one in one project. `make previous` sets that one up."""
 
 import json
-from pathlib import Path
 
 import pytest
 
+from securefair.sites.rehearsal.elsewhere import PREVIOUS
 from support.operators import securefair
-
-PREVIOUS = Path(__file__).parents[2] / ".venv-previous" / "bin" / "python"
 
 
 @pytest.mark.slow

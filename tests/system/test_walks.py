@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from support.few import few
+
+__all__ = ["few"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +34,29 @@ def test_a_configuration_is_checked_in_few_places(walks, tmp_path, monkeypatch, 
     assert followed < set(walk.stays)  # the walk is seen at all, from the file to the agreements
     assert len(walk.stays) <= 40, sorted(walk.stays)
     assert len(walk.files) <= 20, sorted(walk.files)
+
+
+RUN_STAYS, RUN_FILES = 52, 25
+"""Of a run, from its file to its report; never more than today."""
+
+
+def test_a_run_takes_its_configuration_through_no_more_places_than_before(
+    walks, few, tmp_path, monkeypatch, capsys
+):
+    """A transfer, as nearly every hospital runs it: resolved, agreed on, kept, and reported."""
+    path = tmp_path / "walk.toml"
+    path.write_text(
+        '[run]\nname = "walk"\nalgorithms = ["standalone", "transfer"]\n'
+        '[data]\nsource = "heart"\nmost_training = 16\n'
+        '[encryption]\nbackend = "clear"\n',
+        "utf-8",
+    )
+    monkeypatch.setattr("sys.argv", [])
+    ((_, walk),) = walks.walk_configuration(["run", str(path), "--out", str(tmp_path / "out")])
+    assert "report.html" in capsys.readouterr().out.replace("\n", "")
+    assert "report.html:render_report" in walk.stays  # to its very end
+    assert len(walk.stays) <= RUN_STAYS, sorted(walk.stays)
+    assert len(walk.files) <= RUN_FILES, sorted(walk.files)
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))

@@ -37,7 +37,7 @@ def rehearse(
     year: Annotated[
         bool,
         typer.Option(
-            "--year", help="365 days of eight sites on a simulated clock; only --algorithm is read."
+            "--year", help="365 days of eight sites on a simulated clock; --algorithm and --beside."
         ),
     ] = False,
     beside: Annotated[
@@ -65,7 +65,9 @@ def rehearse(
     With --year eight hospitals live through a year in some minutes, over a share that is brought up
     to date every night: each week one is down for a day, once all are for three; a clock is a day
     ahead for a day, one hospital leaves, one joins, one loses its keys, one gets another machine,
-    one puts a backup back, and one has other patients.
+    one has other patients, one puts a backup back and later two do, and one lies until it is
+    blocked. Where the release before is set up (`make previous`, or --beside), two sites begin with
+    that and are upgraded; otherwise the year says that nothing was.
     Exit code 0 only if every round that enough hospitals could take part in is finished, and
     nothing is spent twice.
 
@@ -84,19 +86,21 @@ def rehearse(
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
-    usual, read = ("local", 5, 0.03, None, None), (courier, kills, faults, beside, outcome)
+    usual, read = ("local", 5, 0.03, None), (courier, kills, faults, outcome)
     if year and (hostile or (*read, sites, rounds) != (*usual, 4, 6)):
         raise ConfigError(
-            "a year takes no such option", where="--year", expected="no option but --algorithm"
+            "a year takes no such option",
+            where="--year",
+            expected="no option but --algorithm and --beside",
         )
-    if hostile and (*read, algorithm) != (*usual, None):
+    if hostile and (*read, algorithm, beside) != (*usual, None, None):
         raise ConfigError(
             "this rehearsal kills nobody",
             where="--hostile",
             expected="no option but --sites and --rounds",
         )
     if year:
-        _rehearse_year(algorithm, json=json)
+        _rehearse_year(algorithm, beside, json=json)
         return
     if hostile:
         _rehearse_hostile(sites, rounds, json=json)
@@ -148,15 +152,18 @@ def _rehearse_hostile(sites: int, rounds: int, *, json: bool) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
-def _rehearse_year(algorithm: str | None, *, json: bool) -> None:
+def _rehearse_year(algorithm: str | None, beside: Path | None, *, json: bool) -> None:
     import tempfile
-    from pathlib import Path
 
     from securefair.cli.ending import EXIT_FAILED
+    from securefair.sites.rehearsal.elsewhere import PREVIOUS
     from securefair.sites.rehearsal.year import rehearse_year
 
+    if beside is None and PREVIOUS.exists():
+        beside = PREVIOUS
+
     with tempfile.TemporaryDirectory(prefix="sf-") as folder:
-        result = rehearse_year(Path(folder), algorithm=algorithm)
+        result = rehearse_year(Path(folder), algorithm=algorithm, beside=beside)
     if json:
         say_json(result)
     else:
@@ -164,8 +171,16 @@ def _rehearse_year(algorithm: str | None, *, json: bool) -> None:
             f"{result.days} days, {result.sites} sites, {result.outages} outages: "
             f"{result.rounds_finished} of {result.rounds_possible} rounds finished, "
             f"{result.rounds_declined} of them with decisions not to share where answers of enough "
-            f"peers would be; answers spent twice: {result.spent_twice}. What operators did:"
+            f"peers would be; answers spent twice: {result.spent_twice}."
         )
+        if result.not_upgraded:
+            say(f"Nothing was upgraded: {result.not_upgraded}.")
+        for one in result.upgrades:
+            midst = "between rounds"
+            if one.open_round is not None:
+                midst = f"in the midst of round {one.open_round + 1}"
+            say(f"Upgraded from {one.version}: {one.site}, {midst}.")
+        say("What operators did:")
         for action in result.actions:
             say(f"  {action}")
     if not result.passed:

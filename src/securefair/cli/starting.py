@@ -222,4 +222,4 @@ def config(
     if json:
         say_json(settings.model_dump(mode="json"))
         return
-    say(demo_text(settings, unread_keys(settings)), nl=False)
+    say(demo_text(settings, unread_keys(settings.run.collaborative)), nl=False)

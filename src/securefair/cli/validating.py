@@ -46,9 +46,9 @@ def validate(
     Example: securefair validate my-hospitals/config.toml --by sex --out validated
     """
     from securefair.cli.ending import stop
+    from securefair.collaboration.kinds import first_seed_of, validating_kind
     from securefair.config import load_config, override
     from securefair.report import check_new_folder
-    from securefair.run.validating import validation_config
 
     roles = {}
     for one in role or ():
@@ -60,7 +60,7 @@ def validate(
     check_trusted(loaded, trust=trust)
     if out is not None:
         check_new_folder(out, force=force)
-    settings = validation_config(loaded)
+    settings = first_seed_of(loaded, validating_kind())
     if backend is not None:
         settings = override(settings, {"encryption.backend": backend}, source="--backend")
     found = _validated(settings, by or (), roles)

@@ -47,8 +47,58 @@ class KeptModel:
     estimates: Sequence[ColumnEstimate] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelOrigin:
+    """What a card says of the run, or the project, that a model comes from.
+
+    Attributes:
+        run: its name.
+        backend: encryption engine.
+        seed, seeds: the model's, and how many there were.
+        metric: by which models are compared.
+        feature_range: public range of samples that are numbers; None for tables.
+        origin: where ranges and levels of the table come from; None without columns.
+        tells_ranges: whether they come from patients.
+        weights: files of extractors by SHA-256.
+    """
+
+    run: str
+    backend: str
+    seed: int
+    seeds: int
+    metric: str
+    feature_range: tuple[float, float] | None
+    origin: str | None
+    tells_ranges: bool
+    weights: Mapping[str, Path]
+
+    @classmethod
+    def of(cls, config: RunConfig, folder: Path | None = None) -> ModelOrigin:
+        """Of a configuration with the rules of tables spelt out.
+
+        Args:
+            config: of the run.
+            folder: that relative paths of extractors' weights start from.
+
+        Raises:
+            BackendUnavailableError: weights that come with the extra `vision` are not installed.
+        """
+        table = config.table
+        return cls(
+            run=config.run.name,
+            backend=config.encryption.backend,
+            seed=config.run.seeds[0],
+            seeds=len(config.run.seeds),
+            metric=config.run.metric,
+            feature_range=config.data.feature_range,
+            origin=table.origin if table is not None and table.columns else None,
+            tells_ranges=config.tells_ranges,
+            weights=extractor_files(table, folder or Path()),
+        )
+
+
 def kept_model(
-    config: RunConfig,
+    origin: ModelOrigin,
     own: ParticipantData,
     algorithm: str,
     function: Function,
@@ -64,12 +114,11 @@ def kept_model(
     verdict: VerdictResult | None = None,
     findings: Sequence[str] = (),
     estimates: Sequence[ColumnEstimate] = (),
-    folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
 
     Args:
-        config: with the rules of tables spelt out.
+        origin: what the card says of the run.
         own: its data.
         algorithm: that the model is of.
         function: the model.
@@ -84,19 +133,18 @@ def kept_model(
         verdict: of the run; None: from its own test patients alone, where there are controls.
         findings: in its table, that may make results wrong.
         estimates: of its coefficients.
-        folder: that relative paths of extractors' weights start from.
     """
     facts = training_facts(own.train)
     outcome = outcome_of(own.train)
     names = list(outcome.strata or classes or class_names(rules, own.train.classes))
     record = ModelRecord(
         hospital=own.name,
-        run=config.run.name,
+        run=origin.run,
         algorithm=algorithm,
-        seed=config.run.seeds[0],
+        seed=origin.seed,
         classes=names if outcome.tells_classes else [],
         table=rules,
-        feature_range=config.data.feature_range,
+        feature_range=origin.feature_range,
         low=facts.low,
         high=facts.high,
         usual=facts.usual,
@@ -116,25 +164,29 @@ def kept_model(
     test = structs.replace(score(kept, own.test), pictures=pictures(kept, own.test))
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
     by_class = dict(zip(names, counts, strict=True))
-    origin = config.table.origin if config.table is not None and config.table.columns else None
     card = ModelCard(
         hospital=own.name,
-        run=config.run.name,
+        run=origin.run,
         algorithm=algorithm,
-        backend=config.encryption.backend,
+        backend=origin.backend,
         seed=record.seed,
-        seeds=len(config.run.seeds),
+        seeds=origin.seeds,
         label=None if rules is None else rules.target.name,
         features=len(facts.low) if rules is None else _features(rules),
         train_by_class=by_class,
         model=test,
         controls={name: tested(control) for name, control in controls.items()},
         titles={name: wording_of(name).title for name in controls},
-        verdict=verdict or own_verdict(own, algorithm, function, controls, config.run.metric),
+        verdict=verdict or own_verdict(own, algorithm, function, controls, origin.metric),
         taught=taught,
-        origin=origin,
+        origin=origin.origin,
         limits=limits(
-            test, len(config.run.seeds), origin, by_class, findings, refitted=refitted is not None
+            test,
+            origin.seeds,
+            by_class,
+            findings,
+            tells_ranges=origin.tells_ranges,
+            refitted=refitted is not None,
         ),
         versions=dict(versions),
         calibration=record.calibration,
@@ -144,7 +196,6 @@ def kept_model(
         privacy=privacy,
         fitted_to=len(own.train) if refitted is None else len(own.train) + len(own.test),
     )
-    weights = extractor_files(config.table, folder or Path())
     everyone = own.whole()
     if refitted is not None and everyone is not None:
         function, facts = refitted.function, training_facts(everyone)
@@ -160,7 +211,7 @@ def kept_model(
             own=_own_part(function, everyone, rules),
             calibration=divisor if calibration.method != "none" else calibration,
         )
-    return KeptModel(HospitalModel(record, function, weights), card, estimates)
+    return KeptModel(HospitalModel(record, function, origin.weights), card, estimates)
 
 
 def _own_part(

@@ -7,12 +7,12 @@ from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig, check_settings, kinds_keys, to_toml
+from securefair.config import RunConfig, check_settings, kinds_keys, override, to_toml
 from securefair.config.base import Section, has_default
 from securefair.config.registers import looked_up
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
-from securefair.records import CEILING
+from securefair.records import CEILING, STANDALONE
 
 AnyKind = Kind[Any]
 
@@ -112,18 +112,16 @@ def unread_by(algorithms: Sequence[str]) -> frozenset[str]:
     return kinds_keys() - CONTROLS_READ.union(*(kind_of(name).reads for name in algorithms))
 
 
-def unread_keys(config: RunConfig) -> frozenset[str]:
-    """Keys that no algorithm of a configuration reads, given or not; those of a kind that is gone
-    are told from no others, so then there are none.
+def unread_keys(algorithms: Sequence[str]) -> frozenset[str]:
+    """Keys that none of these kinds reads, given or not; those of a kind that is gone are told from
+    no others, so then there are none.
     """
-    if not set(config.run.collaborative) <= set(REGISTERED):
-        return frozenset()
-    return unread_by(config.run.collaborative)
+    return unread_by(algorithms) if set(algorithms) <= set(REGISTERED) else frozenset()
 
 
 def toml_of(config: RunConfig) -> str:
     """A configuration as a file, without what nothing reads and that says its default."""
-    return to_toml(config, unread=unread_keys(config))
+    return to_toml(config, unread=unread_keys(config.run.collaborative))
 
 
 def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
@@ -140,6 +138,18 @@ def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
     if algorithm != config.run.main:
         table["run"].pop("smaller", None)  # so many samples suit the algorithm that was last
     return check_settings(table, source=f"configuration of {algorithm}")
+
+
+def first_seed_of(config: RunConfig, kind: AnyKind) -> RunConfig:
+    """A run's configuration as one of a kind that asks once, for `describe` and `validate`.
+
+    Raises:
+        ConfigError: settings contradict each other, or this kind.
+    """
+    kind.check(config)
+    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
+    run |= {"seeds": list(config.run.seeds[:1]), "algorithms": [STANDALONE, kind.name]}
+    return override(narrowed(config, kind.name), {"run": run}, source=kind.name)
 
 
 def refuse_unread(config: RunConfig, *, asked: str | None = None) -> None:

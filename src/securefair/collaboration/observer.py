@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
@@ -24,56 +24,59 @@ if TYPE_CHECKING:
 Participant = TypeVar("Participant", bound="Host")
 
 
-class RoundEnd(Protocol):
-    """What one participant notes of a round; see `protocol.effects.RoundSummary`."""
+class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One round of one site: what *it* may know, and nobody else's.
+
+    Attributes:
+        round: its number.
+        forced: everyone was asked.
+        asked, opened, failed, missed, declined: peers, see `RoundSummary`.
+        offered, combined, lost: peers, where answers are gathered in one; see `RoundSummary`.
+        received: numbers that were got of each peer.
+        reputations: after the round, or the weights that stand in their place; see `Host`.
+        away: peers that were not waited for, or never heard of.
+        measured: of the own model after the round, on own samples.
+        temperature: see `Host`.
+        step_error: why the own step failed.
+        sum_declined: peers that are in no sum, and why.
+        left_out: peers whose answers were opened and not believed; "all": their mean.
+        sum_error: why a sum could not be opened although all its parts were there.
+    """
+
+    round: int
+    forced: bool
+    asked: tuple[str, ...]
+    opened: tuple[str, ...]
+    declined: dict[str, str]
+    failed: tuple[str, ...]
+    missed: tuple[str, ...]
+    offered: tuple[str, ...]
+    combined: tuple[str, ...]
+    lost: tuple[str, ...]
+    received: dict[str, int]
+    reputations: dict[str, float | None]
+    away: tuple[str, ...]
+    measured: dict[str, float]
+    temperature: float | None
+    step_error: str | None
+    sum_error: str | None = None
+    sum_declined: Mapping[str, str] = {}
+    left_out: tuple[str, ...] = ()
 
     @property
-    def forced(self) -> bool:
-        """Everyone was asked."""
-        ...
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Peers."""
-        ...
-
-    @property
-    def opened(self) -> tuple[str, ...]:
-        """Peers."""
-        ...
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        """Peers."""
-        ...
-
-    @property
-    def combined(self) -> tuple[str, ...]:
-        """Peers."""
-        ...
-
-    @property
-    def missed(self) -> tuple[str, ...]:
-        """Peers."""
-        ...
-
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """Peers."""
-        ...
-
-    @property
-    def reputations(self) -> Mapping[str, float | None]:
-        """See `Host`."""
-        ...
-
-    @property
-    def measured(self) -> Mapping[str, float]:
-        """See `Host`: with "accuracy" and "cross_entropy"."""
-        ...
+    def decisions(self) -> tuple[object, ...]:
+        """Who was asked and who answered: what two runs of equal seeds have in common."""
+        return (
+            self.round,
+            self.asked,
+            self.opened,
+            tuple(sorted(self.declined)),
+            self.offered,
+            self.combined,
+        )
 
 
-Ends = Mapping[str, RoundEnd]
+Ends = Mapping[str, SiteRecord]
 
 
 @dataclass(frozen=True, kw_only=True)

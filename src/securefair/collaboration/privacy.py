@@ -67,12 +67,17 @@ def spent_by(
     return [results[name].spent_epsilon + (results[name].asked_epsilon or 0.0) for name in names]
 
 
-def caveats_of(config: RunConfig) -> list[str]:
-    """What promises to patients do not cover, whatever the algorithm."""
+def caveats_of(*, ranges_told: bool, seeds: int) -> list[str]:
+    """What promises to patients do not cover, whatever the algorithm.
+
+    Args:
+        ranges_told: whether ranges of columns come from patients (`RunConfig.tells_ranges`).
+        seeds: how many repetitions there are.
+    """
     caveats = []
-    if config.table is not None and config.table.origin == "participants":
+    if ranges_told:
         caveats.append(RANGES)
-    if len(config.run.seeds) > 1:
+    if seeds > 1:
         caveats.append(ONE_SEED)
     return caveats
 

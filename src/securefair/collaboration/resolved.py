@@ -91,11 +91,6 @@ class ResolvedRun:
         """Of one participant's table, its own columns behind those that everybody has."""
         return None if self.rules is None else self.rules.with_columns(self.further.get(name, ()))
 
-    @property
-    def controlling(self) -> AnyKind:
-        """The kind whose controls it is measured against: the last, which it is about."""
-        return list(self.kinds.values())[-1] if self.kinds else kind_of(next(iter(REGISTERED)))
-
     def load(self, *, outlines: bool = False) -> Self:
         """The same with everyone's data as they are now, and with what is agreed on.
 

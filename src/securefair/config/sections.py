@@ -187,6 +187,11 @@ class RunConfig(Section):
         return self
 
     @property
+    def tells_ranges(self) -> bool:
+        """Whether ranges and levels of columns tell everyone something of some patients."""
+        return self.table is not None and self.table.origin == "participants"
+
+    @property
     def _tables(self) -> bool:
         """Whether any file has columns with names."""
         return any(one.is_table for one in (*self.participants, *self.renewals))

@@ -93,6 +93,7 @@ class Answerer:
         self._backend = get_backend(backend, device)
         self._min_flooding_bits = min_flooding_bits
         self._min_samples = min_samples
+        self._kept: Schedule | None = None
 
     def receive(
         self,
@@ -198,14 +199,18 @@ class Answerer:
 
         They are those of the own plan of what was agreed. Who brings fewer samples may plan
         otherwise, in no larger ring and with no more primes than for the agreed number or for the
-        fewest: nothing is searched at its word.
+        fewest: nothing is searched at its word. A plan that was kept is the own one as well; where
+        the student has another one, this version may find another, too, and searches.
 
         Raises:
             PlanError: other parameters, or what was agreed is impossible.
         """
         if self._agreed is None:
             return
-        asked, own = schedule.ckks, self._parameters(self._agreed.samples)
+        asked = schedule.ckks
+        if self._kept is not None and asked == self._kept.ckks:
+            return
+        own = self._parameters(self._agreed.samples)
         if asked == own:
             return
         most = [own]
@@ -223,9 +228,12 @@ class Answerer:
 
     def _parameters(self, samples: int) -> CkksSpec:
         """Those of the own plan of what was agreed, for so many samples; searched once."""
+        return self._planned(samples).ckks
+
+    def _planned(self, samples: int) -> Schedule:
         assert self._agreed is not None
         spec = msgspec.structs.replace(self._agreed, samples=samples)
-        return plan_exchange(spec, coefficients=self._backend.packs_coefficients).schedule.ckks
+        return plan_exchange(spec, coefficients=self._backend.packs_coefficients).schedule
 
     def _fewest(self, agreed: ExchangeSpec) -> int:
         """Samples that a student must bring at least."""

@@ -8,15 +8,17 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from securefair.circuit.planner import verified_plan
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
-from securefair.errors import ModelError
+from securefair.errors import ModelError, PlanError, StorageError
 from securefair.exchange.saved import decoded
 from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.linear_maps import DenseMap
 from securefair.storage import Keystore, KeystoreCost, Secret
 
-SAVED_FORMAT = 4
+SAVED_FORMAT = 5
 ENTRY = "teacher"
 
 
@@ -44,11 +46,15 @@ class SavedMap(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 
 
 class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that a teacher is made from."""
+    """Everything that a teacher is made from.
+
+    Its schedule is of the own plan of what was agreed, which takes longer to find than to check.
+    """
 
     format: int
     layers: tuple[SavedMap, ...]
     agreed: ExchangeSpec | None
+    schedule: Schedule | None
     seed: bytes
     backend: str
     min_flooding_bits: int
@@ -57,6 +63,23 @@ class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_numbers: float | None
     max_bits: float | None
     total_numbers: float | None
+
+    def checked(self) -> Schedule | None:
+        """The schedule.
+
+        Raises:
+            StorageError: it is no plan of what was agreed.
+        """
+        if self.agreed is not None and self.schedule is not None:
+            try:
+                verified_plan(self.agreed, self.schedule)
+            except PlanError as error:
+                raise StorageError(
+                    "a saved plan is none of what was agreed",
+                    found=str(error),
+                    hint="Make the teacher anew, and save it",
+                ) from error
+        return self.schedule
 
     def model(self) -> LoadedHead:
         """The model.

@@ -243,7 +243,8 @@ def infer(
     inputs: Inputs[P],
 ) -> bytes:
     """The teacher's whole answer: encrypted inference, distillation terms, release, sanitising."""
-    released = answer(evaluator, plan.spec, plan.schedule, plan.specs, model.maps, inputs)
+    with evaluator.meanwhile(plan.schedule.flooding_limbs, plan.zeros):
+        released = answer(evaluator, plan.spec, plan.schedule, plan.specs, model.maps, inputs)
     return b"".join(part.data for part in released)
 
 

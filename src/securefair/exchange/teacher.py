@@ -137,6 +137,7 @@ class Teacher(NeverPickled, Answerer):
 
         Raises:
             ModelError: the model is a network, not a head.
+            PlanError: what was agreed is impossible.
             StorageError: the file exists or cannot be written, or there is no passphrase, or one of
                 fewer than 8 characters.
         """
@@ -144,6 +145,7 @@ class Teacher(NeverPickled, Answerer):
             format=SAVED_FORMAT,
             layers=saved_layers(self.model),
             agreed=self._agreed,
+            schedule=self._planned(self._agreed.samples) if self._agreed is not None else None,
             seed=self._seed,
             backend=self._backend.name,
             min_flooding_bits=self._min_flooding_bits,
@@ -177,7 +179,8 @@ class Teacher(NeverPickled, Answerer):
 
         Raises:
             StorageError: the file is missing, damaged, of another version or open to others, or
-                the passphrase is wrong; or the store is missing or cannot be used.
+                the passphrase is wrong; its plan is none of what was agreed; or the store is
+                missing or cannot be used.
         """
         state = read_teacher(Path(path), unlocked(passphrase, passphrase_file))
         teacher = cls(
@@ -192,6 +195,7 @@ class Teacher(NeverPickled, Answerer):
             max_bits=state.max_bits,
             total_numbers=state.total_numbers,
         )
+        teacher._kept = state.checked()
         place = state.store if store is None else store
         if place is not None:
             teacher._store = Path(place).absolute()

@@ -198,6 +198,6 @@ def _completed(config: RunConfig, data: Sequence[ParticipantData], hidden: int) 
         changes["model.hidden"] = hidden
     if "q" not in config.distillation.model_fields_set:
         changes["distillation.q"] = suitable_q(data, hidden)
-    unread = unread_keys(config)
+    unread = unread_keys(config.run.collaborative)
     read = {key: value for key, value in changes.items() if key not in unread}
     return override(config, read, source="collaborate")

@@ -87,10 +87,10 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
 def limits(
     test: ModelEvaluation,
     seeds: int,
-    origin: str | None,
     outcomes: dict[str, int],
     findings: Sequence[str] = (),
     *,
+    tells_ranges: bool = False,
     refitted: bool = False,
 ) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
@@ -108,7 +108,7 @@ def limits(
     few = [name for name, count in outcomes.items() if count < 10]
     if few:
         said.append(f"Fewer than ten training patients were of class {', '.join(few)}.")
-    if origin == "participants":
+    if tells_ranges:
         said.append(
             "Ranges and levels of its columns were taken from the hospitals' tables, not from "
             "general knowledge."

@@ -160,7 +160,9 @@ def render_report(
         told=disclosure.told(
             result.encryption,
             ledger_rows,
-            None if "encryption.key_bits" in unread_keys(config) else config.encryption.key_bits,
+            None
+            if "encryption.key_bits" in unread_keys(config.run.collaborative)
+            else config.encryption.key_bits,
             words,
         ),
         reputations_decide=wording_of(subject).reputations,

@@ -89,7 +89,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
         told = kind_of(result.algorithm).tell(config, result, words)
         steps, counted, limits = told.steps, told.counted, told.limits
     everywhere = [simulated(words)]
-    if config.table is not None and config.table.origin == "participants":
+    if config.tells_ranges:
         everywhere.append((words("limits.ranges"), words("limits.ranges_text")))
     return Told(steps=steps, counted=counted, limits=[*everywhere, *limits])
 

@@ -68,12 +68,19 @@ class Checkpoint:
     def begin(
         cls,
         out: Path,
-        config: RunConfig,
+        settings: str,
         data: Mapping[int, Sequence[ParticipantData]],
         models: Mapping[str, Head] | None,
         versions: Mapping[str, str],
     ) -> Checkpoint:
         """Start a checkpoint in a folder of results, dropping an older one.
+
+        Args:
+            out: folder of the results.
+            settings: the resolved configuration as a file (`toml_of`).
+            data: of everyone, by seed.
+            models: that everyone starts from; None: as the configuration says.
+            versions: versions of the software.
 
         Raises:
             OSError: the folder cannot be written.
@@ -87,19 +94,19 @@ class Checkpoint:
             versions=dict(versions),
         )
         write_json(folder / "checkpoint.json", fingerprint)
-        write_text(folder / "config.toml", toml_of(config))  # last: whoever sees it sees all
+        write_text(folder / "config.toml", settings)  # last: whoever sees it sees all
         return cls(folder, resumed=False)
 
     @classmethod
     def resume(
         cls,
         out: Path,
-        config: RunConfig,
+        settings: str,
         data: Mapping[int, Sequence[ParticipantData]],
         models: Mapping[str, Head] | None,
         versions: Mapping[str, str],
     ) -> Checkpoint:
-        """Take up the checkpoint of an interrupted run.
+        """Take up the checkpoint of an interrupted run; arguments as of `begin`.
 
         Raises:
             ConfigError: there is none, or it is of other settings.
@@ -124,7 +131,7 @@ class Checkpoint:
             )
         path = folder / "config.toml"  # one of an earlier version holds more keys
         known_config = parse_config(path.read_text("utf-8"), source=str(path))
-        if toml_of(known_config) != toml_of(config):
+        if toml_of(known_config) != settings:
             raise ConfigError(
                 "the run that was interrupted has other settings",
                 where=str(folder),

@@ -7,26 +7,12 @@ from typing import Any
 
 from securefair.collaboration.described import Described, beside_each_other
 from securefair.collaboration.host import Stored
-from securefair.collaboration.kinds import describing_kind, narrowed
+from securefair.collaboration.kinds import describing_kind, first_seed_of
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.collaboration.told import ToldFile
-from securefair.config import RunConfig, override
+from securefair.config import RunConfig
 from securefair.errors import DataError
-from securefair.records import STANDALONE
 from securefair.sites.simulation.starting import simulated
-
-
-def description_config(config: RunConfig) -> RunConfig:
-    """A run's configuration as one of a description, of its first seed.
-
-    Raises:
-        ConfigError: settings contradict each other.
-    """
-    kind = describing_kind()
-    kind.check(config)
-    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
-    run |= {"seeds": list(config.run.seeds[:1]), "algorithms": [STANDALONE, kind.name]}
-    return override(narrowed(config, kind.name), {"run": run}, source=kind.name)
 
 
 def describe_resolved(
@@ -35,7 +21,7 @@ def describe_resolved(
     """Let all hospitals add up their counts, and read the table.
 
     Args:
-        run: of `description_config`, loaded.
+        run: of `first_seed_of` a configuration, loaded.
         ledger: file in which every hospital notes what it tells; None: nobody does.
         again: all agree to tell what differs from earlier descriptions.
 
@@ -82,5 +68,5 @@ def describe_config(
         ConfigError: fewer than three hospitals, or settings that a description contradicts.
         SecureFairError: as `describe_resolved`; data cannot be read.
     """
-    run = ResolvedRun.of(description_config(config)).load()
+    run = ResolvedRun.of(first_seed_of(config, describing_kind())).load()
     return describe_resolved(run, ledger=ledger, again=again)

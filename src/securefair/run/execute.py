@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.kept import ModelOrigin
+from securefair.collaboration.kinds import toml_of
 from securefair.collaboration.privacy import caveats_of
 from securefair.collaboration.resolved import ResolvedRun, smaller_config
 from securefair.config import RunConfig
@@ -77,7 +79,7 @@ def _run_all(
     checkpoint = None
     if out is not None:
         begun = Checkpoint.resume if resume else Checkpoint.begin
-        checkpoint = begun(out, config, run.data, run.models, versions())
+        checkpoint = begun(out, toml_of(config), run.data, run.models, versions())
     parts = [part for seed in repetitions for part in parts_of(run, seed)]
 
     def told(part: Part) -> Progress:
@@ -91,7 +93,8 @@ def _run_all(
         if checkpoint is not None and not checkpoint.resumed:
             checkpoint.remove()
         raise
-    outcome = conclude(config.run, list(repetitions.values()), caveats=caveats_of(config))
+    caveats = caveats_of(ranges_told=config.tells_ranges, seeds=len(config.run.seeds))
+    outcome = conclude(config.run, list(repetitions.values()), caveats=caveats)
     first = repetitions[config.run.seeds[0]]
     samples = first.data[0].train
     strata = outcome_of(samples).strata
@@ -99,7 +102,9 @@ def _run_all(
     outcome.result = msgspec.structs.replace(
         outcome.result, classes=list(classes), findings=by_site(run.findings)
     )
-    outcome.models = kept_models(run, first, outcome.result, versions())
+    outcome.models = kept_models(
+        ModelOrigin.of(config), run.rules_of, first, outcome.result, versions()
+    )
     tell_models(callbacks, outcome.models)
     return outcome
 

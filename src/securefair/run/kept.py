@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from securefair.collaboration.kept import UNCALIBRATED, KeptModel, kept_model
+from securefair.collaboration.kept import UNCALIBRATED, KeptModel, ModelOrigin, kept_model
 from securefair.collaboration.privacy import joined
-from securefair.collaboration.resolved import ResolvedRun
-from securefair.data import ParticipantData
+from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import EVERYONE
 from securefair.prediction import (
     Calibration,
@@ -18,12 +17,17 @@ from securefair.run.results import Repetition
 
 
 def kept_models(
-    run: ResolvedRun, repetition: Repetition, result: RunResult, versions: Mapping[str, str]
+    origin: ModelOrigin,
+    rules_of: Callable[[str], TableSpec | None],
+    repetition: Repetition,
+    result: RunResult,
+    versions: Mapping[str, str],
 ) -> list[KeptModel]:
     """One for each participant, in order, of the algorithm that the run is about.
 
     Args:
-        run: that is over.
+        origin: what cards say of the run, which is over.
+        rules_of: rules of a participant's table, by its name.
         repetition: repetition of the first seed, finished.
         result: result of all its seeds.
         versions: versions of what computed it.
@@ -31,7 +35,7 @@ def kept_models(
     main = result.algorithm
     return [
         kept_model(
-            run.config,
+            origin,
             own,
             main,
             repetition.models[main][own.name],
@@ -45,7 +49,7 @@ def kept_models(
             refitted=repetition.refitted.get(main, {}).get(own.name),
             privacy=_privacy(repetition, own.name),
             versions=versions,
-            rules=run.rules_of(own.name),
+            rules=rules_of(own.name),
             classes=result.classes,
             verdict=result.algorithms[main].verdict,
             estimates=repetition.estimates.get(main, {}).get(own.name, []),

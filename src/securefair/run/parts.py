@@ -10,7 +10,7 @@ from functools import partial
 from securefair.collaboration.controls import Control, ceiling_of
 from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import has_estimates, kept_estimates
-from securefair.collaboration.kinds import AnyKind
+from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.model.stored import from_bytes
 from securefair.prediction.effects import ColumnEstimate
@@ -107,7 +107,9 @@ def parts_of(run: ResolvedRun, seed: int) -> list[Part]:
     """The algorithms of a run in their order; where there are gains, with all controls."""
     config, kinds, data = run.config, run.kinds, run.data[seed]
     names = list(config.run.algorithms)
-    controls = dict(run.controlling.controls(config, data, models=run.models))
+    # The last kind is what the run is about; whoever stays alone has the controls of the first.
+    about = list(kinds.values())[-1] if kinds else kind_of(next(iter(REGISTERED)))
+    controls = dict(about.controls(config, data, models=run.models))
     if kinds:
         first = names.index(STANDALONE)
         names[first : first + 1] = list(controls)

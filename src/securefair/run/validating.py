@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 
 from securefair.collaboration.host import Role
-from securefair.collaboration.kinds import AnyKind, narrowed, validating_kind
+from securefair.collaboration.kinds import AnyKind, validating_kind
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.collaboration.validated import HospitalValidation
-from securefair.config import RunConfig, override
 from securefair.data.cells import Table
 from securefair.data.groups import own_groups
 from securefair.errors import ConfigError
-from securefair.records import STANDALONE, LedgerRow, StandInResult, TrafficRow
+from securefair.records import LedgerRow, StandInResult, TrafficRow
 from securefair.sites.simulation.starting import simulated
 
 
@@ -55,18 +54,6 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def validation_config(config: RunConfig) -> RunConfig:
-    """A run's configuration as one of a validation, of its first seed.
-
-    Raises:
-        ConfigError: settings contradict each other.
-    """
-    name = validating_kind().name
-    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
-    run |= {"seeds": list(config.run.seeds[:1]), "algorithms": [STANDALONE, name]}
-    return override(narrowed(config, name), {"run": run}, source=name)
-
-
 def foretold(run: ResolvedRun, roles: Mapping[str, str]) -> list[str]:
     """What everybody must know before anything is sent, in sentences; `run` is loaded."""
     (seed, data), kind = next(iter(run.data.items())), validating_kind()
@@ -86,7 +73,7 @@ def validate_resolved(
     """Let everybody ask everybody once, and score the answers.
 
     Args:
-        run: of `validation_config`, loaded.
+        run: of `first_seed_of` a configuration, loaded.
         by: columns of the tables by whose groups scores are given too.
         roles: "student" validates only, "teacher" is validated only, by hospital.
         tables: by hospital, the rows behind its patients; needed for `by`.

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from securefair.worth.bootstrap import Scored as Scored
     from securefair.worth.bootstrap import ScoredPredictions as ScoredPredictions
     from securefair.worth.bootstrap import ScoreSummary as ScoreSummary
-    from securefair.worth.classification import accuracy as accuracy
-    from securefair.worth.classification import balanced_accuracy as balanced_accuracy
-    from securefair.worth.classification import confusion as confusion
-    from securefair.worth.classification import mcc as mcc
     from securefair.worth.early_stopping import EarlyStopping as EarlyStopping
     from securefair.worth.gain import DDOF_EQUATION_5 as DDOF_EQUATION_5
     from securefair.worth.gain import DDOF_TABLES as DDOF_TABLES

@@ -127,7 +127,7 @@ def test_what_is_written_can_be_asked_for_again():
     """Also after an option of the command line, which gives no other key."""
     config = override(asking("transfer"), {"encryption.backend": "clear"})
     refuse_unread(config)
-    text = to_toml(config, unread=unread_keys(config))
+    text = to_toml(config, unread=unread_keys(config.run.collaborative))
     refuse_unread(parse_config(text, source="t"))
     assert parse_config(text, source="t") == config
     refuse_unread(parse_config(to_toml(config), source="t"))  # as earlier versions wrote it
@@ -136,7 +136,7 @@ def test_what_is_written_can_be_asked_for_again():
 def test_what_a_control_may_read_stays_in_what_is_written():
     """Configurations of earlier versions hold keys that are refused now: their figures repeat."""
     config = asking("transfer", training={"rounds": 1, "local_steps": defaults.LOCAL_STEPS})
-    text = to_toml(config, unread=unread_keys(config))
+    text = to_toml(config, unread=unread_keys(config.run.collaborative))
     training = tomllib.loads(text)["training"]
     assert training["rounds"] == 1
     assert "local_steps" not in training
@@ -150,4 +150,4 @@ def test_an_unknown_name_is_answered_with_those_of_collaborations():
 
 
 def test_of_a_kind_that_is_gone_everything_is_kept():
-    assert unread_keys(asking("mean-logits")) == frozenset()
+    assert unread_keys(asking("mean-logits").run.collaborative) == frozenset()

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from torch import nn
 
+from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.data.dataset import Samples
-from securefair.errors import LedgerError, ModelError, StorageError
+from securefair.errors import LedgerError, ModelError, PlanError, StorageError
+from securefair.exchange import answerer, saved_teacher
+from securefair.exchange.saved_teacher import SAVED_FORMAT, read_teacher
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
@@ -112,12 +115,61 @@ def test_networks_and_other_files_are_refused_by_name(tmp_path):
         Teacher.load(tmp_path / "empty", passphrase="a white horse")
 
 
-@pytest.mark.parametrize("found", [1, 2, 3, 5])
+@pytest.mark.parametrize("found", [1, SAVED_FORMAT - 1, SAVED_FORMAT + 1])
 def test_a_teacher_of_another_version_is_refused_by_name(tmp_path, found):
     keystore = Keystore.create(tmp_path / "teacher", Secret(b"a white horse"), cost=CHEAP)
     written = msgspec.msgpack.encode({"format": found, "weights": []})
     keystore.put("teacher", Secret(bytearray(written)))
     keystore.close()
-    message = rf"another version of securefair.*format {found}.*format 4"
+    message = rf"another version of securefair.*format {found}.*format {SAVED_FORMAT}"
     with pytest.raises(StorageError, match=message):
         Teacher.load(tmp_path / "teacher", passphrase="a white horse")
+
+
+def saved(tmp_path):
+    Teacher(MODEL, SPEC, seed=b"seed").save(tmp_path / "teacher", "a white horse", cost=CHEAP)
+    return tmp_path / "teacher"
+
+
+LARGER = plan_exchange(SPEC, coefficients=False).schedule
+"""Another plan of the same exchange."""
+
+
+def never(*_, **__):
+    raise AssertionError("searched")
+
+
+def test_a_loaded_teacher_has_its_plan_and_searches_none(tmp_path, monkeypatch):
+    path = saved(tmp_path)
+    _, request = asked("rns")
+    kept = read_teacher(path, Secret(b"a white horse")).schedule
+    assert kept == plan_exchange(SPEC).schedule
+    monkeypatch.setattr(answerer, "plan_exchange", never)
+    loaded = Teacher.load(path, "a white horse")
+    assert loaded.answer(request)
+    with pytest.raises(AssertionError, match="searched"):
+        loaded._check_parameters(SPEC, LARGER)
+
+
+def test_where_a_student_plans_otherwise_the_own_plan_is_searched(tmp_path):
+    """A later version may find another plan than the one that was kept."""
+    state = read_teacher(saved(tmp_path), Secret(b"a white horse"))
+    earlier = msgspec.structs.replace(state, schedule=LARGER)
+    saved_teacher.write_teacher(tmp_path / "earlier", Secret(b"a white horse"), earlier, CHEAP)
+    assert LARGER.ckks != plan_exchange(SPEC).schedule.ckks
+    _, request = asked("rns")
+    assert Teacher.load(tmp_path / "earlier", "a white horse").answer(request)
+    larger = msgspec.structs.replace(LARGER.ckks, ring_degree=2 * LARGER.ckks.ring_degree)
+    with pytest.raises(PlanError, match="not the parameters of what was agreed"):
+        Teacher.load(tmp_path / "earlier", "a white horse")._check_parameters(
+            SPEC, msgspec.structs.replace(LARGER, ckks=larger)
+        )
+
+
+def test_a_plan_of_something_else_is_refused_by_name(tmp_path):
+    state = read_teacher(saved(tmp_path), Secret(b"a white horse"))
+    other = plan_exchange(msgspec.structs.replace(SPEC, features=400, q=1)).schedule
+    altered = msgspec.structs.replace(state, schedule=other)
+    saved_teacher.write_teacher(tmp_path / "altered", Secret(b"a white horse"), altered, CHEAP)
+    with pytest.raises(StorageError, match="a saved plan is none of what was agreed"):
+        Teacher.load(tmp_path / "altered", "a white horse")

@@ -72,7 +72,7 @@ def card(model):
         controls={"standalone": test},
         taught=[Taught(peer="S", answers_received=1, numbers_received=8, numbers_disclosed=9)],
         origin="participants",
-        limits=limits(test, 2, "participants", {"0": 1}),
+        limits=limits(test, 2, {"0": 1}, tells_ranges=True),
         versions={"securefair": "0"},
     )
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from securefair.data import ParticipantData, Samples
 from securefair.model.transfer import Fitted
-from securefair.worth import cgs, mcc, mcg, mva
+from securefair.worth import cgs, mcg, mva
 from securefair.worth.tuned import headline
 from securefair_lab.algorithms.transfer import Transfer, run_transfer
 from securefair_lab.data.catalogue import load_data_set
@@ -28,6 +28,7 @@ from securefair_lab.papers.cffl_settings import ADULT, Setting
 from securefair_lab.papers.experiment import Claim, Experiment, Fields, Measured, Parts, Row, Size
 from securefair_lab.papers.fairsl_forests import COIMBRA, MATERNAL, SPLITS, THREE
 from securefair_lab.papers.measures import every
+from securefair_lab.scores import mcc
 
 TUNED, AVERAGED, TRANSFER = "tuned alone", "averaged alone", "transfer"
 METHODS = (TUNED, AVERAGED, TRANSFER)

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.worth import mcc
 from securefair_lab.data.catalogue import load_data_set
 from securefair_lab.data.division import divide
 from securefair_lab.data.folds import cross_validation
@@ -38,6 +37,7 @@ from securefair_lab.papers.experiment import (
 from securefair_lab.papers.figures import level_bars
 from securefair_lab.papers.measures import every
 from securefair_lab.papers.significance import t_test
+from securefair_lab.scores import mcc
 
 METHOD = "fair SL (random forest)"
 ALONE, EQUAL = "local", "standard SL"

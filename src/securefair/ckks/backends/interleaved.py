@@ -16,14 +16,16 @@ from securefair.ckks.backends.basis import Basis, bit_reversal
 from securefair.ckks.backends.residues import (
     Device,
     Residues,
+    concatenate,
     contiguous,
+    copied,
     device_of,
     gathered,
     overwrite_,
     placed,
     repeated,
     spread,
-    stack,
+    unset,
     zeros_like,
 )
 from securefair.ckks.interleaving import SHIFTED_AT_ONCE, element, places_under
@@ -56,17 +58,21 @@ def hidden_units(
         products = _products(weights[own], x, parts, basis)
         if len(own) < len(order):
             products = spread(products, np.flatnonzero(order < len(weights)), len(order))
-        units = contiguous(_separated(products, turn)[: len(weights)])
-    constants = contiguous(bias[..., None] + zeros_like(units[:, 0]))
-    kernels.add_to_first_(units, constants, basis)
+        sums = _shifted_sums(products, turn)
+        del products  # as large as all units
+        units = contiguous(_separated(sums, turn)[: len(weights)])
+        del sums
+        constants = contiguous(bias[..., None] + zeros_like(units[:, 0]))
+        kernels.add_to_first_(units, constants, basis)
     return units
 
 
 def _in_groups(units: int, parts: int) -> NDArray[np.int64]:
-    """Units of whole groups of `parts`, the first one of every group before all second ones; from
-    `units` on there are none."""
+    """Units of whole groups of `parts`: the first one of every group, then another one of every
+    group, in the order that `_transform_` wants; from `units` on there are none."""
     groups = -(-units // parts)
-    return np.arange(groups * parts).reshape(groups, parts).T.ravel()
+    members = np.arange(groups * parts).reshape(groups, parts).T
+    return members[bit_reversal(parts)].ravel()
 
 
 def _products(weights: NDArray[np.int64], x: Residues, parts: int, basis: Basis) -> Residues:
@@ -78,7 +84,7 @@ def _products(weights: NDArray[np.int64], x: Residues, parts: int, basis: Basis)
     at_once = min(len(x), max(1, SHIFTED_AT_ONCE // parts))
     shifts = _monomials(basis, tuple(-f for f in range(parts)), 1, device_of(x))
     shifts = repeated(shifts[None], at_once)
-    halves = []
+    products = unset(x, (len(weights), 2, *x.shape[2:]))
     for half in range(2):
         polynomials, total = contiguous(x[:, half]), None
         for start in range(0, len(x), at_once):
@@ -92,33 +98,44 @@ def _products(weights: NDArray[np.int64], x: Residues, parts: int, basis: Basis)
             else:
                 kernels.add_(total, share, basis)
         assert total is not None
-        halves.append(total[:, 0])
-    return stack(halves, 1)
+        overwrite_(products[:, half], total[:, 0])
+    return products
 
 
-def _separated(products: Residues, turn: _Turn) -> Residues:
-    """Products y_u (units, 2, limbs, N) of `_in_groups` -> h_u(Y) times `parts`, in their order.
+def _shifted_sums(products: Residues, turn: _Turn) -> Residues:
+    """Products y_u (units, 2, limbs, N) of `_in_groups` -> T_j (parts, 2 groups, limbs, N).
 
-    All groups of `parts` units go the same way at once: (parts, 2 groups, limbs, N), both
-    polynomials of a group one after the other.
+    All groups of `parts` units go the same way at once, both polynomials of a group one after the
+    other.
     """
-    basis, parts, units = turn.basis, turn.parts, len(products)
-    groups, rest = units // parts, products.shape[2:]
-    up = _monomials(basis, tuple(range(parts)), parts, device_of(products))
-    own = products.reshape(parts, 2 * groups, *rest)
-    shifted = kernels.multiply_plain(own, up, basis)
-    sums = _transformed(shifted, basis).reshape(parts, groups, 2, *rest)
-    z = sums[parts - 1]
+    basis, parts, (units, _, *rest) = turn.basis, turn.parts, products.shape
+    exponents = tuple(bit_reversal(parts).tolist())
+    up = _monomials(basis, exponents, parts, device_of(products))
+    own = products.reshape(parts, 2 * units // parts, *rest)
+    sums = kernels.multiply_plain(own, up, basis)
+    _transform_(sums, basis)
+    return sums
+
+
+def _separated(sums: Residues, turn: _Turn) -> Residues:
+    """T_j of `_shifted_sums`, which are overwritten -> h_u(Y) (units, 2, limbs, N) times `parts`,
+    one group after the other."""
+    basis, parts, (_, polys, *rest) = turn.basis, turn.parts, sums.shape
+    groups = polys // 2
+    z = copied(sums[parts - 1]).reshape(groups, 2, *rest)
     for at in range(parts - 2, -1, -1):
         z = turn.once(z)
-        kernels.add_(z, sums[at], basis)
-    powers = [z]
-    for _ in range(1, parts):
-        powers.append(turn.once(powers[-1]))
-    sums = _transformed(stack(powers).reshape(parts, 2 * groups, *rest), basis)
-    down = _monomials(basis, tuple(-u for u in range(parts)), 1, device_of(products))
-    parted = kernels.multiply_plain(sums, down, basis).reshape(parts, groups, 2, *rest)
-    return contiguous(parted.swapaxes(0, 1)).reshape(units, 2, *rest)
+        kernels.add_(z, sums[at].reshape(groups, 2, *rest), basis)
+    for number, place in enumerate(bit_reversal(parts).tolist()):
+        z = turn.once(z) if number else z
+        overwrite_(sums[place], z.reshape(polys, *rest))
+    _transform_(sums, basis)
+    down = _monomials(basis, tuple(-u for u in range(parts)), 1, device_of(sums))
+    units = unset(sums, (groups, parts, 2, *rest))
+    for u in range(parts):
+        unit = kernels.multiply_plain(sums[u : u + 1], down[u : u + 1], basis)
+        overwrite_(units[:, u], unit.reshape(groups, 2, *rest))
+    return units.reshape(groups * parts, 2, *rest)
 
 
 class _Turn:
@@ -128,35 +145,42 @@ class _Turn:
         self.parts, self.basis = parts, basis
         self._key, self._special = key, special
         self._places = places_under(basis.ring_degree, element(basis.ring_degree, parts))
+        self._masks: Residues | None = None
 
     def once(self, x: Residues) -> Residues:
-        """g(x), under the key s again, for ciphertexts (d, 2, limbs, N)."""
+        """g(x), under the key s again, for ciphertexts (d, 2, limbs, N), always as many."""
         moved = gathered(x, self._places)
         # g(c1) belongs to g(s): it is switched as the polynomial that belongs to s^2 would be.
-        masks = stack([moved[:, 0], zeros_like(moved[:, 0]), moved[:, 1]], 1)
-        return kernels.relinearize(masks, self._key, self._special, self.basis)
+        if self._masks is None:
+            self._masks = zeros_like(concatenate([moved, moved[:, :1]], 1))
+        overwrite_(self._masks[:, 0], moved[:, 0])
+        overwrite_(self._masks[:, 2], moved[:, 1])
+        return kernels.relinearize(self._masks, self._key, self._special, self.basis)
 
 
-def _transformed(x: Residues, basis: Basis) -> Residues:
-    """sum_u w^(-ju) x_u for polynomials (k, .., limbs, N), k a power of two and w = X^(2N / k).
+def _transform_(x: Residues, basis: Basis) -> None:
+    """sum_u w^(-ju) x_u for polynomials (k, .., limbs, N), k a power of two and w = X^(2N / k), in
+    place: x_u stands where u's bits backwards say.
 
-    By halves, as any fast Fourier transform, in one array: w^(k / 2) is X^N = -1.
+    By halves, as any fast Fourier transform: w^(k / 2) is X^N = -1. Two polynomials at a time, so
+    that what is between stays in the processor's caches.
     """
-    count = len(x)
-    result = contiguous(x[bit_reversal(count).tolist()])
     half = 1
-    while half < count:
+    while half < len(x):
         step = basis.ring_degree // half
         exponents = tuple(-step * u for u in range(half))
         twiddles = None if half == 1 else _monomials(basis, exponents, 1, device_of(x))
-        for start in range(0, count, 2 * half):
-            even, odd = result[start : start + half], result[start + half : start + 2 * half]
-            turned = odd if twiddles is None else kernels.multiply_plain(odd, twiddles, basis)
+        for at in range(len(x)):
+            if at & half:
+                continue
+            even, odd = x[at : at + 1], x[at + half : at + half + 1]
+            turned, own = odd, at % half
+            if twiddles is not None and own:
+                turned = kernels.multiply_plain(odd, twiddles[own : own + 1], basis)
             difference = kernels.subtract(even, turned, basis)
             kernels.add_(even, turned, basis)
             overwrite_(odd, difference)
         half *= 2
-    return result
 
 
 # Of one plan 2, and one for each stage of a transform: 38 MB of k = 64 at N = 8192 and six limbs.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.ckks import memory
 from securefair.config.defaults import DEVICE_PATTERN, PROCESSOR
 from securefair.errors import BackendUnavailableError, ConfigError
 
@@ -109,9 +110,9 @@ def overwrite_(x: Residues, values: Residues) -> None:
     x[...] = values  # type: ignore[assignment]  # both are of one kind
 
 
-def concatenate(parts: Sequence[Residues]) -> Residues:
+def concatenate(parts: Sequence[Residues], axis: int = 0) -> Residues:
     """All of them, one after the other."""
-    result: Residues = _operations(parts[0]).concatenate(list(parts))
+    result: Residues = _operations(parts[0]).concatenate(list(parts), axis)
     return result
 
 
@@ -119,6 +120,13 @@ def stack(parts: Sequence[Residues], axis: int = 0) -> Residues:
     """All of them along a new axis."""
     result: Residues = _operations(parts[0]).stack(list(parts), axis)
     return result
+
+
+def unset(like: Residues, shape: Sequence[int]) -> Residues:
+    """An array of another shape, whose values are not set."""
+    if isinstance(like, np.ndarray):
+        return memory.empty(*shape)
+    return like.new_empty(tuple(shape))
 
 
 def zeros_like(x: Residues) -> Residues:

@@ -7,6 +7,7 @@ SEAL still does whatever samples or touches a key: encryptions of zero, decrypti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -88,6 +89,12 @@ class RnsEvaluator(Evaluator[Payload]):
     def prepare(self, limbs: int, count: int, *, most: int | None = None) -> int:
         """See `Evaluator`."""
         return self._zeros.prepare(limbs, count, most=most)
+
+    def meanwhile(self, limbs: int, count: int) -> AbstractContextManager[None]:
+        """See `Evaluator`; with a single thread there is nobody else to make them."""
+        if self._device is None and kernels.describe().threads < 2:
+            return super().meanwhile(limbs, count)
+        return self._zeros.meanwhile(limbs, count)
 
     def _linear(
         self, x: RnsTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta

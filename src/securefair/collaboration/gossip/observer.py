@@ -11,7 +11,7 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.participant import vector_of
-from securefair.collaboration.observer import AskedPeers, Ends, Observer, RoundEnd
+from securefair.collaboration.observer import AskedPeers, Ends, Observer, SiteRecord
 from securefair.records import AveragingResult, Matrix, RoundRecord
 
 Hosts = Mapping[str, GossipHost]
@@ -131,7 +131,7 @@ class GossipObserver(Observer[GossipHost]):
                 difference = difference - weight * vector_of(adapted)
         return float(np.abs(difference).max())
 
-    def _sent(self, names: Sequence[str], ends: Sequence[RoundEnd]) -> list[int]:
+    def _sent(self, names: Sequence[str], ends: Sequence[SiteRecord]) -> list[int]:
         """By each participant: a model for every sum it is in, a number for every alignment."""
         length = self.agreement.stacked.length
         return [

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from securefair.collaboration.kept import kept_model
+from securefair.collaboration.kept import ModelOrigin, kept_model
 from securefair.errors import StorageError
 from securefair.prediction import save_model
 from securefair.prediction.folder import MODELS, folder_name
@@ -191,7 +191,7 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
         host = kind_in(terms).recalled(opened.agreement, own, seed=opened.seed)
         function = host.refitted(pieces, without)
         kept = kept_model(
-            terms.config,
+            ModelOrigin.of(terms.config, Path(opened.settings.data).parent),
             own,
             terms.project.algorithm,
             function,
@@ -199,7 +199,6 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
             taught=[],
             rules=table_rules(terms.config),
             versions=versions(),
-            folder=Path(opened.settings.data).parent,
         )
         save_model(kept.model, place, card=kept.card)
         return place

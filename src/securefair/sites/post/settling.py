@@ -105,8 +105,8 @@ def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, now: float) 
     )
     write_peer(tx, peer, fresh)
     if fresh.epochs & known.epochs == 0:  # the first and every doubling, as of refusals
-        facts = {"peer": peer, "epoch": epoch, "count": fresh.epochs}
-        tx.audit.append("epoch", facts, at=utc(now))
+        count = fresh.epochs
+        tx.audit.append("epoch", {"peer": peer, "epoch": epoch, "count": count}, at=utc(now))
 
 
 def is_young(known: PeerState, now: float) -> bool:

@@ -62,9 +62,8 @@ def cautions_of(project: Project) -> list[str]:
     Raises:
         ConfigError, PlanError: as `agreement_of`.
     """
-    table = project.terms.config.table
     found = list(kind_in(project.terms).cautions(agreement_of(project)))
-    if table is not None and table.origin == "participants":
+    if project.terms.config.tells_ranges:
         found.append(
             "Ranges and levels of columns come from the sites' tables, which tells everyone "
             "something of them, and no differential privacy covers it."

@@ -149,7 +149,7 @@ def project_sections(config: RunConfig) -> dict[str, Any]:
         if isinstance(section := getattr(config, name), Section)
         for key in section.unsaid
     }
-    sections = plain_sections(config, unread={*unread_keys(config), *later})
+    sections = plain_sections(config, unread={*unread_keys(config.run.collaborative), *later})
     return {name: keys for name, keys in sections.items() if name in _SETTINGS}
 
 

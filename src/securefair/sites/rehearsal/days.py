@@ -9,22 +9,33 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.protocol.messages import DeclineReason
-from securefair.sites.operator.lifecycle import say_farewell
+from securefair.protocol.states import RoundState
+from securefair.sites.operator.lifecycle import say_farewell, upgrade
 from securefair.sites.operator.renewing import renew_opened
 from securefair.sites.project.agreeing import fewest_peers
 from securefair.sites.project.project import Project
+from securefair.sites.rehearsal.elsewhere import (
+    ElsewhereSite,
+    installed,
+    make_store_with,
+    memory_in,
+)
+from securefair.sites.rehearsal.lying import LyingSite
 from securefair.sites.rehearsal.payments import Payments
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.rehearsal.playing import Playing, PlayingHere
+from securefair.sites.rehearsal.upgraded import UpgradeMade, asked_in
 from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.samples import write_samples
 from securefair.sites.site.starting import OpenSite, Rehearsal, open_site
+from securefair.sites.site.status import site_status
 from securefair.storage import Secret, unlock
 
 DAY = 86_400.0
@@ -54,6 +65,8 @@ class Year:
         clock: of all machines.
         ahead: seconds by which a machine's clock is wrong, by site.
         gone: sites that left, or cannot open their keystore any more.
+        elsewhere: interpreter of each site that runs another version.
+        liars: sites that lie from their next start on.
         actions: what operators did so far.
         outages: nights of a site.
         payments: what ledgers counted.
@@ -64,28 +77,51 @@ class Year:
     clock: Clock
     ahead: dict[str, float] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    elsewhere: dict[str, Path] = field(default_factory=dict)
+    liars: set[str] = field(default_factory=set)
     actions: list[str] = field(default_factory=list)
     outages: int = 0
     payments: Payments = field(default_factory=Payments)
-    _running: dict[str, tuple[OpenSite, contextlib.ExitStack]] = field(default_factory=dict)
+    _running: dict[str, Playing] = field(default_factory=dict)
+
+    def begin_elsewhere(self, names: Collection[str], python: Path) -> None:
+        """Let new sites begin under another interpreter, which makes their stores too."""
+        for name in names:
+            make_store_with(python, self.place / name)
+            self.elsewhere[name] = python
 
     def start(self, name: str) -> None:
         """`site start`, which the unit does after every outage."""
-        stack = contextlib.ExitStack()
-        self._running[name] = stack.enter_context(self._opened(name)), stack
+        if name in self.elsewhere:
+            files = self.place / name, self.place / "passphrase"
+            self._running[name] = ElsewhereSite(
+                self.elsewhere[name], *files, lambda: self._clocks(name)
+            )
+            return
+        with contextlib.ExitStack() as stack:
+            opened = stack.enter_context(self._opened(name))
+            self._running[name] = self._playing(name, opened, stack.pop_all())
+
+    def _playing(self, name: str, opened: OpenSite, stack: contextlib.ExitStack) -> Playing:
+        if name in self.liars:
+            return LyingSite(opened, stack, lambda: self._clocks(name)[0])
+        return PlayingHere(opened, stack)
+
+    def _clocks(self, name: str) -> tuple[float, float]:
+        return self.clock.began + self.clock.now + self.ahead.get(name, 0.0), self.clock.now
 
     def _opened(self, name: str) -> contextlib.AbstractContextManager[OpenSite]:
         rehearsal = Rehearsal(
             seed=0,
-            wall=lambda: self.clock.began + self.clock.now + self.ahead.get(name, 0.0),
-            monotonic=lambda: self.clock.now,
+            wall=lambda: self._clocks(name)[0],
+            monotonic=lambda: self._clocks(name)[1],
             durable=False,
         )
         return open_site(self.place / name, self.secret, rehearsal=rehearsal)
 
     def stop(self, name: str) -> None:
         """The process or machine ends, however it does."""
-        self._running.pop(name)[1].close()
+        self._running.pop(name).close()
 
     def close(self) -> None:
         """Stop all."""
@@ -122,7 +158,7 @@ class Year:
     def leave(self, name: str) -> None:
         """`site leave`."""
         self.note(f"{name}: site leave")
-        say_farewell(self._running[name][0], self.clock.began + self.clock.now)
+        say_farewell(self.opened(name), self.clock.began + self.clock.now)
         self._carry()
         self.stop(name)
         self.gone.add(name)
@@ -132,13 +168,75 @@ class Year:
         self.stop(name)
         self.gone.add(name)
         for other in self.names:
-            self.note(f"{other}: site block {name}")
-            self.stop(other)
-            block(self.place / other, name, self.clock.began + self.clock.now)
+            self._block(other, name)
+
+    def lie(self, name: str) -> None:
+        """A site lies from now on."""
+        self.liars.add(name)
+        if name in self._running:
+            self.stop(name)
+
+    def block_liar(self, name: str) -> None:
+        """What each operator reads of a peer that lies is enough to block it.
+
+        Raises:
+            SecureFairError: the status of a site does not name it.
+        """
+        self.stop(name)
+        self.gone.add(name)
+        for other in self.names:
+            said = self.said_of(other, name)
+            if not said:
+                raise SecureFairError("the status of a site names no liar", where=other, found=name)
+            self._block(other, name)
+
+    def said_of(self, name: str, peer: str) -> list[str]:
+        """What `site status` of one site says is wrong with a peer, and was refused of it."""
+        opened = self.opened(name)
+        with opened.store.view() as tx:
+            status = site_status(tx, opened.project, name)
+        faults = [one.fault for one in status.peers if one.name == peer and one.fault]
+        refused = [
+            f"refused: {what}: {count}"
+            for what, count in status.refused.items()
+            if what.endswith(f", {peer}") and not what.startswith("repeated")
+        ]
+        return faults + refused
+
+    def _block(self, name: str, peer: str) -> None:
+        self.note(f"{name}: site block {peer}")
+        if name in self._running:
+            self.stop(name)
+        block(self.place / name, peer, self.clock.began + self.clock.now)
 
     def opened(self, name: str) -> OpenSite:
         """A site that runs."""
-        return self._running[name][0]
+        playing = self._running[name]
+        assert isinstance(playing, PlayingHere)
+        return playing.opened
+
+    def in_a_round(self, name: str) -> bool:
+        """Whether a site is in the midst of a round, as its store has it."""
+        memory = memory_in(self.place / name)
+        return memory is not None and memory.state is not RoundState.IDLE and bool(asked_in(memory))
+
+    def upgrade(self, name: str) -> UpgradeMade:
+        """A site of the release before: `site stop`, install, `site upgrade`, `site start`."""
+        self.note(f"{name}: site stop, install, site upgrade, site start")
+        if name in self._running:
+            self.stop(name)
+        there = installed(self.elsewhere.pop(name))
+        upgrade(self.place / name)
+        memory = memory_in(self.place / name)
+        self.start(name)
+        return UpgradeMade(
+            site=name,
+            day=round(self.clock.now / DAY),
+            version=there.version,
+            rounds=len(self.records(name)),
+            open_round=None if memory is None or memory.state is RoundState.IDLE else memory.round,
+            asked=() if memory is None else tuple(sorted(asked_in(memory))),
+        )
 
     def replace_machine(self, name: str) -> None:
         """A site's whole folder goes to another machine, and is deleted on the old one."""
@@ -179,8 +277,7 @@ class Year:
         """Of a site's rounds, by number; empty where it cannot be opened."""
         if name not in self._running:
             return {}
-        with self._running[name][0].store.view() as tx:
-            return {record.round: record for record in stored_records(tx)}
+        return {record.round: record for record in self._running[name].records()}
 
     def answered(self) -> int:
         """Rounds that enough sites ended, each with answers or models of enough peers."""
@@ -215,22 +312,25 @@ class Year:
         return self.payments.twice
 
     def _work(self) -> None:
-        for name, (opened, _) in self._running.items():
-            machine = opened.site.machine
-            before = machine.memory
-            while opened.site.turn():
-                self.payments.see(name, before, machine.memory)
-                before = machine.memory
+        for name, playing in self._running.items():
+            before = playing.memory()
+            while playing.turn():
+                after = playing.memory()
+                if before is not None and after is not None:
+                    self.payments.see(name, before, after)
+                before = after
 
     def _carry(self) -> None:
         """What lies in every outbox, to all who are up."""
-        for name, (opened, _) in self._running.items():
-            for peer in opened.post.peers:
-                if peer not in self._running:
+        for name, playing in self._running.items():
+            for peer in self.project.names:
+                if peer == name or peer not in self._running:
                     continue
-                there = self._running[peer][0].post
-                while (parcel := opened.post.pending(peer, 0.0)) is not None:
-                    if not opened.post.settle(peer, there.receive(parcel)):
+                there = self._running[peer]
+                for lie in playing.lies(peer) if isinstance(playing, LyingSite) else ():
+                    there.receive(lie)
+                while (parcel := playing.pending(peer)) is not None:
+                    if not playing.settle(peer, there.receive(parcel)):
                         break
-            if opened.post.fault is not None:
-                raise SecureFairError(str(opened.post.fault), where=name)
+            if playing.fault:
+                raise SecureFairError(playing.fault, where=name)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from securefair.collaboration.host import Host
+from securefair.collaboration.observer import SiteRecord
 from securefair.data import ParticipantData, Samples
 from securefair.model.stored import Function, logits_of
 from securefair.sites.project.agreeing import check_agreement, kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.simulation.starting import simulated
-from securefair.sites.site.records import SiteRecord
 
 SAME_LOGITS = 0.02
 """Most that a test patient's logit may differ between two runs: encryption draws other noise."""

@@ -116,7 +116,7 @@ def lie(opened: OpenSite, folder: Path, shared: Path) -> None:
     for peer in opened.post.peers:
         door = _door_of(folder / peer / DOOR)
         for changes in ENVELOPES.values():
-            door.receive(_envelope(opened, peer, changes(time.time())))
+            door.receive(envelope(opened, peer, changes, time.time()))
         _flood(opened.post, opened, peer, door)
         door.close()
     for kind in PLANTED:
@@ -149,15 +149,18 @@ def _plant(kind: str, path: Path, site: Path) -> bool:
     return False
 
 
-def _envelope(opened: OpenSite, peer: str, changes: dict[str, int]) -> bytes:
+def envelope(
+    opened: OpenSite, peer: str, changes: Callable[[float], dict[str, int]], now: float
+) -> bytes:
+    """A parcel with a signed envelope whose header is not honest."""
     facts: dict[str, int] = {
         "epoch": 0,
         "sequence": 0,
-        "sent": int(time.time()),
+        "sent": int(now),
         "expires": opened.project.terms.valid_until,
         "audit_count": 0,
     }
-    facts |= changes
+    facts |= changes(now)
     sealed = seal(
         opened.post.identity,
         opened.project.card(peer),

@@ -12,16 +12,17 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from securefair.collaboration.kinds import REGISTERED
+from securefair.collaboration.observer import SiteRecord
 from securefair.errors import SecureFairError, StorageError
 from securefair.model.stored import Function, from_bytes
 from securefair.sites.operator.lifecycle import upgrade
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
-from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, make_store
+from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, make_store_with
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
-from securefair.sites.site.records import SiteRecord, stored_records
+from securefair.sites.site.records import stored_records
 from securefair.sites.site.site import MODEL
 from securefair.storage import Access, Store, Transaction
 
@@ -88,6 +89,8 @@ class Troupe:
         draw = random.Random(secrets.randbits(32))
         try:
             for at, name in enumerate(self.names):
+                if at and self.beside is not None:
+                    make_store_with(self.beside, self.folder / name)
                 self._start(name, self.beside if at else None)
             while self.running:
                 if time.monotonic() > until:
@@ -142,7 +145,6 @@ class Troupe:
         if python is None:
             process = PROCESSES.Process(target=play_site, name=name, args=arguments)
         else:
-            make_store(python, self.folder / name / STORE)
             process = ElsewhereProcess(python, *arguments)
         process.start()
         self.running[name] = process

@@ -31,7 +31,7 @@ from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import project_sections
-from securefair.sites.rehearsal.elsewhere import protocol_of
+from securefair.sites.rehearsal.elsewhere import check_kind, installed
 from securefair.sites.rehearsal.expected import Expected, in_one_process, same
 from securefair.sites.rehearsal.made_up import MadeUp, made_up
 from securefair.sites.rehearsal.processes import Troupe
@@ -136,7 +136,9 @@ def rehearse(
             raise ConfigError("out of range", where=where, found=found, expected=f"{low} to {high}")
     spoken = PROTOCOL_VERSION
     if beside is not None:
-        spoken = min(spoken, protocol_of(beside))
+        there = installed(beside)
+        check_kind(there, algorithm or _kind(0))
+        spoken = min(spoken, there.protocol)
     tables = None if outcome is None else made_up(folder / TABLES, outcome, sites)
     data = hospitals(sites) if tables is None else tables.data()
     until, results = time.monotonic() + limit, list[RehearsalResult]()

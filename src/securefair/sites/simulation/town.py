@@ -21,6 +21,7 @@ import msgspec
 
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
+from securefair.collaboration.observer import SiteRecord
 from securefair.errors import BackendUnavailableError, LocalProtocolError, SecureFairError
 from securefair.protocol.effects import Blame, Failed
 from securefair.protocol.jobs import PrepareKeysAndFeatures
@@ -28,7 +29,7 @@ from securefair.protocol.states import RoundState
 from securefair.sites.couriers.memory import Delivery, Link, MemoryCourier
 from securefair.sites.simulation.post import SimulatedPost
 from securefair.sites.site.hosting import stored_host
-from securefair.sites.site.records import RECORD, SiteRecord
+from securefair.sites.site.records import RECORD
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
 from securefair.storage import Secret, Store, Transaction

@@ -19,7 +19,8 @@ from typing import Any
 
 from securefair.collaboration.described import Described
 from securefair.collaboration.host import Role
-from securefair.collaboration.kept import kept_estimates, kept_model
+from securefair.collaboration.kept import ModelOrigin, kept_estimates, kept_model
+from securefair.collaboration.observer import SiteRecord
 from securefair.collaboration.privacy import gaps_of
 from securefair.collaboration.validated import HospitalValidation
 from securefair.data import ParticipantData
@@ -49,7 +50,7 @@ from securefair.report.site import (
 from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
-from securefair.sites.site.records import SiteRecord, stored_pieces, stored_records
+from securefair.sites.site.records import stored_pieces, stored_records
 from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import PeerStatus, SiteStatus, site_status
@@ -120,7 +121,7 @@ def write_results(
         rules = rules.with_columns(own_rules(own.name, data, columns))
     host = kind_in(terms).recalled(agreement, own, seed=seed)
     kept = kept_model(
-        terms.config,
+        ModelOrigin.of(terms.config, Path(data).parent),
         own,
         terms.project.algorithm,
         from_bytes(weights, where=own.name),
@@ -133,7 +134,6 @@ def write_results(
         versions=versions(),
         findings=by_site(own_findings(own.name, data, terms, columns)).get(own.name, []),
         estimates=kept_estimates(rules, own, partial(host.estimates, pieces)),
-        folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)

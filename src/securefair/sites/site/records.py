@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
 
 from securefair.collaboration.host import Host
+from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.effects import RoundOver
 from securefair.sites.project.project import Project
 from securefair.sites.site.pace import Pace
@@ -39,58 +40,6 @@ class SiteState:
     since: float = 0.0
     closed: bool = False
     began: float = 0.0
-
-
-class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One round of one site.
-
-    Attributes:
-        round: its number.
-        forced: everyone was asked.
-        asked, opened, failed, missed, declined: peers, see `RoundSummary`.
-        offered, combined, lost: peers, where answers are gathered in one; see `RoundSummary`.
-        received: numbers that were got of each peer.
-        reputations: after the round, or the weights that stand in their place; see `Host`.
-        away: peers that were not waited for, or never heard of.
-        measured: of the own model after the round, on own samples.
-        temperature: see `Host`.
-        step_error: why the own step failed.
-        sum_declined: peers that are in no sum, and why.
-        left_out: peers whose answers were opened and not believed; "all": their mean.
-        sum_error: why a sum could not be opened although all its parts were there.
-    """
-
-    round: int
-    forced: bool
-    asked: tuple[str, ...]
-    opened: tuple[str, ...]
-    declined: dict[str, str]
-    failed: tuple[str, ...]
-    missed: tuple[str, ...]
-    offered: tuple[str, ...]
-    combined: tuple[str, ...]
-    lost: tuple[str, ...]
-    received: dict[str, int]
-    reputations: dict[str, float | None]
-    away: tuple[str, ...]
-    measured: dict[str, float]
-    temperature: float | None
-    step_error: str | None
-    sum_error: str | None = None
-    sum_declined: Mapping[str, str] = {}
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def decisions(self) -> tuple[object, ...]:
-        """Who was asked and who answered: what two runs of equal seeds have in common."""
-        return (
-            self.round,
-            self.asked,
-            self.opened,
-            tuple(sorted(self.declined)),
-            self.offered,
-            self.combined,
-        )
 
 
 def learned_from(records: Iterable[SiteRecord]) -> tuple[str, ...]:

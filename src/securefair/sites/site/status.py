@@ -21,6 +21,7 @@ from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settin
 from securefair.sites.site.health import Health, health_of, presence_of
 from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import peers_of, state_in, stored_records
+from securefair.sites.site.warnings import refused_messages
 from securefair.storage import Access, Store, Transaction, running_process
 from securefair.words import words_of
 
@@ -38,7 +39,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
         unconfirmed: envelopes that it has not confirmed yet.
         numbers: disclosed to it so far.
         bytes_out, bytes_in: of envelopes for it and from it.
-        fault: what it remembers otherwise than this site, or why nothing of it is taken.
+        fault: what it remembers otherwise than this site, what it said that no honest site says, or
+            why nothing of it is taken.
     """
 
     name: str
@@ -120,7 +122,7 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
 def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     """The same, of a store that is open."""
     limits = disclosure_of(project.terms)
-    state, peers, told = state_in(tx), [], told_in(tx)
+    state, peers, told, refused = state_in(tx), [], told_in(tx), refused_messages(tx)
     for card in map(project.card, peers_of(tx, project, name)):
         known = read_peer(tx, card.name)
         peers.append(
@@ -133,7 +135,9 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,
-                fault="blocked by this site's operator" if known.blocked else known.trouble,
+                fault="blocked by this site's operator"
+                if known.blocked
+                else known.trouble or refused[card.name],
             )
         )
     records = stored_records(tx)

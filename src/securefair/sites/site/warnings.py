@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from securefair.errors import SecureFairError
@@ -14,6 +15,7 @@ from securefair.sites.post.peers import read_peer, unconfirmed
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import SiteSettings
+from securefair.sites.site.notes import BLAME, noted_in
 from securefair.sites.site.records import SiteState, peers_of
 from securefair.sites.site.renewing import taken_in
 from securefair.storage import Transaction
@@ -96,12 +98,14 @@ def _peers(
 ) -> Iterator[str]:
     """What is wrong with one peer; where nothing comes and nothing is taken, that is no peer's."""
     heard, waiting, never = state.began, 0, list[str]()
+    refused = refused_messages(tx)
     peers = [peer for peer in peers_of(tx, project, name) if peer not in state.pace.left]
     peers = [peer for peer in peers if not read_peer(tx, peer).blocked]
     for peer in peers:
         known = read_peer(tx, peer)
-        if known.trouble:
-            yield f"{peer}: {known.trouble}"
+        trouble = known.trouble or refused[peer]
+        if trouble:
+            yield f"{peer}: {trouble}"
         heard = max(heard, known.heard)
         waiting += unconfirmed(tx, peer) > 0
         never += [peer] * (not known.heard)
@@ -112,3 +116,15 @@ def _peers(
         )
     elif never and 0 < state.began < now - SILENT_AFTER:
         yield f"{PeerLife.UNHEARD} since {utc(state.began)}: {', '.join(never)}"
+
+
+def refused_messages(tx: Transaction) -> Mapping[str, str]:
+    """What is wrong with what peers said in honest envelopes, a sentence each; "" for nothing."""
+    blamed = Counter(facts["peer"] for event, facts in noted_in(tx) if event == BLAME)
+    found = defaultdict[str, str](str)
+    for peer, count in blamed.items():
+        found[str(peer)] = (
+            f"{count} of its messages were refused, which no honest site says: ask its operator, "
+            "and block it if that goes on"
+        )
+    return found

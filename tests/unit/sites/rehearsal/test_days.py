@@ -8,6 +8,7 @@ import types
 import msgspec
 import pytest
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.messages import DeclineReason
 from securefair.protocol.states import AskingState
 from securefair.sites.project.agreeing import rounds_of
@@ -21,7 +22,6 @@ from securefair.sites.rehearsal.year import (
 )
 from securefair.sites.site.folder import KEYS, STUDENT_KEYS
 from securefair.sites.site.notes import noted_in
-from securefair.sites.site.records import SiteRecord
 from securefair.sites.site.renewing import taken_in
 from securefair.storage import Keystore
 
@@ -56,6 +56,8 @@ WEEKS = Calendar(
     key_lost=36,
     backed_up=40,
     put_back=43,
+    together=None,
+    lies=range(0),
 )
 
 

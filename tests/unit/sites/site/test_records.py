@@ -4,9 +4,10 @@ import types
 
 import msgspec
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.report.presence import PeerLife
 from securefair.sites.site.export import _peer
-from securefair.sites.site.records import SiteRecord, note_peers, peers_of, rounds_away
+from securefair.sites.site.records import note_peers, peers_of, rounds_away
 from securefair.storage import Store
 from support.site_statuses import peer_status
 

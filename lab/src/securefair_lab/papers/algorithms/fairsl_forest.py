@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from securefair.data import ParticipantData, Samples
 from securefair.model import derive_seed
 from securefair.records import RoundRecord
-from securefair.worth import accuracy, mcc
 from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.scores import accuracy, mcc
 
 LEAST = 1e-12  # of a probability, so that an impossible class costs a finite number of nats
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from securefair.errors import DataError
-from securefair.worth import (
+from securefair_lab.scores import (
     accuracy,
     balanced_accuracy,
     confusion,
