@@ -1,9 +1,11 @@
 """Every command of the pages on a project's life, as it stands there, at real sites."""
 
+import contextlib
 import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,9 +14,10 @@ import pytest
 
 from securefair.errors import SecureFairError
 from securefair.sites.rehearsal.year import YEAR
-from securefair.sites.site.starting import stop_site
-from securefair.storage import running_process
-from support.hospitals import Hospital, hospitals_in
+from securefair.sites.site.site import Site
+from securefair.sites.site.starting import run_site, stop_site
+from securefair.storage import Secret, running_process
+from support.hospitals import PASSPHRASE, Hospital, hospitals_in
 from support.operators import ended
 
 ROOT = Path(__file__).parents[2]
@@ -137,11 +140,33 @@ def test_a_backup_is_made_and_put_back(night):
     assert night.said[-1].splitlines()[-1].startswith("Recovered")
 
 
+@pytest.mark.slow  # a site is opened
+def test_a_stop_is_heard_although_what_it_raised_was_lost(heart, monkeypatch):
+    """As in a destructor: one of ten stops within the first second of a site came to nothing."""
+    heart[0].run(INIT.split(), monkeypatch)
+
+    def run(site, over, beat):
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        beat()
+        pytest.fail("it runs on")
+
+    monkeypatch.setattr(Site, "run", run)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_site(heart[0].home / "north", Secret(PASSPHRASE.encode()), lambda *_: None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 @pytest.mark.slow  # a site is started
 def test_a_stop_says_where_the_site_runs_still(night, monkeypatch):
-    with monkeypatch.context() as deaf, pytest.raises(SecureFairError, match="computes still"):
+    with monkeypatch.context() as deaf:
         deaf.setattr(os, "kill", lambda *_: None)
-        stop_site(night.hospital.home / "north", seconds=0.1)
+        with pytest.raises(SecureFairError, match="computes still"):
+            stop_site(night.hospital.home / "north", seconds=0.1)
 
 
 @pytest.mark.slow  # a site is started and stopped

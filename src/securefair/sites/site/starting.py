@@ -231,8 +231,11 @@ def run_site(
         SecureFairError: it cannot begin or go on; says why in one sentence.
     """
 
+    asked: list[int] = []  # to stop
+
     def leave(number: int, frame: object) -> None:
-        del number, frame
+        del frame
+        asked.append(number)
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, leave)
@@ -246,6 +249,8 @@ def run_site(
         heart, due = Heart(folder), LineDue(opened.site.state.since, time.monotonic())
 
         def beat() -> None:
+            if asked:  # what a handler raises in a destructor or callback is lost
+                raise KeyboardInterrupt
             working = bool(opened.site.machine.memory.running)
             heart.beat(working=working, now=time.time(), unvisited=door.unvisited)
             site = opened.site
