@@ -34,6 +34,11 @@ CREATED_BEFORE = """
         PRIMARY KEY (scope, identity, item)
     ) WITHOUT ROWID
 """
+MADE_SINCE = (
+    "DROP INDEX outbox_mark",
+    "ALTER TABLE outbox DROP COLUMN mark",
+    "ALTER TABLE outbox DROP COLUMN kind",
+)
 MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters, of which 3 are scales
 DETERMINING = 17
 
@@ -209,6 +214,8 @@ def test_accounts_of_an_older_store_are_taken_over(request_bytes, tmp_path):
     store = tmp_path / "store"
     Store.open(store).close()
     with closing(sqlite3.connect(store / DATABASE)) as old, old:
+        for since in MADE_SINCE:
+            old.execute(since)
         old.execute(CREATED_BEFORE)
         rows = [("ann", "one", 1, 5, 60.0), ("ann", "two", 2, 3, 40.0), ("bob", "one", 1, 5, 60.0)]
         old.executemany("INSERT INTO ledger VALUES ('answers', ?, ?, ?, ?, ?)", rows)

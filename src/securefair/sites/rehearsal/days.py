@@ -25,7 +25,7 @@ from securefair.sites.project.project import Project
 from securefair.sites.rehearsal.elsewhere import (
     ElsewhereSite,
     installed,
-    leave_store_to_make,
+    make_store_with,
     memory_in,
 )
 from securefair.sites.rehearsal.lying import LyingSite
@@ -85,9 +85,9 @@ class Year:
     _running: dict[str, Playing] = field(default_factory=dict)
 
     def begin_elsewhere(self, names: Collection[str], python: Path) -> None:
-        """Let new sites begin under another interpreter, which makes their stores."""
+        """Let new sites begin under another interpreter, which makes their stores too."""
         for name in names:
-            leave_store_to_make(self.place / name)
+            make_store_with(python, self.place / name)
             self.elsewhere[name] = python
 
     def start(self, name: str) -> None:

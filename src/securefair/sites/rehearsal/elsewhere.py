@@ -37,6 +37,10 @@ _ABOUT = (
     "print(json.dumps(about))"
 )
 
+_STORE = (
+    "import sys, pathlib; from securefair.storage import Store; "
+    "Store.open(pathlib.Path(sys.argv[1])).close()"
+)
 PREVIOUS = Path(__file__).parents[4] / ".venv-previous" / "bin" / "python"
 """Where `make previous` sets up the release before, beside the sources of this one."""
 
@@ -166,10 +170,12 @@ class ElsewhereSite:
         return done
 
 
-def leave_store_to_make(folder: Path) -> None:
-    """Take the empty store of a new site away: the other version that begins there makes its own,
-    as it could not read one of this version whose tables are newer."""
+def make_store_with(python: Path, folder: Path) -> None:
+    """Let another version make the store of a new site: it could not read one of this version whose
+    tables are newer."""
     shutil.rmtree(folder / STORE)
+    command = [str(python.absolute()), "-c", _STORE, str(folder / STORE)]
+    subprocess.run(command, cwd="/", check=True)
 
 
 def memory_in(folder: Path) -> Memory | None:

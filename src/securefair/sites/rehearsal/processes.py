@@ -18,7 +18,7 @@ from securefair.model.stored import Function, from_bytes
 from securefair.sites.operator.lifecycle import upgrade
 from securefair.sites.post.peers import read_peer, refusals
 from securefair.sites.post.streams import stream_of
-from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, leave_store_to_make
+from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, make_store_with
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
@@ -90,7 +90,7 @@ class Troupe:
         try:
             for at, name in enumerate(self.names):
                 if at and self.beside is not None:
-                    leave_store_to_make(self.folder / name)
+                    make_store_with(self.beside, self.folder / name)
                 self._start(name, self.beside if at else None)
             while self.running:
                 if time.monotonic() > until:
