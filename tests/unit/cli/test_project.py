@@ -1,6 +1,7 @@
 """`securefair project` on files that are there already."""
 
 import json
+import re
 
 import pytest
 
@@ -144,6 +145,21 @@ def test_a_project_that_could_never_run_is_refused_before_anybody_signs(invoke, 
         assert (done.exit_code, "no teacher would ever answer" in done.stderr) == (2, True)
         assert f"disclosure.{name}" in done.stderr
     assert not (tmp_path / "a.toml").exists()
+
+
+def test_a_founder_hears_that_nobody_would_ever_be_answered(invoke, settings, tmp_path):
+    """Each site was warned before its start, by a sentence that the founder never saw."""
+    words = ("project", "new", "sepsis", *settings[:-1], 100, "--algorithm", "vpdl")
+    words += ("--features", 3, "--classes", 2)
+    done = invoke(*words, "--out", "a.toml")
+    said = "Before you sign: No teacher would ever answer north, south: an answer holds 128 numbers"
+    assert said in done.stdout
+    permitted = re.search(r"permits (\d+)\. Lower distillation\.q to (\d+), or raise", done.stdout)
+    assert permitted is not None
+    for q, silent in ((int(permitted[2]), True), (int(permitted[2]) + 1, False)):
+        (tmp_path / "s.toml").write_text(f"[distillation]\nq = {q}\n")
+        done = invoke(*words, "--settings", "s.toml", "--out", f"{q}.toml")
+        assert (done.exit_code, "ever answer" not in done.stdout) == (0, silent)
 
 
 def test_sizes_beside_a_table_are_refused(invoke, settings, tmp_path):

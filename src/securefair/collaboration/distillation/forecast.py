@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
-from securefair.data import ParticipantData
+from securefair.data import ParticipantData, Samples
 from securefair.model.building import build_model
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.settings import MachineSettings
@@ -27,14 +27,24 @@ def forecast_of(
         data: of everyone.
     """
     settings = agreed.machine_settings(agreed.participants[0], 1)  # of anyone, but for its model
-    disclosure = _disclosure(agreed, settings.disclosure, data)
+    samples = {own.name: len(own.train) for own in data}
+    disclosure = _disclosure(agreed, settings.disclosure, samples, data[0].train)
     return Forecast(
         traffic=_algorithm(name, agreed, settings, data, disclosure),
         numbers=max(row.numbers_in_run for row in disclosure),
         plan=plan_exchange(agreed.spec),
         disclosure=disclosure,
-        warnings=_warnings(disclosure),
+        warnings=_warnings(agreed, disclosure),
     )
+
+
+def cautions_of(agreed: DistillationAgreement) -> list[str]:
+    """Whether anybody would ever be answered, where all bring as many samples as they may."""
+    settings = agreed.machine_settings(agreed.participants[0], 1)
+    shape = (agreed.classes, *agreed.facts.shape)
+    alike = Samples(np.ones(shape), np.arange(agreed.classes), agreed.classes)
+    samples = dict.fromkeys(agreed.participants, agreed.facts.samples)
+    return _unanswered(agreed, _disclosure(agreed, settings.disclosure, samples, alike))
 
 
 def _algorithm(
@@ -86,18 +96,21 @@ def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int, renewals: int
 
 
 def _disclosure(
-    agreed: DistillationAgreement, policy: DisclosurePolicy, data: Sequence[ParticipantData]
+    agreed: DistillationAgreement,
+    policy: DisclosurePolicy,
+    samples: Mapping[str, int],
+    alike: Samples,
 ) -> list[CheckedDisclosure]:
+    """For each student, of which so many samples are there; models are for samples like `alike`."""
     spec, section = agreed.spec, agreed.model
-    model = build_model(
-        section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
-    )
+    model = build_model(section.kind, alike, hidden=section.hidden, network=section.network, seed=0)
     parameters = model.parameter_count
     policy = replace(policy, teacher_parameters=parameters)
     rows = []
-    for own in (one for one in data if agreed.asked_by(one.name)):
-        samples = len(own.train)
-        numbers, limit = policy.numbers_per_answer(samples), policy.limit_per_version(samples)
+    for name, count in samples.items():
+        if not agreed.asked_by(name):
+            continue
+        numbers, limit = policy.numbers_per_answer(count), policy.limit_per_version(count)
         totals = (policy.student_total, policy.teacher_total)
         least = min([limit, *(total for total in totals if total is not None)])
         permitted = numbers <= least
@@ -106,26 +119,42 @@ def _disclosure(
             answers = min(answers, policy.student_total // numbers)
         rows.append(
             CheckedDisclosure(
-                student=own.name,
+                student=name,
                 numbers_per_answer=numbers,
                 limit=None if np.isinf(limit) else int(limit),
                 numbers_in_run=answers * numbers,
                 teacher_parameters=parameters,
-                student_logits=samples * spec.classes,
+                student_logits=count * spec.classes,
                 permitted=permitted,
             )
         )
     return rows
 
 
-def _warnings(disclosure: Sequence[CheckedDisclosure]) -> list[str]:
-    found = []
-    refused = [row.student for row in disclosure if not row.permitted]
-    if refused:
-        found.append(
-            f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
-            "[disclosure] permits. Lower distillation.q, or raise disclosure.fraction."
-        )
+def _unanswered(
+    agreed: DistillationAgreement, disclosure: Sequence[CheckedDisclosure]
+) -> list[str]:
+    """That some are never answered, and what would change it; nothing where all are."""
+    refused = [row for row in disclosure if not row.permitted]
+    if not refused:
+        return []
+    names = ", ".join(row.student for row in refused)
+    numbers = max(row.numbers_per_answer for row in refused)
+    permitted = min(numbers if row.limit is None else row.limit for row in refused)
+    found, to = f"an answer holds {numbers} numbers", ""
+    if permitted < numbers:
+        found += f", and [disclosure] permits {permitted}"
+        to = f" to {permitted // agreed.classes}" if permitted >= agreed.classes else ""
+    else:
+        found += ", more than the totals of [disclosure] permit"
+    return [
+        f"No teacher would ever answer {names}: {found}. "
+        f"Lower distillation.q{to}, or raise what [disclosure] permits."
+    ]
+
+
+def _warnings(agreed: DistillationAgreement, disclosure: Sequence[CheckedDisclosure]) -> list[str]:
+    found = _unanswered(agreed, disclosure)
     most = max(disclosure, key=lambda row: row.numbers_in_run, default=None)
     if most is not None and most.numbers_in_run >= most.teacher_parameters:
         found.append(

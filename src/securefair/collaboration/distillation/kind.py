@@ -203,6 +203,12 @@ class DistillationKind(Kind["DistillationAgreement"]):
             own, agreement, model_of(agreement), seed=seed, backend=agreement.encryption.backend
         )
 
+    def cautions(self, agreement: DistillationAgreement) -> list[str]:
+        """See `Kind`."""
+        from securefair.collaboration.distillation.forecast import cautions_of
+
+        return cautions_of(agreement)
+
     def forecast(
         self, agreement: DistillationAgreement, data: Sequence[ParticipantData]
     ) -> Forecast:

@@ -1,0 +1,64 @@
+"""A site that is through with all rounds, and waits for peers, has its results already."""
+
+import signal
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from securefair.report.html import FILE_NAME
+from securefair.report.presence import SiteLife
+from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site.folder import OVER, RESULTS, STORE
+from securefair.sites.site.records import keep_state, state_in
+from securefair.sites.site.starting import run_site
+from securefair.storage import Store
+
+ROUNDS = 2
+
+pytestmark = pytest.mark.slow  # whole rounds of several sites
+
+
+@pytest.fixture
+def waits(tmp_path):
+    """A site's folder and passphrase, after its last round and before that of its peers."""
+    data, now = hospitals(4), time.time()
+    project, identities = project_between(
+        data, "vpdl", ROUNDS, "clear", now=now, days=365, round_seconds=DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    with closing(year := Year(tmp_path, project, Clock(now))):
+        own = year.names[0]
+        while len(year.records(own)) < ROUNDS:
+            year.night()
+        secret = year.secret
+    with Store.open(tmp_path / own / STORE) as store, store.transaction() as tx:
+        state = state_in(tx)
+        behind = dict.fromkeys(state.pace.ready, ROUNDS - 1)
+        pace = msgspec.structs.replace(state.pace, ready=behind)
+        keep_state(tx, replace(state, pace=pace, left=0.0))
+    return tmp_path / own, secret
+
+
+def test_results_are_written_while_a_site_waits_for_its_peers(waits, monkeypatch):
+    """They were written at the end alone, which may be that of the project, months later."""
+    folder, secret = waits
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # those of the tests stay
+    lines = []
+
+    def say(line, facts):
+        lines.append((line, dict(facts)))
+        if facts.get("state") is SiteLife.WAITING:
+            raise KeyboardInterrupt  # as its operator stops it
+
+    with pytest.raises(KeyboardInterrupt):
+        run_site(folder, secret, say)
+    line, _ = lines[-1]
+    assert "its own rounds are over, and too few peers are through with theirs" in line
+    assert (folder / RESULTS / FILE_NAME).is_file()
+    assert not (folder / OVER).exists()
+    with Store.open(folder / STORE) as store, store.view() as tx:
+        assert not state_in(tx).closed
