@@ -21,7 +21,8 @@ from rich.console import Console
 from securefair.cli.ending import errors
 from securefair.data import Samples
 from securefair.model import OptimizerConfig, TrainState, build_head, evaluate, train_epochs
-from securefair.model.extractor import efficientnet_lite0, extract_features
+from securefair.model.extractor import efficientnet_lite0
+from securefair_lab.data.feature_view import block_features
 from securefair_lab.data.images import load_cifar10
 
 HIDDEN = 64
@@ -52,7 +53,11 @@ def main(
     for width in map(int, widths.split(",")):
         extractor = efficientnet_lite0(width=width)
         train, test = (
-            Samples(extract_features(extractor, p.pixels, cache=cache), p.labels, p.classes)
+            Samples(
+                block_features(p.pixels, extractor, "cifar10", cache, 50).astype(np.float64),
+                p.labels,
+                p.classes,
+            )
             for p in parts
         )
         for kind in ("linear", "quadratic"):

@@ -78,13 +78,7 @@ if TYPE_CHECKING:
         rounding_report as rounding_report,
     )
     from securefair.model.reconstruction import (
-        Reconstruction as Reconstruction,
-    )
-    from securefair.model.reconstruction import (
         Reconstructor as Reconstructor,
-    )
-    from securefair.model.reconstruction import (
-        reconstruct as reconstruct,
     )
     from securefair.model.seeds import derive_seed as derive_seed
     from securefair.model.stacked import Slot as Slot

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from securefair.data.cache import cache_array, content_key
 from securefair.errors import BackendUnavailableError, ModelError
 from securefair.model.torch_file import read_tensors
 
@@ -71,37 +70,6 @@ class FrozenExtractor:
             images = interpolate(images, size=size, mode="bilinear", align_corners=False)
             features: NDArray[np.float32] = self.body(images).clamp(-1, 1).numpy()
         return features
-
-
-def extract_features(
-    extractor: FrozenExtractor,
-    pixels: NDArray[np.uint8],
-    *,
-    cache: Path | None = None,
-    batch_size: int = 50,
-) -> NDArray[np.float64]:
-    """Features (B, d) of images (B, H, W, C), computed once for these images and this extractor.
-
-    Args:
-        extractor: what sees the images.
-        pixels: bytes, as `securefair.data.images` holds them.
-        cache: folder that keeps features (4 d bytes an image) under a hash of images and
-            extractor; None computes every time.
-        batch_size: images at a time; bounds the memory.
-
-    Raises:
-        ModelError: not images of bytes.
-        OSError: the cache cannot be written.
-    """
-
-    def compute() -> NDArray[np.float32]:
-        features = np.empty((len(pixels), extractor.width), dtype=np.float32)
-        for start in range(0, len(pixels), batch_size):
-            features[start : start + batch_size] = extractor(pixels[start : start + batch_size])
-        return features
-
-    key = content_key(extractor.key, np.asarray(pixels))
-    return cache_array(cache, extractor.name, key, compute).astype(np.float64)
 
 
 def lite0_weights() -> Path:

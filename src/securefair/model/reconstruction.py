@@ -11,8 +11,6 @@ and basis, and every later answer costs one matrix product.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,14 +19,6 @@ from securefair.errors import ModelError
 from securefair.model.kernel import SampleKernel
 
 RANK_TOLERANCE = 1e-9  # of the largest singular value of the rows
-
-
-@dataclass(frozen=True, eq=False)
-class Reconstruction:
-    """A teacher's logits (B, M) as reconstructed, and how sure the student can be of them."""
-
-    logits: NDArray[np.float64]
-    unexplained: float  # see Reconstructor
 
 
 class Reconstructor:
@@ -105,18 +95,3 @@ class Reconstructor:
             )
         result: NDArray[np.float64] = self.operator @ released
         return result
-
-
-def reconstruct(
-    samples: Samples,
-    rows: NDArray[np.float64],
-    released: NDArray[np.float64],
-    noise_std: float = 0.0,
-) -> Reconstruction:
-    """One answer's logits; for several answers on the same samples keep a `Reconstructor`.
-
-    Raises:
-        ModelError: rows or released numbers do not fit.
-    """
-    reconstructor = Reconstructor(samples, rows, noise_std)
-    return Reconstruction(reconstructor.logits(released), reconstructor.unexplained)

@@ -5,18 +5,13 @@ import pytest
 from torch import nn
 
 from securefair.errors import BackendUnavailableError, ModelError
-from securefair.model.extractor import FrozenExtractor, efficientnet_lite0, extract_features
+from securefair.model.extractor import FrozenExtractor, efficientnet_lite0
 
 
 class Colours(nn.Module):
-    """Mean red, green and blue over 100, and how often it was asked."""
-
-    def __init__(self):
-        super().__init__()
-        self.batches = []
+    """Mean red, green and blue over 100."""
 
     def forward(self, images):
-        self.batches.append(len(images))
         return images.mean((2, 3)) / 100
 
 
@@ -31,33 +26,16 @@ def images(count=7, seed=0):
 
 def test_features_are_the_bodys_cut_off_at_one(colours):
     pixels = images()
-    features = extract_features(colours, pixels, batch_size=3)
-    assert colours.body.batches == [3, 3, 1]
-    assert features.dtype == np.float64
+    features = colours(pixels)
+    assert features.dtype == np.float32
     means = pixels.mean(axis=(1, 2)) / 100
     assert (means > 1).any()
     np.testing.assert_allclose(features, np.minimum(means, 1), rtol=1e-6)
 
 
-def test_features_are_computed_once_for_the_same_images_and_extractor(colours, tmp_path):
-    pixels = images()
-    first = extract_features(colours, pixels, cache=tmp_path)
-    again = extract_features(colours, pixels.copy(), cache=tmp_path)
-    np.testing.assert_array_equal(first, again)
-    assert colours.body.batches == [7]
-    again[0] = 9  # an array of the caller's own, not the file
-    np.testing.assert_array_equal(extract_features(colours, pixels, cache=tmp_path), first)
-
-    pixels[3, 0, 0, 0] ^= 1
-    extract_features(colours, pixels, cache=tmp_path)
-    other = FrozenExtractor("colours", "colours v2", 8, 3, colours.body)
-    extract_features(other, pixels, cache=tmp_path)
-    assert colours.body.batches == [7, 7, 7]
-
-
 def test_grey_images_are_seen_in_three_equal_colours(colours):
     grey = images()[..., :1]
-    features = extract_features(colours, grey)
+    features = colours(grey)
     np.testing.assert_array_equal(features, np.repeat(features[:, :1], 3, axis=1))
 
 
@@ -66,7 +44,7 @@ def test_grey_images_are_seen_in_three_equal_colours(colours):
 )
 def test_what_is_not_images_is_refused(colours, pixels):
     with pytest.raises(ModelError, match="images of bytes"):
-        extract_features(colours, pixels)
+        colours(pixels)
 
 
 @pytest.mark.parametrize(("width", "side"), [(0, 128), (1001, 128), (1281, 128), (256, 31)])

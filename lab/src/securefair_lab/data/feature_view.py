@@ -77,7 +77,8 @@ def feature_view(
         blocks = []
         for start in range(0, len(part), BLOCK):
             pixels = part.pixels[start : start + BLOCK]
-            blocks.append(_block(pixels, extractor, f"{images.name}-{which}", cache, batch_size))
+            name = f"{images.name}-{which}"
+            blocks.append(block_features(pixels, extractor, name, cache, batch_size))
             done += len(pixels)
             if advance is not None:
                 advance(done, total)
@@ -97,9 +98,23 @@ def _pool(features: NDArray[np.float32], part: Images, dtype: type[Any]) -> Pool
     return Pool(labels=part.labels, classes=part.classes, features_of=features_of, sites=part.sites)
 
 
-def _block(
+def block_features(
     pixels: NDArray[np.uint8], extractor: Extractor, name: str, cache: Path | None, batch_size: int
 ) -> NDArray[np.float32]:
+    """Features (B, d) of images (B, H, W, C), computed once for these images and this extractor.
+
+    Args:
+        pixels: bytes.
+        extractor: what sees the images.
+        name: of the file in the cache.
+        cache: as of `feature_view`.
+        batch_size: images at a time, bounds the memory.
+
+    Raises:
+        DataError: the extractor gives something else than finite features (B, d).
+        OSError: the cache cannot be written.
+    """
+
     def compute() -> NDArray[np.float32]:
         parts = [
             _checked(extractor, pixels[start : start + batch_size])
