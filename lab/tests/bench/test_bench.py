@@ -1,6 +1,7 @@
 """Benchmarks run rarely; at least what they import is there."""
 
 import importlib
+import runpy
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,14 @@ def test_a_missing_page_is_told_before_anything_is_measured(page, capsys, monkey
         page.run_script(main)
     assert ended.value.code == 2
     assert "does not exist" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("script", ["run", "train"])
+@pytest.mark.parametrize("folder", ["", "/nowhere"])
+def test_the_public_benchmark_says_that_its_data_are_missing(script, folder, monkeypatch):
+    path = BENCH / "fhe_benchmark" / f"{script}.py"
+    monkeypatch.setenv("SECUREFAIR_DATA", folder)
+    monkeypatch.setattr("sys.argv", [str(path)])
+    monkeypatch.syspath_prepend(path.parent)
+    with pytest.raises(SystemExit, match=f"^{script}.py: .*SECUREFAIR_DATA.*folder of data sets"):
+        runpy.run_path(str(path), run_name="__main__")

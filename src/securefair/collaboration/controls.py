@@ -25,6 +25,7 @@ from securefair.data import ParticipantData
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
 from securefair.model.transfer.folds import FOLDS
+from securefair.model.usual import LIBRARIES
 from securefair.records import STANDALONE
 from securefair.worth import Algorithm, EarlyStopping, SelfTaught
 from securefair.worth.plain_heads import PlainLearners
@@ -52,11 +53,13 @@ class Control:
     Attributes:
         algorithm: computes it; `members` is what it takes.
         rounds: that it takes.
+        loads: see `Kind.loads`.
     """
 
     algorithm: Algorithm[Any, Any]
     members: Any
     rounds: int
+    loads: tuple[str, ...] = ()
 
     def models(self, seed: int) -> Mapping[str, Function]:
         """Everyone's model at its end, by name."""
@@ -103,7 +106,7 @@ def controls_of(
         STANDALONE: Control(TUNED_ALONE, own, 1),
         **({"early_stopping": early} if of_classes else {}),  # a head is trained to classes
         "averaged_alone": Control(AVERAGED_ALONE, own, 1),
-        **{one.name: Control(one, own, 1) for one in usual},
+        **{one.name: Control(one, own, 1, LIBRARIES) for one in usual},
         "most_common": common,
     }
 

@@ -74,6 +74,10 @@ class Kind(ABC, Generic[A]):
     model_key: ClassVar[str] = "model.kind"
     """The dotted key that says which kind of model everyone fits."""
 
+    loads: ClassVar[tuple[str, ...]] = ()
+    """Modules that its participants need and that take a second to load, for who starts processes
+    to load them once."""
+
     prices: ClassVar[str] = "rounds"
     """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
 

@@ -27,6 +27,9 @@ MOST_OF_A_PROCESS = 400
 TREES = 100
 """Of a forest."""
 
+LIBRARIES = ("sklearn.ensemble", "sklearn.gaussian_process")
+"""What the models are from; a second to load."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimated:

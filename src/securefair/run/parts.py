@@ -50,6 +50,11 @@ class Part:
             return self.what.rounds
         return self.what.rounds(self.run.config)
 
+    @property
+    def loads(self) -> tuple[str, ...]:
+        """See `Kind.loads`."""
+        return self.what.loads
+
     def begin(self, entry: Entry, closing: ExitStack) -> RunInRounds:
         """As its stores have it, or before its first round; they are closed with `closing`."""
         what, seed = self.what, self.seed

@@ -77,7 +77,8 @@ def _elsewhere(
     processes: int,
 ) -> Iterator[Iterator[Repetition]]:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])  # libraries are loaded once
+    libraries = sorted({library for part in parts for library in part.loads})
+    context.set_forkserver_preload([__name__, *libraries])  # once, for a second run as well
     events: multiprocessing.Queue[_Event] = context.Queue()
     earlier = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(

@@ -1,12 +1,14 @@
 """A run whose parts are computed by several processes."""
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import signal
 
 import pytest
 
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import demo_config, override
 from securefair.errors import SecureFairError
 from securefair.run import parts, processes
@@ -121,6 +123,28 @@ def test_what_cannot_be_sent_is_computed_here(config, monkeypatch):
     part = parts.Part(name="a", what=None, run=None, seed=0, repeated=False)
     with processes.carrying_out([part, part], lambda _: None, None, 2) as every:
         assert [done.seconds for done in every] == [{"a": 1}, {"a": 1}]
+
+
+def test_the_process_that_others_are_forked_from_loads_their_libraries(config, monkeypatch):
+    """A kind's, and a control's; what they are is there to be loaded."""
+    named = []
+    context = multiprocessing.get_context("forkserver")
+    monkeypatch.setattr(
+        type(context), "set_forkserver_preload", lambda _, names: named.extend(names)
+    )
+    changes = {"run.algorithms": ["standalone", "transfer", "vpdl"]}
+    resolved = ResolvedRun.of(override(config, changes, source="test")).load()
+    every = parts.parts_of(resolved, 0)
+    with processes._elsewhere(every, lambda _: None, None, 2):
+        pass
+    assert named == [
+        "securefair.run.processes",
+        "securefair.collaboration.distillation.host",
+        "sklearn.ensemble",
+        "sklearn.gaussian_process",
+    ]
+    for name in named:
+        importlib.import_module(name)
 
 
 @pytest.mark.parametrize(("seeds", "cores", "usual"), [(1, 8, 1), (3, 2, 2), (50, 64, 8)])

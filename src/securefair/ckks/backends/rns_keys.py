@@ -72,11 +72,13 @@ def encoded(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.int32]:
 def polynomial_residues(polynomials: Integers, basis: Basis) -> NDArray[np.int32]:
     """Integer coefficients (d, N) -> residues (d, limbs, N) in NTT form."""
     primes = np.array(basis.primes, dtype=np.int64)[:, None]
+    residues: NDArray[np.int32]
     if np.abs(polynomials).max(initial=0) < primes.min():  # nearly always: no division then
-        turned = polynomials[:, None] + primes * (polynomials[:, None] < 0)
+        small = polynomials.astype(np.int32)[:, None]
+        residues = (small >> 31) & primes.astype(np.int32)  # the prime where one is negative
+        residues += small
     else:
-        turned = polynomials[:, None] % primes
-    residues: NDArray[np.int32] = turned.astype(np.int32)
+        residues = (polynomials[:, None] % primes).astype(np.int32)
     kernels.ntt_forward_(residues, basis)
     return residues
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.distillation import telling
@@ -46,6 +46,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
 
     always_share: bool
     participant: type[DistillingHost] | None = None
+    loads: ClassVar[tuple[str, ...]] = ("securefair.collaboration.distillation.host",)
 
     @property
     def reads(self) -> frozenset[str]:
