@@ -12,6 +12,7 @@ from securefair.sites.post.envelope import seal
 from securefair.sites.post.peers import read_peer
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt
+from securefair.sites.post.settling import EPOCH_LASTS
 from securefair.sites.post.streams import LAST_EPOCH
 from securefair.sites.site.recovery import recover_store, recovered_in
 from support.ends import NOW, PROJECT, WHO, End
@@ -192,6 +193,7 @@ def test_an_epoch_that_a_peer_has_made_up_stops_no_other_pair(tmp_path, top, bac
             assert recovered_in(tx).key_epoch <= (NOW + 1000) // 60 + 100
         assert epochs["west"] <= NOW + 1001 + turn
         north.say("west", b"back")
+        west.now += EPOCH_LASTS
         assert north.deliver(west)[0]
         north.say("south", b"back")
         if (parcel := north.post.pending("south", 0)) is None:

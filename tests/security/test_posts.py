@@ -10,6 +10,7 @@ import pytest
 from securefair.sites.post.envelope import read_header
 from securefair.sites.post.peers import PeerState, read_peer, write_peer
 from securefair.sites.post.receipts import NONCE_BYTES, RECEIPT_BYTES
+from securefair.sites.post.settling import EPOCH_LASTS
 from securefair.sites.project.identity import Identity
 from securefair.storage.audit import START
 from support.ends import NONCE, NOW, WHO, End, envelope_of
@@ -219,7 +220,9 @@ def test_a_store_that_was_turned_back_is_refused_until_it_is_recovered(tmp_path,
     with south.store.view() as tx:
         known = read_peer(tx, "north")
         assert known.seen == START
-        assert known.plus(bytes_in=0, newest=b"") == PeerState(epoch=NOW, epochs=1, heard=NOW)
+        assert known.plus(bytes_in=0, newest=b"") == PeerState(
+            epoch=NOW, epochs=1, began=NOW, heard=NOW
+        )
 
 
 def test_a_lost_store_is_noticed_by_its_peers(ends):
@@ -304,3 +307,24 @@ def test_when_an_envelope_leaves_tells_when_it_was_made(ends):
 def test_on_a_tick_all_of_a_minute_leave_and_are_dated_alike(ends):
     north, _ = ends
     assert departures(north, 60) == {(NOW + 60.0, NOW + 60)}
+
+
+def test_a_peer_that_begins_anew_and_anew_is_told_everything_once_a_minute(tmp_path):
+    """Each epoch costs one small envelope, and keys and features are sealed once more for it."""
+    north, south = (
+        End(tmp_path, *names) for names in (("north", ("south",)), ("south", ("north",)))
+    )
+    for number in range(1, 100):
+        north.recover(NOW + number)
+        north.say("south", b"anew")
+        taken, _ = north.deliver(south)
+        assert taken == (number % EPOCH_LASTS == 1)
+        south.now += 1
+    with south.store.view() as tx:
+        assert read_peer(tx, "north").epochs == 2
+    south.now = NOW - 1000  # a clock that was put back makes nobody wait for it
+    north.recover(NOW + 1000)
+    north.say("south", b"anew")
+    assert north.deliver(south)[0]
+    for end in (north, south):
+        end.store.close()

@@ -8,7 +8,8 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 DEVELOPMENT = sorted((DOCS / "development").glob("*.md"))
 NOTEBOOK = sorted((DOCS / "notebook").glob("*.md"))
-MANUAL = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+LIFE = sorted((DOCS / "life").glob("*.md"))
+MANUAL = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *LIFE]
 WORDS = 50_000
 """What somebody reads in a day. Developers' pages, decisions, notebook, reference are beside it."""
 
@@ -37,6 +38,10 @@ def test_the_notebook_is_reachable_from_the_first_page_and_the_sites_menu():
     assert {front, *linked(front)} >= set(NOTEBOOK)
     menu = re.findall(r"- (notebook/\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)
     assert sorted(menu) == [page.relative_to(DOCS).as_posix() for page in NOTEBOOK]
+
+
+def test_pages_on_a_projects_life_are_reachable_from_the_operators_guide():
+    assert set(LIFE) <= linked(DOCS / "operators-guide.md")
 
 
 def test_developers_pages_are_reachable_from_contributing_and_the_sites_menu():

@@ -12,7 +12,7 @@ from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.resolved import ResolvedRun
-from securefair.config import RunConfig, TableSection
+from securefair.config import TableSection
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_of
@@ -144,7 +144,7 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         sums=next((one.sums for one in forecasts if one.sums is not None), None),
         chosen=[one.chosen for one in forecasts if one.chosen],
         warnings=[
-            *_warnings(config, first),
+            *_warnings(config.encryption.backend, config.tells_ranges, first),
             *dict.fromkeys(words for one in forecasts for words in one.warnings),
         ],
     )
@@ -174,11 +174,11 @@ LEAST_TRAINING = 10
 """Samples below which a hospital learns next to nothing."""
 
 
-def _warnings(config: RunConfig, data: Sequence[ParticipantData]) -> list[str]:
+def _warnings(backend: str, tells_ranges: bool, data: Sequence[ParticipantData]) -> list[str]:
     found = []
-    if not encrypts(config.encryption.backend):
+    if not encrypts(backend):
         found.append("Backend clear encrypts nothing: for tests only (encryption.backend).")
-    if config.tells_ranges:
+    if tells_ranges:
         found.append(
             "Ranges and levels of columns come from the tables, which tells everyone something of "
             'them. Write them from general knowledge, then say table.origin = "public".'

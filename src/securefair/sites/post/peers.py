@@ -26,6 +26,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         epoch: of the pair.
         epochs: how often a new one was begun with it.
+        began: when this one began, seconds since 1970; 0 for the first, and of earlier versions.
         confirmed: envelopes of this epoch that the peer has confirmed.
         newest, before: quotes of the two newest envelopes of it in this epoch; empty for none.
         heard: when its newest envelope was taken, seconds since 1970; 0 for never.
@@ -42,6 +43,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
 
     epoch: int = FIRST_EPOCH
     epochs: int = 0
+    began: int = 0
     confirmed: int = 0
     newest: bytes = b""
     before: bytes = b""

@@ -40,7 +40,7 @@ from securefair.sites.post.proof import TurnedBackError
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
 from securefair.sites.post.refusals import Reason, RefusedError
-from securefair.sites.post.settling import Correspondence, renew, settle
+from securefair.sites.post.settling import Correspondence, is_young, renew, settle
 from securefair.sites.post.streams import StreamTurn, stream_of, turn_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.identity import Identity
@@ -229,7 +229,7 @@ class Post:
         with self._guarded():
             try:
                 with self._store.transaction() as tx:
-                    taken = settle(tx, about, peer, read, self._now())
+                    taken = settle(tx, about, peer, read, self._clock())
             except TurnedBackError as error:
                 with self._store.transaction() as tx:  # for the recovery
                     write_peer(tx, peer, read_peer(tx, peer).plus(proved=error.epoch))
@@ -298,13 +298,15 @@ class Post:
             fate = self._note(tx, Reason.BLOCKED, peer)
         elif turn is StreamTurn.PAST:
             fate = self._note(tx, Reason.OLD_EPOCH, peer)
-        elif turn is StreamTurn.EARLY:
+        elif turn is StreamTurn.EARLY or (
+            turn is StreamTurn.RENEWAL and is_young(known, self._clock())
+        ):
             fate = Fate.WAITS
         elif known.turned_back and turn is StreamTurn.PRESENT:
             fate = self._note(tx, Reason.TURNED_BACK, peer, Fate.TURNED_BACK)
         else:
             if turn is StreamTurn.RENEWAL:
-                renew(tx, peer, known, header.epoch, self._now())
+                renew(tx, peer, known, header.epoch, self._clock())
                 known = read_peer(tx, peer)
             fate = self._arrive(tx, peer, known, header, frame, envelope)
         known = read_peer(tx, peer)

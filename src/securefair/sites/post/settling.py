@@ -16,9 +16,12 @@ from securefair.sites.post.quotes import NO_QUOTE, quoted_header
 from securefair.sites.post.receipts import Fate, Receipt
 from securefair.sites.post.refusals import Reason
 from securefair.sites.post.streams import stream_of
-from securefair.sites.project.card import Card
+from securefair.sites.project.card import Card, utc
 from securefair.sites.project.identity import Identity
 from securefair.storage.store import Transaction
+
+EPOCH_LASTS = 60
+"""Seconds from the beginning of one epoch of a pair to that of the next, at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +43,7 @@ class Correspondence:
     largest_frame: int
 
 
-def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, at: str) -> bool:
+def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, now: float) -> bool:
     """Take what a peer says of this site's envelopes; whether it took the one that it got.
 
     Args:
@@ -48,7 +51,7 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
         about: who and what for.
         peer: who signed the receipt.
         receipt: fresh.
-        at: now, for the audit log.
+        now: seconds since 1970.
 
     Raises:
         StorageError: the receipt proves that this site must not go on.
@@ -61,7 +64,7 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
     quoted = _quoted(about, peer, receipt)
     check_own_past(tx, peer, known.epoch, quoted)
     if receipt.epoch > known.epoch:
-        renew(tx, peer, known, receipt.epoch, at)
+        renew(tx, peer, known, receipt.epoch, now)
         return False
     stream = stream_of(peer, known.epoch)
     following = tx.outbox.next_sequence(stream)
@@ -70,7 +73,7 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
         problem = "it quotes what this site never signed for it"
     if problem is not None:
         write_peer(tx, peer, known.plus(fault=problem))
-        note_refusal(tx, Reason.UNPROVED, peer, at)
+        note_refusal(tx, Reason.UNPROVED, peer, utc(now))
         return False
     if receipt.expected > known.confirmed:
         tx.outbox.acknowledge(stream, receipt.expected - 1)
@@ -78,8 +81,16 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
     return receipt.fate is Fate.TAKEN
 
 
-def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, at: str) -> None:
-    """Begin a higher epoch with a peer: whatever is left of the lower one is void."""
+def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, now: float) -> None:
+    """Begin a higher epoch with a peer: whatever is left of the lower one is void.
+
+    Args:
+        tx: of the own store.
+        peer: with whom.
+        known: of it.
+        epoch: the higher one.
+        now: seconds since 1970.
+    """
     stream = stream_of(peer, known.epoch)
     tx.outbox.drop(stream)
     for item in list(tx.inbox.pending(stream)):
@@ -87,13 +98,24 @@ def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, at: str) -> 
     fresh = PeerState(
         epoch=epoch,
         epochs=known.epochs + 1,
+        began=int(now),
         blocked=known.blocked,
         bytes_out=known.bytes_out,
         bytes_in=known.bytes_in,
     )
     write_peer(tx, peer, fresh)
     if fresh.epochs & known.epochs == 0:  # the first and every doubling, as of refusals
-        tx.audit.append("epoch", {"peer": peer, "epoch": epoch, "count": fresh.epochs}, at=at)
+        count = fresh.epochs
+        tx.audit.append("epoch", {"peer": peer, "epoch": epoch, "count": count}, at=utc(now))
+
+
+def is_young(known: PeerState, now: float) -> bool:
+    """Whether a pair's epoch began so shortly ago that another may wait.
+
+    Each costs everything that was ever told the peer once more, megabytes for a small envelope. No
+    operator recovers a site twice in a minute.
+    """
+    return known.began > 0 and 0 <= now - known.began < EPOCH_LASTS
 
 
 def _unbelievable(receipt: Receipt, confirmed: int, following: int) -> str | None:

@@ -60,6 +60,7 @@ from securefair.storage import Keystore, Secret, Store, Transaction, running_pro
 from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin, private_coin
 
+STOPS_WITHIN = 60.0
 RECEIPTS = 20.0
 """Seconds that a site waits for the last receipts, after its last message may leave."""
 
@@ -230,8 +231,11 @@ def run_site(
         SecureFairError: it cannot begin or go on; says why in one sentence.
     """
 
+    asked: list[int] = []  # to stop
+
     def leave(number: int, frame: object) -> None:
-        del number, frame
+        del frame
+        asked.append(number)
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, leave)
@@ -245,6 +249,8 @@ def run_site(
         heart, due = Heart(folder), LineDue(opened.site.state.since, time.monotonic())
 
         def beat() -> None:
+            if asked:  # what a handler raises in a destructor or callback is lost
+                raise KeyboardInterrupt
             working = bool(opened.site.machine.memory.running)
             heart.beat(working=working, now=time.time(), unvisited=door.unvisited)
             site = opened.site
@@ -316,17 +322,33 @@ def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str
         )
 
 
-def stop_site(folder: Path) -> bool:
-    """Ask a running site to end; whether there was one.
+def stop_site(folder: Path, seconds: float = STOPS_WITHIN) -> bool:
+    """End a running site, and wait for that; whether there was one.
+
+    What comes next takes the store, or copies it.
+
+    Args:
+        folder: of the site.
+        seconds: for which it is waited: a site that computes ends after that.
 
     Raises:
-        SecureFairError: there is no site in this folder.
+        SecureFairError: there is no site in this folder, or it runs still.
     """
     read_settings(folder)
     owner = running_process(folder / STORE)
     if owner is None:
         return False
-    os.kill(owner, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(owner, signal.SIGTERM)
+    until = time.monotonic() + seconds
+    while running_process(folder / STORE) == owner:
+        if time.monotonic() > until:
+            raise SecureFairError(
+                "the site was asked to stop, and computes still",
+                where=str(folder),
+                hint="Wait, and stop it again; leave its folder alone until then",
+            )
+        time.sleep(0.05)
     return True
 
 
