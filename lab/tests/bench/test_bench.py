@@ -74,5 +74,5 @@ def test_the_public_benchmark_says_that_its_data_are_missing(script, folder, mon
     monkeypatch.setenv("SECUREFAIR_DATA", folder)
     monkeypatch.setattr("sys.argv", [str(path)])
     monkeypatch.syspath_prepend(path.parent)
-    with pytest.raises(SystemExit, match=f"^{script}.py: .*SECUREFAIR_DATA.*folder of data sets"):
+    with pytest.raises(SystemExit, match=rf"^{script}\.py: .*SECUREFAIR_DATA.*docs/data.md"):
         runpy.run_path(str(path), run_name="__main__")
