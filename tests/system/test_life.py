@@ -71,7 +71,7 @@ class Night:
             if words[1:3] == ["site", "stop"] and self._running is not None:
                 # The next line takes or copies the store: it is nobody's already.
                 assert running_process(self.hospital.home / "north" / "store") is None
-                self._running.communicate(timeout=60)
+                self.end()
                 self._running = None
 
     def look(self, folder, expected):
