@@ -16,6 +16,8 @@ import pytest
 from securefair.protocol.codec import encode
 from securefair.sites.post.peers import CONFIRMS_NOTHING, QUESTION, REPLY, read_peer, unconfirmed
 from securefair.sites.site.notices import Notice, message_frame, notice_frame
+from securefair.sites.site.recovery import block_in, take_back_in
+from securefair.storage import Store
 from support.ends import End
 from support.town import towns
 
@@ -144,6 +146,60 @@ def test_honest_sites_over_slow_ways_come_to_no_bound_and_no_standstill(make_tow
     for name in town.names:
         with town.stores[name].view() as tx:
             assert not any(unconfirmed(tx, peer) for peer in town.names if peer != name)
+
+
+def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town):
+    """Replies pile up at one end, which lets a question be; its deadline counts for nothing, as the
+    third site is gone. Each waited for the other for good, an empty outbox at both ends."""
+    town = make_town(3, rounds=12, round_seconds=50.0, fewest=1)
+    laid, carrying, heals = {}, [], [float("inf")]
+
+    def one_way_slowly(peer, parcel):
+        slow = (carrying[-1], peer) == ("north", "south") and town.now < heals[0]
+        if slow and town.now < laid.setdefault(parcel, town.now) + 40.0:
+            return None
+        return town.deliver(peer, parcel)
+
+    walk = town.walk
+
+    def noting_who(name, hand_over=None):
+        carrying.append(name)
+        return walk(name, hand_over)
+
+    town.walk = noting_who
+    town.until("west", 6, one_way_slowly)
+    town.stop("west")
+    heals[0] = town.now + 300
+    for name in ("north", "south"):
+        while len(town.records(name)) < town.rounds:
+            assert town.now < 6000, "they stand still"
+            town.step(one_way_slowly)
+    assert any("outbox full" in what for name in town.names for what in town.refused(name))
+
+
+@pytest.mark.parametrize("algorithm", ["cycle", "cycle-gossip"])
+def test_a_block_taken_back_leaves_no_site_waiting(make_town, algorithm):
+    """The question of the blocked site was confirmed, thrown away and never said again; as all
+    peers were needed, nobody went on any more."""
+    town = make_town(3, algorithm=algorithm, rounds=6, round_seconds=50.0, fewest=2)
+    town.until("south", 2)
+
+    def asked():
+        with town.stores["north"].view() as tx:
+            return any(item.stream.startswith("south ") for item in tx.inbox.pending())
+
+    while not asked():
+        town.step()
+    for change in (block_in, take_back_in):
+        town.stop("north")
+        with Store.open(town.folder / "north") as store, store.transaction() as tx:
+            change(tx, "south", town.now)
+        town.start("north")
+        for _ in range(20 if change is block_in else 0):
+            town.step()
+    while not all(town.records(name)[-1].round == town.rounds - 1 for name in town.names):
+        assert town.now < 6000, "they stand still"
+        town.step()
 
 
 def test_a_peer_that_reads_nothing_is_asked_no_more(make_town):

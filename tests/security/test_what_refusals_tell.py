@@ -19,7 +19,7 @@ from securefair.protocol.jobs import OpenAnswer, OpenedAnswer, Prepared, Prepare
 from securefair.protocol.messages import Answer, Ask, Features, Keys
 from securefair.sites.post.envelope import HEADER_BYTES, read_header
 from securefair.sites.post.port import nonce_of
-from securefair.sites.site import site as site_module
+from securefair.sites.site import notes as notes_module
 from securefair.storage import audit
 from support.stage import Stage, sends
 from support.town import towns
@@ -78,7 +78,7 @@ def at_once(tx, event, **facts):
 
 @pytest.mark.slow  # whole runs of sites, as of the two tests below
 def test_rows_of_blame_tell_which_answers_were_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(site_module, "note", at_once)
+    monkeypatch.setattr(notes_module, "note", at_once)
     for folder in ("some", "none"):
         (tmp_path / folder).mkdir()
     some, _, _ = seen(tmp_path / "some", AIMED)

@@ -212,12 +212,16 @@ class Town:
     def until(self, name, rounds, hand_over=None):
         """Until a site has ended so many rounds."""
         while len(self.records(name)) < rounds:
-            moved = False
-            for each in list(self.sites):
-                moved |= self.sites[each].turn()
-                moved |= self.walk(each, hand_over)
-            if not moved:
-                self.now += 1.0
+            self.step(hand_over)
+
+    def step(self, hand_over=None):
+        """Every site takes a turn and says what it has to; a second passes if none had anything."""
+        moved = False
+        for each in list(self.sites):
+            moved |= self.sites[each].turn()
+            moved |= self.walk(each, hand_over)
+        if not moved:
+            self.now += 1.0
 
     def until_asked_for_keys(self, student, teacher):
         """Until a student asks for keys, of which that teacher's does not come."""

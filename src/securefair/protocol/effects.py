@@ -77,7 +77,11 @@ class BeganAnew(Value, frozen=True):
     peer: str
 
 
-Input: TypeAlias = Begin | Received | Done | Failed | Expired | Presence | BeganAnew
+class Waited(Value, frozen=True):
+    """The host has waited beyond a deadline that counts for nothing: what was asked may be lost."""
+
+
+Input: TypeAlias = Begin | Received | Done | Failed | Expired | Presence | BeganAnew | Waited
 
 
 class RoundSummary(Value, frozen=True, kw_only=True):

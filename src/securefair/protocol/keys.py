@@ -26,7 +26,7 @@ from securefair.protocol.turn import Serving, Turn
 
 def on_reveal(turn: Turn, name: str, message: Reveal) -> None:
     """Give the key of the last attempt away, once; again the same to whoever asks again."""
-    if message.round < turn.round - turn.settings.keep_rounds:
+    if _is_stale(turn, name, message):
         return
     serving = _last_attempt(turn, name, message)
     closed = serving is not None and serving.state in (ServingState.ANSWERED, ServingState.REVEALED)
@@ -56,9 +56,7 @@ def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
 
 def on_recover(turn: Turn, name: str, message: Recover) -> None:
     """Give parts of the keys of some others, once; again the same to whoever asks again."""
-    if message.round < turn.round - turn.settings.keep_rounds:
-        reason = DeclineReason.STALE
-        turn.send(name, Decline(message.round, message.attempt, reason, summed=True))
+    if _is_stale(turn, name, message):
         return
     serving = _last_attempt(turn, name, message)
     if serving is None or serving.key is None:
@@ -88,6 +86,15 @@ def on_parts_released(turn: Turn, job: ReleaseParts, parts: tuple[bytes, ...]) -
 def on_release_failed(turn: Turn, job: ReleaseKey | ReleaseParts) -> None:
     """Without its key the answer is worth nothing; the student goes on without."""
     turn.send(job.peer, Decline(job.round, job.attempt, DeclineReason.FAILED, summed=True))
+
+
+def _is_stale(turn: Turn, name: str, message: Reveal | Recover) -> bool:
+    """Whether it is about a round of which nothing is kept; then it is declined."""
+    stale = message.round < turn.round - turn.settings.keep_rounds
+    if stale:
+        reason = DeclineReason.STALE
+        turn.send(name, Decline(message.round, message.attempt, reason, summed=True))
+    return stale
 
 
 def _last_attempt(turn: Turn, name: str, message: Reveal | Recover) -> Serving | None:

@@ -51,6 +51,7 @@ from securefair.protocol.effects import (
     Input,
     Presence,
     Received,
+    Waited,
 )
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
@@ -209,6 +210,8 @@ def _dispatch(turn: Turn, event: Input) -> None:
         case BeganAnew():
             _check_known(turn, event)
             anew.begin_anew(turn, event.peer)
+        case Waited():
+            rounds.ask_again(turn)
 
 
 def _receive(turn: Turn, event: Received) -> None:

@@ -107,15 +107,33 @@ def recover(turn: Turn, current: Sum) -> None:
     if len(lost) > _spare(turn, current):
         give_up(turn, lost)
         return
-    turn.set_sum(replace(current, recalled=lost))
-    salts = tuple(_salt(current.teachers[name]) for name in lost)
+    recalling = replace(current, recalled=lost)
+    turn.set_sum(recalling)
     for name in current.teachers:
         if name in lost:
             turn.move_part(name, Event.RECALLED)
         else:
             turn.move_part(name, Event.RECOVER_SENT)
-            turn.send(name, Recover(turn.round, current.attempt, lost, salts))
+            turn.send(name, _recover(turn, recalling))
     _await_long(turn)
+
+
+def ask_again(turn: Turn) -> None:
+    """Repeat requests for keys, and for parts of them; no other attempt comes after these."""
+    current = turn.memory.averaging.sum
+    if current is None:
+        return
+    for name, asking in current.teachers.items():
+        if asking.state is AskingState.REVEALING:
+            turn.send(name, Reveal(turn.round, current.attempt))
+        elif asking.state is AskingState.RECOVERING:
+            turn.send(name, _recover(turn, current))
+
+
+def _recover(turn: Turn, current: Sum) -> Recover:
+    lost = current.recalled
+    salts = tuple(_salt(current.teachers[name]) for name in lost)
+    return Recover(turn.round, current.attempt, lost, salts)
 
 
 def _salt(asking: Asking) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError
-from securefair.protocol import admission, linking, student, summing, teacher
+from securefair.protocol import admission, linking, opening, student, summing, teacher
 from securefair.protocol.effects import Begin, Expired, RoundOver, RoundSummary, SetDeadline
 from securefair.protocol.jobs import Step
 from securefair.protocol.messages import Decline
@@ -95,6 +95,18 @@ def expire(turn: Turn, event: Expired) -> None:
     if exchanging:
         student.expire(turn)
         _step(turn)
+
+
+def ask_again(turn: Turn) -> None:
+    """Repeat what this round's peers were asked and have not answered.
+
+    A teacher lets a question be that it owes too many replies, and forgets those of a peer that its
+    operator blocks. Repeated ones get the same reply, or are declined as stale.
+    """
+    for name in turn.memory.peers:
+        student.ask_again(turn, name)
+    if turn.memory.state is RoundState.SUMMING:
+        opening.ask_again(turn)
 
 
 def awaited(memory: Memory, settings: MachineSettings) -> tuple[str, ...]:

@@ -150,4 +150,5 @@ class TestParts:
             stage.linked()
         stale = sent(stage.hear("cem", gather("ann", "dan")), Decline)
         assert stale == {"cem": Decline(0, 0, DeclineReason.STALE, True)}
-        assert stage.hear("bea", Reveal(0, 0)) == []
+        stale = sent(stage.hear("bea", Reveal(0, 0)), Decline)  # it waits for no key in vain
+        assert stale == {"bea": Decline(0, 0, DeclineReason.STALE, True)}

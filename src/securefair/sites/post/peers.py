@@ -14,7 +14,9 @@ from securefair.storage.store import Transaction
 QUESTION, REPLY = "question", "reply"
 """What an outbox counts envelopes under. A reply would not be there had its recipient not asked."""
 
-CONFIRMS_NOTHING = "it asks, and confirms no reply: until it does, its questions are let be"
+CONFIRMS_NOTHING = (
+    "it asks, and its receipts are missing: until they are here, its questions are let be"
+)
 """What is wrong with it."""
 
 _PEER, _REFUSED = "post peer ", "post refused"

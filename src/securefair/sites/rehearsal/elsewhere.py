@@ -65,7 +65,10 @@ class ElsewhereProcess:
     def __init__(self, python: Path, folder: Path, secret: Path, seed: int, faults: float) -> None:
         """See `play_site` for the arguments after the interpreter."""
         python = python.absolute()
-        self._command = [str(one) for one in (python, "-c", _PROGRAM, folder, secret, seed, faults)]
+        self._command = [
+            *(str(python), "-I", "-c", _PROGRAM),
+            *map(str, (folder, secret, seed, faults)),
+        ]
         self._started: subprocess.Popen[bytes] | None = None
 
     @property
@@ -144,7 +147,7 @@ class ElsewhereSite:
 
     def receive(self, parcel: bytes) -> bytes:
         """See `Playing`."""
-        return self._order("receive", data=parcel).data or b""
+        return self._order("receive", given=parcel).data or b""
 
     def close(self) -> None:
         """SIGKILL."""
@@ -155,8 +158,8 @@ class ElsewhereSite:
     def _store(self) -> Store:
         return Store.open(self._folder / STORE, access=Access.READ)
 
-    def _order(self, act: str, peer: str = "", data: bytes = b"") -> Followed:
-        order = Order(act, *self._clocks(), peer, data)
+    def _order(self, act: str, peer: str = "", given: bytes = b"") -> Followed:
+        order = Order(act, *self._clocks(), peer, given)
         try:
             self._orders.send_bytes(msgspec.msgpack.encode(order))
             done = msgspec.msgpack.decode(self._orders.recv_bytes(), type=Followed)
@@ -174,7 +177,7 @@ def make_store_with(python: Path, folder: Path) -> None:
     """Let another version make the store of a new site: it could not read one of this version whose
     tables are newer."""
     shutil.rmtree(folder / STORE)
-    command = [str(python.absolute()), "-c", _STORE, str(folder / STORE)]
+    command = [str(python.absolute()), "-I", "-c", _STORE, str(folder / STORE)]
     subprocess.run(command, cwd="/", check=True)
 
 
@@ -191,7 +194,7 @@ def installed(python: Path) -> Installation:
         ConfigError: it cannot be started, or has none.
     """
     try:
-        command = [str(python.absolute()), "-c", _ABOUT]
+        command = [str(python.absolute()), "-I", "-c", _ABOUT]
         done = subprocess.run(command, capture_output=True, cwd="/", check=True)
         return msgspec.json.decode(done.stdout, type=Installation)
     except (OSError, msgspec.DecodeError, subprocess.CalledProcessError) as error:

@@ -26,14 +26,14 @@ class Order:
         act: turn, pending, settle or receive.
         wall, monotonic: seconds of its machine's clocks.
         peer: whom it is about.
-        data: a receipt, or a parcel.
+        given: a receipt, or a parcel.
     """
 
     act: str
     wall: float
     monotonic: float
     peer: str = ""
-    data: bytes = b""
+    given: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def _follow(opened: OpenSite, order: Order) -> Followed:
     elif order.act == "pending":
         data = post.pending(order.peer, 0.0)
     elif order.act == "settle":
-        yes = post.settle(order.peer, order.data)
+        yes = post.settle(order.peer, order.given)
     else:
-        data = post.receive(order.data)
+        data = post.receive(order.given)
     return Followed(yes, data, "" if post.fault is None else str(post.fault))
 
 

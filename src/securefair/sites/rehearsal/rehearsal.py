@@ -143,7 +143,7 @@ def rehearse(
     data = hospitals(sites) if tables is None else tables.data()
     until, results = time.monotonic() + limit, list[RehearsalResult]()
     left = rounds
-    while left:
+    while left > 0:
         done, number = rounds - left, len(results)
         project, identities = project_between(
             data,
@@ -153,8 +153,8 @@ def rehearse(
             rules=None if tables is None else tables.rules,
             protocol=spoken,
         )
-        length = min(left, kind_in(project.terms).rounds(project.terms.config))
-        share = kills * (done + length) // rounds - kills * done // rounds
+        length = kind_in(project.terms).rounds(project.terms.config)  # two of a table, always
+        share = kills * min(done + length, rounds) // rounds - kills * done // rounds
         place = folder / str(number)
         place.mkdir()
         shared = place / SHARED if courier_of(courier).shares else None
@@ -169,7 +169,7 @@ def rehearse(
         left -= length
     return RehearsalResult(
         decisions_equal=all(one.decisions_equal for one in results),
-        rounds=rounds,
+        rounds=rounds - left,
         kills=sum(one.kills for one in results),
         lost_rounds=sum(one.lost_rounds for one in results),
         refused=sum(one.refused for one in results),

@@ -44,7 +44,7 @@ class Shut:
     """
 
     pace: Pace
-    inputs: tuple[Presence, ...]
+    inputs: tuple[Input, ...]
     back: tuple[str, ...]
 
 
@@ -59,8 +59,9 @@ def shut_out(pace: Pace, blocked: tuple[str, ...], away: Collection[str]) -> Shu
     now = pace.blocks(blocked)
     back = tuple(peer for peer in pace.blocked if peer not in now.shut)
     gone = [peer for peer in dict.fromkeys(now.shut) if peer not in away]
-    inputs = [Presence(peer, here=False) for peer in gone]
-    inputs += [Presence(peer, here=True) for peer in back]
+    inputs: list[Input] = [Presence(peer, here=False) for peer in gone]
+    for peer in back:
+        inputs += [Presence(peer, here=True), BeganAnew(peer)]
     return Shut(pace=now, inputs=tuple(inputs), back=back)
 
 

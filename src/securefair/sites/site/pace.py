@@ -73,7 +73,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     def takes_back(self, peer: str) -> Pace:
         """After its operator takes a peer again: as one that was blocked until the next start."""
         left = tuple(name for name in self.left if name != peer)
-        return msgspec.structs.replace(self, left=left, blocked=(*self.blocked, peer))
+        blocked = (*(name for name in self.blocked if name != peer), peer)
+        return msgspec.structs.replace(self, left=left, blocked=blocked)
 
     def next_round(self, ended: int, peers: tuple[str, ...], rounds: int) -> int:
         """The round of so many to begin after the one that ended last (-1 before the first).

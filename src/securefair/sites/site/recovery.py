@@ -27,7 +27,7 @@ from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
-from securefair.storage import Item, Keystore, Secret, Store, Transaction
+from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
 RECOVERED = "recovered"
@@ -139,9 +139,9 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     """Take nothing of a peer any more, or take it again. The site learns of it at its next start.
 
     What the peer said before, and was not handled yet, is thrown away: somebody else may have said
-    it. Earlier versions kept whom they blocked among those that left, who never come back: taking a
-    peer again takes it from there as well. If it had left by itself, a deadline shows that it is
-    away.
+    it. So the pair begins anew once the peer is taken again. Earlier versions kept whom they
+    blocked among those that left, who never come back: taking a peer again takes it from there as
+    well. If it had left by itself, a deadline shows that it is away.
 
     Raises:
         SecureFairError: nobody has that name, the site runs, or the pair has no epoch left: by what
@@ -152,23 +152,37 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
         raise ConfigError("a site does not block itself", where="peer", found=peer)
     project.card(peer)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        known = read_peer(tx, peer)
-        if not blocked and known.epoch >= LAST_EPOCH:
-            raise ConfigError(
-                "claimed all epochs of its pair, and stays blocked",
-                where="peer",
-                found=peer,
-                hint="It joins under a new card in another project.",
-            )
-        write_peer(tx, peer, known.plus(blocked=blocked))
-        event, waiting = "unblocked", list[Item]()
         if blocked:
-            event, waiting = "blocked", list(tx.inbox.pending(stream_of(peer, known.epoch)))
-        elif peer in (state := state_in(tx)).pace.left:
-            keep_state(tx, replace(state, pace=state.pace.takes_back(peer)))
-        for item in waiting:
-            tx.inbox.done(item)
-        tx.audit.append(event, {"peer": peer, "thrown_away": len(waiting)}, at=utc(now))
+            block_in(tx, peer, now)
+        else:
+            take_back_in(tx, peer, now)
+
+
+def block_in(tx: Transaction, peer: str, now: float) -> None:
+    """See `block`."""
+    known = read_peer(tx, peer)
+    write_peer(tx, peer, known.plus(blocked=True))
+    waiting = list(tx.inbox.pending(stream_of(peer, known.epoch)))
+    for item in waiting:
+        tx.inbox.done(item)
+    tx.audit.append("blocked", {"peer": peer, "thrown_away": len(waiting)}, at=utc(now))
+
+
+def take_back_in(tx: Transaction, peer: str, now: float) -> None:
+    """See `block`."""
+    known = read_peer(tx, peer)
+    if known.epoch >= LAST_EPOCH:
+        raise ConfigError(
+            "claimed all epochs of its pair, and stays blocked",
+            where="peer",
+            found=peer,
+            hint="It joins under a new card in another project.",
+        )
+    state = state_in(tx)
+    keep_state(tx, replace(state, pace=state.pace.takes_back(peer)))
+    write_peer(tx, peer, known.plus(blocked=False))
+    _begin_epoch(tx, peer, known.epoch + 1)
+    tx.audit.append("unblocked", {"peer": peer}, at=utc(now))
 
 
 def change_passphrase(

@@ -9,6 +9,7 @@ again, and nobody has seen their first results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ from securefair.protocol.effects import (
     RoundOver,
     Send,
     SetDeadline,
+    Waited,
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
@@ -47,8 +49,8 @@ from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
 
 MODEL, LEFT = "site model", "site left"
-LOOK_AGAIN, NOTE_TIME = 5.0, 30.0
-"""Seconds after which a site that waits looks at its clock, and after which it notes the time."""
+LOOK_AGAIN, NOTE_TIME, ASK_AGAIN = 5.0, 30.0, 600.0
+"""Seconds after which a waiting site looks at its clock; notes the time; repeats its questions."""
 
 
 class Site:
@@ -86,6 +88,7 @@ class Site:
         self._anchor = schedule.monotonic()
         self._settled = self._looked = False
         self._sends = False  # in this transaction
+        self._asked = -math.inf  # monotonic seconds, when questions were repeated
         self._told = {peer: one.total for peer, one in self.machine.ledger.accounts.items()}
 
     @property
@@ -195,7 +198,7 @@ class Site:
                 return False
             absent = *self._state.pace.away, *self.machine.awaited
             if (waits := self._held(absent)) is not None:
-                return waits
+                return waits or self._ask_again()
             self._feed(Expired(memory.round))
             return True
         if self._state.pace.announced <= memory.round:
@@ -381,6 +384,15 @@ class Site:
         if not after.since:
             self._set_deadline(self._schedule.linger)
         self._feed()
+        return True
+
+    def _ask_again(self) -> bool:
+        """A question may be lost that a peer let be, or that was thrown away with a block."""
+        now = self._schedule.monotonic()
+        if now < self._asked + ASK_AGAIN:
+            return False
+        self._asked = now
+        self._feed(Waited())
         return True
 
     def _set_deadline(self, seconds: float) -> None:

@@ -90,7 +90,7 @@ def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
                 pace = year.opened(others[0]).site.state.pace
                 assert (pace.blocked, pace.left) == ((peer,), ())
                 assert peer in pace.away
-            if all(len(year.records(name)) == ROUNDS for name in year.names):
+            if all(ROUNDS - 1 in year.records(name) for name in year.names):
                 break
         pace = year.opened(others[0]).site.state.pace
         assert peer not in (*pace.shut, *pace.away)
