@@ -14,9 +14,7 @@ from securefair.storage.store import Transaction
 QUESTION, REPLY = "question", "reply"
 """What an outbox counts envelopes under. A reply would not be there had its recipient not asked."""
 
-CONFIRMS_NOTHING = (
-    "it asks, and its receipts are missing: until they are here, its questions are let be"
-)
+CONFIRMS_NOTHING = "it asks, and its receipts are missing: its questions are let be so long"
 """What is wrong with it."""
 
 _PEER, _REFUSED = "post peer ", "post refused"
