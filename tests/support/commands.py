@@ -7,6 +7,20 @@ from typer.testing import CliRunner
 
 from securefair.cli import app
 
+ALONE = """
+[run]
+name = "alone"
+algorithms = ["standalone"]
+[data]
+source = "heart"
+[model]
+kind = "linear"
+[training]
+rounds = 1
+local_epochs = 1
+"""
+"""A configuration of the shortest run."""
+
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):

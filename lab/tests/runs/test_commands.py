@@ -9,24 +9,11 @@ import pytest
 
 from securefair.config import parse_config
 from securefair_lab.runs.bundle import without_paths
-from support.commands import invoke, prepared
+from support.commands import ALONE, invoke, prepared
 
 __all__ = ["invoke", "prepared"]
 
 pytestmark = pytest.mark.slow
-
-ALONE = """
-[run]
-name = "alone"
-algorithms = ["standalone"]
-[data]
-source = "heart"
-[model]
-kind = "linear"
-[training]
-rounds = 1
-local_epochs = 1
-"""
 
 
 @pytest.fixture(scope="module")

@@ -4,21 +4,9 @@ import shutil
 import pytest
 
 from securefair.cli.diagnosis import Diagnosis, HealthFinding
+from support.commands import ALONE
 
 pytestmark = pytest.mark.slow
-
-ALONE = """
-[run]
-name = "alone"
-algorithms = ["standalone"]
-[data]
-source = "heart"
-[model]
-kind = "linear"
-[training]
-rounds = 1
-local_epochs = 1
-"""
 
 
 @pytest.fixture(scope="module")
