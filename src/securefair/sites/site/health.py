@@ -17,7 +17,7 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, STORE, SiteSettings
 from securefair.sites.site.pace import Pace
-from securefair.sites.site.records import peers_of, state_in, stored_records
+from securefair.sites.site.records import peers_of, rounds_over, state_in, stored_records
 from securefair.sites.site.site import LEFT
 from securefair.sites.site.warnings import STUCK_AFTER, warnings_of
 from securefair.storage import Transaction, held_since
@@ -174,7 +174,7 @@ def health_of(
         return Health(state=SiteLife.LEFT)
     if not runs:
         if (folder / OVER).exists():
-            if len(stored_records(tx)) >= rounds_of(project.terms):
+            if rounds_over(stored_records(tx)) >= rounds_of(project.terms):
                 return Health(state=SiteLife.OVER, since=seen, since_seconds=at)
             warnings = (OLDER, *warnings)
         return Health(state=SiteLife.STOPPED, since=seen, since_seconds=at, warnings=warnings)
@@ -188,7 +188,7 @@ def health_of(
     if known.since:
         peers = len(peers_of(tx, project, settings.name))
         said = f"a round needs {fewest_peers(project, peers)} of {peers} peers"
-        if len(stored_records(tx)) >= rounds_of(project.terms):
+        if rounds_over(stored_records(tx)) >= rounds_of(project.terms):
             said = "its own rounds are over, and too few peers are through with theirs"
         return Health(
             state=SiteLife.WAITING,

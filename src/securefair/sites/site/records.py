@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -125,6 +125,12 @@ def stored_pieces(tx: Transaction) -> dict[str, bytes]:
     """What the participant gave out to be remembered, by its own names."""
     pieces = {name.removeprefix(HOST): tx.memory.get(name) for name in tx.memory.names(HOST)}
     return {name: piece for name, piece in pieces.items() if piece is not None}
+
+
+def rounds_over(records: Sequence[SiteRecord]) -> int:
+    """How many rounds are over at a site: those before its last one too that it missed and skipped,
+    of which it has no record."""
+    return max((one.round + 1 for one in records), default=0)
 
 
 def stored_records(tx: Transaction) -> list[SiteRecord]:

@@ -50,6 +50,7 @@ from securefair.sites.site.records import (
     learned_from,
     note_peers,
     rounds_away,
+    rounds_over,
     stored_records,
 )
 from securefair.sites.site.renewing import awaited, samples_now, settings_in, taken_in
@@ -242,7 +243,7 @@ def run_site(
     with open_site(folder, passphrase) as opened, carried(folder, opened) as door:
         rounds = rounds_of(opened.project.terms)
         with opened.store.view() as tx:
-            over = len(stored_records(tx))
+            over = rounds_over(stored_records(tx))
         name = opened.settings.name
         say(f"{name}: {over} of {rounds} rounds are over", {"rounds_over": over, "rounds": rounds})
         early: list[bool] = []  # results were written before the end

@@ -20,7 +20,7 @@ from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
 from securefair.sites.site.health import Health, health_of, presence_of
 from securefair.sites.site.notes import told_in
-from securefair.sites.site.records import peers_of, state_in, stored_records
+from securefair.sites.site.records import peers_of, rounds_over, state_in, stored_records
 from securefair.sites.site.warnings import refused_messages
 from securefair.storage import Access, Store, Transaction, running_process
 from securefair.words import words_of
@@ -146,9 +146,9 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
     return SiteStatus(
         name=name,
         project=project.terms.project.name,
-        rounds_over=len(records),
+        rounds_over=rounds_over(records),
         rounds=rounds_of(project.terms),
-        seconds_left=state.left if len(records) < rounds_of(project.terms) else 0.0,
+        seconds_left=state.left if rounds_over(records) < rounds_of(project.terms) else 0.0,
         peers=tuple(peers),
         refused=refusals(tx),
         student_limit=limits.student_total,

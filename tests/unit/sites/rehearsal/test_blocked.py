@@ -97,6 +97,10 @@ def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
         assert peer_of(year, peer)[1].presence is PeerLife.HERE
         assert all(peer in year.records(name)[ROUNDS - 1].opened for name in others)
         assert day < 2 * DEADLINE_DAYS
+        assert len(year.records(peer)) < ROUNDS  # it skipped what it missed, and is through
+        with year.opened(peer).store.view() as tx:
+            status = site_status(tx, year.opened(peer).project, peer)
+        assert (status.rounds_over, status.seconds_left) == (ROUNDS, 0.0)
 
 
 def test_a_peer_that_claimed_all_epochs_of_its_pair_stays_blocked(tmp_path):

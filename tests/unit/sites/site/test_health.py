@@ -22,6 +22,9 @@ from securefair.storage import Store
 
 NOW = 1_800_000_000
 
+LAST = SimpleNamespace(round=0, measured={})
+"""What is looked at of the record of a round."""
+
 
 @pytest.fixture
 def site(tmp_path):
@@ -47,7 +50,7 @@ def test_a_site_runs_is_stopped_is_over_or_left(site, monkeypatch):
     (site[0] / OVER).touch()
     older = health(site, runs=False)  # a copy of before was put back
     assert (older.state, "an older copy was put back" in older.summary) == (SiteLife.STOPPED, True)
-    monkeypatch.setattr(module, "stored_records", lambda _: [None])
+    monkeypatch.setattr(module, "stored_records", lambda _: [LAST])
     assert (health(site, runs=False).state, health(site, runs=False).code) == (SiteLife.OVER, 0)
     left = health(site, runs=False, change=lambda tx: tx.memory.put(LEFT, b"2027"))
     assert (left.state, left.code) == (SiteLife.LEFT, 0)
@@ -83,7 +86,7 @@ def test_it_says_for_whom_it_waits_and_since_when(site):
 
 def test_after_its_last_round_it_is_told_why_it_waits_and_what_would_stop_it(site, monkeypatch):
     for room in (module, warnings):
-        monkeypatch.setattr(room, "stored_records", lambda _: [None], raising=False)
+        monkeypatch.setattr(room, "stored_records", lambda _: [LAST], raising=False)
     waits = SiteState(missing=("a",), since=float(NOW))
     found = health(site, later=75 * DAY, change=lambda tx: keep_state(tx, waits))
     assert (found.state, found.code) == (SiteLife.WAITING, 1)
@@ -97,8 +100,7 @@ def test_no_seconds_are_left_after_the_last_round(site, monkeypatch):
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         keep_state(tx, SiteState(left=17.6))
         assert site_status(tx, project, read_settings(folder).name).seconds_left == 17.6
-        last = SimpleNamespace(measured={})
-        monkeypatch.setattr(status_module, "stored_records", lambda _: [last])
+        monkeypatch.setattr(status_module, "stored_records", lambda _: [LAST])
         assert site_status(tx, project, read_settings(folder).name).seconds_left == 0
 
 
