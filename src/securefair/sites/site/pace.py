@@ -39,7 +39,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shut(self) -> tuple[str, ...]:
         """Peers that do not come back, whatever arrives of them."""
-        return (*self.left, *self.blocked)
+        return tuple(dict.fromkeys((*self.left, *self.blocked)))
 
     def hears(self, peer: str) -> Pace:
         """After anything arrived from a peer."""
@@ -48,7 +48,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self,
             away=tuple(name for name in self.away if name != peer),
-            heard=(*self.heard, *(() if peer in self.heard else (peer,))),
+            heard=_with(self.heard, peer),
         )
 
     def says(self, peer: str, ready: int) -> Pace:
@@ -59,22 +59,39 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 
     def leaves(self, peer: str) -> Pace:
         """After a peer said that it leaves: nobody waits for it any more."""
-        away = (*self.away, *(() if peer in self.away else (peer,)))
-        left = (*self.left, *(() if peer in self.left else (peer,)))
-        return msgspec.structs.replace(self, away=away, left=left)
+        return msgspec.structs.replace(
+            self, away=_with(self.away, peer), left=_with(self.left, peer)
+        )
+
+    def shuts(self, peer: str) -> Pace:
+        """After its operator blocks a peer; whether it had left by itself stays known."""
+        return msgspec.structs.replace(self, blocked=_with(self.blocked, peer))
 
     def blocks(self, blocked: tuple[str, ...]) -> Pace:
-        """With these peers blocked, and no others: nobody waits for them, or does once more."""
-        back = {peer for peer in self.blocked if peer not in (*self.left, *blocked)}
+        """With these peers blocked, and no others: nobody waits for them, or does once more.
+
+        Who is blocked without a word of `shuts` was by a version up to 0.2.0, which kept whom it
+        blocked among those that left.
+        """
+        left = tuple(peer for peer in self.left if peer in self.blocked or peer not in blocked)
+        back = {peer for peer in self.blocked if peer not in (*left, *blocked)}
         away = tuple(peer for peer in self.away if peer not in back)
         away += tuple(peer for peer in blocked if peer not in away)
-        return msgspec.structs.replace(self, away=away, blocked=blocked)
+        return msgspec.structs.replace(self, away=away, left=left, blocked=blocked)
 
-    def takes_back(self, peer: str) -> Pace:
-        """After its operator takes a peer again: as one that was blocked until the next start."""
-        left = tuple(name for name in self.left if name != peer)
-        blocked = (*(name for name in self.blocked if name != peer), peer)
-        return msgspec.structs.replace(self, left=left, blocked=blocked)
+    def takes_back(self, peer: str, *, blocked: bool) -> Pace:
+        """After its operator takes a peer again: as one that is blocked until the next start.
+
+        Args:
+            peer: its name; if it had left by itself, it stays away.
+            blocked: whether it was, by any version.
+        """
+        now = self.blocks(_with(self.blocked, peer)) if blocked else self
+        return now.shuts(peer)
+
+    def recovered(self) -> Pace:
+        """Of a site that begins anew: those who do not come back stay away."""
+        return Pace(away=self.shut, left=self.left, blocked=self.blocked)
 
     def next_round(self, ended: int, peers: tuple[str, ...], rounds: int) -> int:
         """The round of so many to begin after the one that ended last (-1 before the first).
@@ -130,3 +147,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self, heard=(), away=(*self.away, *gone), announced=max(self.announced, round)
         )
+
+
+def _with(names: tuple[str, ...], one: str) -> tuple[str, ...]:
+    return names if one in names else (*names, one)

@@ -60,3 +60,29 @@ def test_nobody_left_is_nobody_to_wait_for():
     pace = said().begins(1, PEERS)
     assert pace.waits_for(2, PEERS) == ()
     assert pace.next_round(1, PEERS, 2000) == 2
+
+
+def test_who_left_is_not_taken_back_with_a_block():
+    pace = said(a=3, b=3, c=3).leaves("c")
+    for blocked in (pace.shuts("c"), pace.shuts("c").blocks(("c",))):  # and started since
+        for again in (blocked, blocked.shuts("c")):
+            back = again.takes_back("c", blocked=True).blocks(())
+            assert (back.shut, back.away) == (("c",), ("c",))
+            assert back.hears("c") is back
+    assert pace.takes_back("c", blocked=False).blocks(()).shut == ("c",)  # nobody blocked it
+
+
+def test_who_was_blocked_is_taken_back():
+    for pace in (said(a=3, b=3, c=3), said()):
+        shut = pace.shuts("c")
+        for blocked in (shut, shut.blocks(("c",))):
+            back = blocked.takes_back("c", blocked=True).blocks(())
+            assert (back.shut, back.away) == ((), ())
+
+
+def test_a_site_that_begins_anew_waits_for_nobody_who_is_gone():
+    before = said(a=3, b=3, c=3).leaves("c").shuts("b")
+    anew = before.recovered()
+    assert anew.shut == ("c", "b")
+    assert anew.waits_for(1, PEERS) == ("a",)
+    assert (anew.ready, anew.announced) == ({}, 0)
