@@ -243,8 +243,7 @@ def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     known = read_peer(tx, peer)
     stream = stream_of(peer, known.epoch)
     tx.outbox.drop(stream)
-    for item in list(tx.inbox.pending(stream)):
-        tx.inbox.done(item)
+    tx.inbox.drop(stream)
     following = max(epoch, known.epoch + 1, known.proved + 1)
     # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
     fresh = PeerState(
