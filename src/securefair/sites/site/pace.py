@@ -13,6 +13,9 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+PATIENCE = 3
+"""Rounds in a row in which a peer may cost a deadline, before it is left out of some."""
+
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """What a site knows of everybody's rounds.
@@ -24,6 +27,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         announced: the round that this site said it may begin.
         left: peers that said that they leave; they do not come back.
         blocked: peers of which this site's operator wants nothing, until that is taken back.
+        tardy: peers for whom a deadline passed since this site's last round ended.
+        late: in how many rounds in a row that was so, of those of whom nothing came in time since.
+        resting: peers that nobody waits for in this round, although they say that they are here.
         overtaken: most of those whom this site asked last had gone on to a later round. It waits
             for nobody then, or it would be late in each of theirs.
     """
@@ -34,6 +40,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     announced: int = 0
     left: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    tardy: tuple[str, ...] = ()
+    late: Mapping[str, int] = {}
+    resting: tuple[str, ...] = ()
     overtaken: bool = False
 
     @property
@@ -43,11 +52,12 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 
     def hears(self, peer: str) -> Pace:
         """After anything arrived from a peer."""
-        if peer in self.shut or (peer in self.heard and peer not in self.away):
+        kept = peer in self.resting
+        if peer in self.shut or (peer in self.heard and (kept or peer not in self.away)):
             return self
         return msgspec.structs.replace(
             self,
-            away=tuple(name for name in self.away if name != peer),
+            away=tuple(name for name in self.away if kept or name != peer),
             heard=_with(self.heard, peer),
         )
 
@@ -125,7 +135,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         """Whether so many are absent that a deadline must not count.
 
         Nobody comes back of those that leave, are blocked, or are through with all rounds and
-        absent.
+        absent. Where a block leaves nobody, it may be taken back: no round begins until then.
 
         Args:
             absent: peers that a round would go on without.
@@ -134,18 +144,62 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             peers: all.
         """
         counted = [peer for peer in peers if peer not in self.shut]
+        if not counted and self.blocked:
+            return fewest > 0 and self.announced < rounds
         present = {peer for peer in counted if peer not in absent}
         to_come = {peer for peer in counted if self.ready.get(peer, 0) < rounds}
         return len(present) < min(fewest, len(present | to_come))
 
+    def kept_waiting(self, peers: Collection[str]) -> Pace:
+        """After a deadline passed for these peers; it counts once a round."""
+        new = [peer for peer in peers if peer not in (*self.tardy, *self.away)]
+        late = {**self.late, **{peer: self.late.get(peer, 0) + 1 for peer in new}}
+        return msgspec.structs.replace(self, tardy=(*self.tardy, *new), late=late)
+
+    def rests(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Peers that cost a deadline in so many rounds that this one begins without them.
+
+        One that says it is here and delivers nothing would cost one in every round. After
+        `PATIENCE` of them it is left out of one round, and of twice as many after each more.
+        """
+        return tuple(
+            peer
+            for peer in peers
+            if (more := self.late.get(peer, 0) - PATIENCE) >= 0 and round % 2 ** (more + 1)
+        )
+
+    def wakes(self) -> Pace:
+        """Everybody is needed: who was left out is here, if it says so."""
+        away = tuple(peer for peer in self.away if peer not in self.rested(()))
+        return msgspec.structs.replace(self, away=away, resting=())
+
     def ends(self, round: int, overtaken: bool) -> Pace:
         """As a round is over, and this site says that it may begin the next one."""
-        return msgspec.structs.replace(self, announced=round + 1, overtaken=overtaken)
-
-    def begins(self, round: int, gone: tuple[str, ...]) -> Pace:
-        """As a round begins without those who are gone."""
+        late = {
+            peer: count for peer, count in self.late.items() if peer in (*self.tardy, *self.away)
+        }
         return msgspec.structs.replace(
-            self, heard=(), away=(*self.away, *gone), announced=max(self.announced, round)
+            self, announced=round + 1, overtaken=overtaken, late=late, tardy=()
+        )
+
+    def rested(self, resting: Collection[str]) -> tuple[str, ...]:
+        """Those that do not rest any more, and said something while they did."""
+        return tuple(
+            peer
+            for peer in self.resting
+            if peer in self.heard and peer not in (*resting, *self.shut)
+        )
+
+    def begins(self, round: int, gone: tuple[str, ...], resting: tuple[str, ...] = ()) -> Pace:
+        """As a round begins without those who are gone, and those who rest."""
+        back = self.rested(resting)
+        away = dict.fromkeys((*(p for p in self.away if p not in back), *gone, *resting))
+        return msgspec.structs.replace(
+            self,
+            heard=(),
+            away=tuple(away),
+            announced=max(self.announced, round),
+            resting=resting,
         )
 
 
