@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from securefair.cli.ending import EXIT_INTERRUPTED, EXIT_PASSING, EXIT_USAGE
-from securefair.sites.site.starting import STOPS_WITHIN
+from securefair.sites.site.stopping import STOPS_WITHIN
 from securefair.storage.unlock import CREDENTIAL
 from support.booted import PLACE, booted, missing
 from support.operators import PASSPHRASE, SETTINGS
