@@ -214,7 +214,6 @@ NO_LIBRARY_ERROR = {
     "collaboration/state.py": {"ValueError"},
     "collaboration/torch_state.py": {"ValueError"},
     "sites/project/card.py": {"ValueError"},
-    "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.
     "ckks/backends/entropy.py": {"ValueError"},
