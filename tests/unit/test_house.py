@@ -201,7 +201,7 @@ NO_LIBRARY_ERROR = {
     "prediction/estimator.py": {"AttributeError", "ValueError"},
     "prediction/estimator_input.py": {"ValueError"},
     "sites/site/hosting.py": {"KeyError"},
-    "sites/site/starting.py": {"KeyboardInterrupt"},
+    "sites/site/stopping.py": {"KeyboardInterrupt"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
     "ckks/backends/openfhe_child/__main__.py": {"EOFError"},

@@ -28,7 +28,7 @@ STARTS = {
     "what runs have cost patients": ("privacy.durable privacy.guarantees", {"torch"}),
     "a relay": ("sites.operator.relay", {"torch"}),
     "results and reports": ("run.folder report.html user.template", {"torch"}),
-    "runs and sites": ("library sites.site.starting run.execute profiling.forecast", {"torch"}),
+    "runs and sites": ("library sites.site.running run.execute profiling.forecast", {"torch"}),
     "noise for patients": (NOISE, {"polars"}),
 }
 """What must load least comes first: one process starts all of them, one after the other."""
