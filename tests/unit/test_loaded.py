@@ -18,6 +18,10 @@ USED = {
 """What is done with a module before anyone looks, where its import alone says little."""
 
 STARTS = {
+    "measured sides of an exchange": (
+        "profiling.fresh_side",
+        {"torch", "scipy", "pyarrow", "pydantic_core"},
+    ),
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
     "a site's status": ("sites.site.status", {"torch"}),
