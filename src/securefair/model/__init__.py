@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from securefair.model.linear_maps import DenseMap as DenseMap
     from securefair.model.linear_maps import Shape as Shape
     from securefair.model.losses import approximate_kl as approximate_kl
-    from securefair.model.modules import head_of_module as head_of_module
+    from securefair.model.modules import head_of as head_of
     from securefair.model.networks.head import CALIBRATION_SAMPLES as CALIBRATION_SAMPLES
     from securefair.model.optimizer import OptimizerConfig as OptimizerConfig
     from securefair.model.plain_heads import HeadKind as HeadKind

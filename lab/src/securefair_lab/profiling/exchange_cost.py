@@ -17,7 +17,7 @@ from securefair.ckks.backends import kernels
 from securefair.config import defaults
 from securefair.errors import ModelError
 from securefair.exchange import ReceivedUpload, Student, Teacher, bounds_by_shape
-from securefair.model import CALIBRATION_SAMPLES, Foldable, Head, head_of_module
+from securefair.model import CALIBRATION_SAMPLES, Foldable, Head, head_of
 from securefair.model.networks import EncryptableNetwork, NetworkHead
 from securefair_lab.profiling.dry_exchange import Material, rounding_error, synthetic
 from securefair_lab.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
@@ -203,7 +203,7 @@ def measurable(model: Head | nn.Module) -> Head:
         ModelError: encryption evaluates no such module.
     """
     if not isinstance(model, EncryptableNetwork):
-        return head_of_module(model)
+        return head_of(model)
     width = math.prod(model.input_shape)
     drawn = np.random.default_rng(0).uniform(-1.0, 1.0, (CALIBRATION_SAMPLES, width))
     return NetworkHead(model, model.logits(drawn[:1]).shape[1], drawn)
