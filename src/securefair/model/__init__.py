@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from securefair.model.batches import StackedSamples as StackedSamples
     from securefair.model.batches import draw_batches as draw_batches
     from securefair.model.extractor import efficientnet_lite0 as efficientnet_lite0
-    from securefair.model.foldable import Foldable as Foldable
     from securefair.model.folded import FoldedNetwork as FoldedNetwork
     from securefair.model.folded import StageRange as StageRange
     from securefair.model.folded import activation_ranges as activation_ranges
-    from securefair.model.folded import dense_network as dense_network
     from securefair.model.gradients import flat_gradient as flat_gradient
     from securefair.model.heads import Head as Head
     from securefair.model.heads import LinearHead as LinearHead
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from securefair.model.linear_maps import DenseMap as DenseMap
     from securefair.model.linear_maps import Shape as Shape
     from securefair.model.losses import approximate_kl as approximate_kl
-    from securefair.model.modules import head_of as head_of
-    from securefair.model.networks.head import CALIBRATION_SAMPLES as CALIBRATION_SAMPLES
     from securefair.model.optimizer import OptimizerConfig as OptimizerConfig
     from securefair.model.plain_heads import HeadKind as HeadKind
     from securefair.model.plausibility import Clip as Clip
