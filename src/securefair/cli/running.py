@@ -273,7 +273,8 @@ def _run(
     from securefair.data.findings import of_weight
     from securefair.report import show_progress, summary
     from securefair.report.screen import Screen
-    from securefair.run.execute import run_resolved, write_outcome
+    from securefair.run.execute import run_resolved
+    from securefair.run.folder import write_outcome
     from securefair.run.lock import only_run
     from securefair.run.processes import usual_processes
     from securefair.user.inspection import inspect_tables
