@@ -25,8 +25,8 @@ from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.ckks.threads import set_threads
 from securefair.errors import BackendUnavailableError
 from securefair.exchange import steps
-from securefair_lab.profiling.dry_exchange import Material, synthetic
-from securefair_lab.profiling.measure import peak_memory, reset_peak_memory
+from securefair.profiling.dry_exchange import Material, synthetic
+from securefair.profiling.measure import peak_memory, reset_peak_memory
 
 FLOAT = 8
 ROUNDS, FEW, LONG = 5, 2, 0.5

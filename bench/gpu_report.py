@@ -31,10 +31,10 @@ from securefair.ckks.backends.residues import Residues, copied, in_memory, named
 from securefair.ckks.backends.rns import RnsBackend
 from securefair.ckks.primes import ntt_primes
 from securefair.errors import SecureFairError
+from securefair.profiling.dry_exchange import ANSWER, RECEIVE, DryTeacher, ask, synthetic
+from securefair.profiling.head import describe_machine
+from securefair.profiling.measure import Stopwatch
 from securefair.report import write_text
-from securefair_lab.profiling.dry_exchange import ANSWER, RECEIVE, DryTeacher, ask, synthetic
-from securefair_lab.profiling.head import describe_machine
-from securefair_lab.profiling.measure import Stopwatch
 
 RING, LIMBS, COUNT = 8192, 4, 8
 REPEATS = 7

@@ -25,7 +25,8 @@ from securefair.data.dataset import Samples
 from securefair.data.encoding import encode
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
 from securefair.model.transfer import own_fit
-from securefair.privacy import PatientGuarantee, Patients, PrivacyTarget, SeededNoise, private_fit
+from securefair.privacy import Patients, PrivacyTarget, SeededNoise, private_fit
+from securefair.privacy.guarantees import largest_true_positive_rate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.auditing import Rate, likelihood_ratios, true_positives_at
@@ -103,10 +104,7 @@ def main(
         for wanted in FALSE_POSITIVE_RATES:
             allowed = None
             if epsilon is not None:
-                promise = PatientGuarantee(
-                    mechanism="objective perturbation", epsilon=epsilon, delta=DELTA
-                )
-                allowed = promise.largest_true_positive_rate(wanted)
+                allowed = largest_true_positive_rate(epsilon, DELTA, wanted)
             cells.append(cell(true_positives_at(inside, outside, wanted), allowed))
         lines.append(f"| {name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)

@@ -27,11 +27,11 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
+from securefair.profiling.head import describe_machine, profile_plan
+from securefair.profiling.head_record import Machine
+from securefair.profiling.measure import MachineLimits, measure_limits
 from securefair.report import write_json, write_text
 from securefair_lab.profiling.fit import LinearFit, linear_fit
-from securefair_lab.profiling.head import describe_machine, profile_plan
-from securefair_lab.profiling.head_record import Machine
-from securefair_lab.profiling.measure import MachineLimits, measure_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

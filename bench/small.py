@@ -29,7 +29,7 @@ from page import PageOption, replace_tables, run_script
 
 from securefair.data.heart import HEART_SPEC, heart_rows
 from securefair.errors import DataError
-from securefair_lab.profiling.head import describe_machine
+from securefair.profiling.head import describe_machine
 
 REPEATS = 5
 SIZES = (40, 60, 80)

@@ -32,9 +32,9 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
+from securefair.profiling.head import profile_head
+from securefair.profiling.head_record import HeadProfile
 from securefair.report import read_json, write_json
-from securefair_lab.profiling.head import profile_head
-from securefair_lab.profiling.head_record import HeadProfile
 
 HEAD = ExchangeSpec(features=512, hidden=64, classes=10, samples=4096)
 RELEASES: tuple[str, ...] = ("logits", "projection", "loss")

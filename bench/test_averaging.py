@@ -16,8 +16,8 @@ from securefair.averaging import AVERAGING, SumSpec
 from securefair.averaging.shares import KEY_BYTES
 from securefair.ckks.backends import kernels
 from securefair.errors import BackendUnavailableError
+from securefair.profiling.measure import Stopwatch
 from securefair_lab.profiling.averaging import DrySum
-from securefair_lab.profiling.measure import Stopwatch
 
 SENDERS = 3
 RESNET18 = 11_173_962

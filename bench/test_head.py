@@ -19,8 +19,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from securefair import ExchangeSpec, Student, Teacher, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.ckks.threads import cores, set_threads
-from securefair_lab.profiling.dry_exchange import Material, synthetic
-from securefair_lab.profiling.head import describe_machine
+from securefair.profiling.dry_exchange import Material, synthetic
+from securefair.profiling.head import describe_machine
 
 RELEASES = ("logits", "projection", "loss", "class_sums")
 LARGE = {"features": 512, "hidden": 64, "classes": 10, "samples": 4096}

@@ -9,7 +9,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from securefair import ExchangeSpec
-from securefair_lab.profiling.exchange_cost import PreparedExchange
+from securefair.profiling.exchange_cost import PreparedExchange
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -23,10 +23,10 @@ import typer
 from task import IMAGES, Files, features, key_file, model
 
 import securefair as sf
+from securefair.profiling.head import describe_machine
 from securefair.report import read_json, write_json
 from securefair_lab.data.folder import data_folder
 from securefair_lab.data.images import load_mnist
-from securefair_lab.profiling.head import describe_machine
 
 sys.path.append(str(Path(__file__).parent.parent))
 from page import PageOption, replace_tables, run_script  # a script beside the folder

@@ -42,10 +42,10 @@ from securefair.ckks.backends.openfhe_process import find_interpreter
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import BackendUnavailableError
 from securefair.exchange.teacher import Teacher
+from securefair.profiling.dry_exchange import synthetic
+from securefair.profiling.exchange_cost import PreparedExchange
+from securefair.profiling.head import describe_machine
 from securefair.report import write_json
-from securefair_lab.profiling.dry_exchange import synthetic
-from securefair_lab.profiling.exchange_cost import PreparedExchange
-from securefair_lab.profiling.head import describe_machine
 
 Array = NDArray[np.float64]
 

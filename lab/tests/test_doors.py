@@ -23,6 +23,7 @@ INSIDE = {
     "securefair.exchange.steps": "steps that are timed one by one",
     "securefair.model.networks.fold": "a function of its module's name",
     "securefair.model.stacked_training": "a name that a module has as well",
+    "securefair.profiling.dry_exchange": "a function of its module's name",
     "securefair.profiling.estimate": "a function of its module's name",
     "securefair.protocol.jobs": "jobs that are timed one by one",
     "securefair.worth.tuned": "a name that another score has",

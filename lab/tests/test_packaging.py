@@ -59,15 +59,14 @@ def test_papers_results_and_weights_are_in_it(wheel):
 def test_every_entry_point_leads_somewhere():
     project = tomllib.loads((LAB / "pyproject.toml").read_text("utf-8"))["project"]
     groups = project["entry-points"]
-    assert tuple(groups["securefair.commands"]) == LABORATORY_COMMANDS
+    assert {name: tuple(groups[name]) for name in LABORATORY_COMMANDS} == LABORATORY_COMMANDS
     assert set(groups) == {
-        "pytest11",
         "securefair.commands",
         "securefair.data_sets",
         "securefair.loggers",
+        "securefair.profiles",
     }
     for entries in groups.values():
         for place in entries.values():
-            module, _, name = place.partition(":")
-            found = __import__(module, fromlist=[name])
-            assert not name or callable(getattr(found, name))
+            module, name = place.split(":")
+            assert callable(getattr(__import__(module, fromlist=[name]), name))

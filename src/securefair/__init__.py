@@ -32,12 +32,8 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.circuit.planner import (
-        ExchangePlan as ExchangePlan,
-    )
-    from securefair.circuit.planner import (
-        plan_exchange as plan_exchange,
-    )
+    from securefair.circuit.planner import ExchangePlan as ExchangePlan
+    from securefair.circuit.planner import plan_exchange as plan_exchange
     from securefair.circuit.spec import ExchangeSpec as ExchangeSpec
     from securefair.circuit.spec import HeadBounds as HeadBounds
     from securefair.ckks.keys import PublicKeys as PublicKeys
@@ -51,15 +47,9 @@ if TYPE_CHECKING:
     from securefair.library.call import collaborate as collaborate
     from securefair.library.result import Result as Result
     from securefair.library.validating import validate as validate
-    from securefair.model.heads import (
-        LinearHead as LinearHead,
-    )
-    from securefair.model.heads import (
-        QuadraticHead as QuadraticHead,
-    )
-    from securefair.model.heads import (
-        build_head as build_head,
-    )
+    from securefair.model.heads import LinearHead as LinearHead
+    from securefair.model.heads import QuadraticHead as QuadraticHead
+    from securefair.model.heads import build_head as build_head
     from securefair.model.networks.head import NetworkHead as NetworkHead
     from securefair.model.quadratic import Quadratic as Quadratic
     from securefair.prediction.estimator import TransferClassifier as TransferClassifier

@@ -11,9 +11,7 @@ from securefair.averaging import (
     Shares,
     make_share,
 )
-from securefair.errors import (
-    RemoteProtocolError,
-)
+from securefair.errors import RemoteProtocolError
 
 
 def test_a_repeated_request_gets_the_same_bytes(crowd, senders):

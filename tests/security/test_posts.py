@@ -7,11 +7,13 @@ import shutil
 
 import pytest
 
+from securefair.errors import StorageError
 from securefair.sites.post.envelope import read_header
 from securefair.sites.post.peers import PeerState, read_peer, write_peer
 from securefair.sites.post.receipts import NONCE_BYTES, RECEIPT_BYTES
 from securefair.sites.post.settling import EPOCH_LASTS
 from securefair.sites.project.identity import Identity
+from securefair.storage import queues
 from securefair.storage.audit import START
 from support.ends import NONCE, NOW, WHO, End, envelope_of
 
@@ -203,6 +205,20 @@ def test_a_backup_that_was_put_back_is_noticed_on_both_sides(tmp_path, ends):
     assert south.heard() == [b"one", b"two", b"three"]
     with south.store.view() as tx:
         assert read_peer(tx, "north").turned_back
+
+
+def test_a_backup_from_long_ago_stops_its_site_by_what_it_signed(tmp_path, ends, monkeypatch):
+    """Of numbers so far back the peer remembers no content."""
+    monkeypatch.setattr(queues, "REMEMBERED", 1)
+    north, south = ends
+    turned_back(tmp_path, north, south)
+    with south.store.view() as tx:
+        assert tx.inbox.next_sequence("north 0") == 3
+    north.say("south", b"another two")
+    assert not north.deliver(south)[0]
+    with pytest.raises(StorageError, match="turned back to a backup"):
+        raise north.post.fault
+    assert south.heard() == [b"one", b"two", b"three"]
 
 
 def test_a_store_that_was_turned_back_is_refused_until_it_is_recovered(tmp_path, ends):

@@ -6,6 +6,8 @@ from typer.testing import CliRunner
 from securefair.cli import app
 from support.processes import Process
 
+PASSPHRASE = "correct horse"
+
 SETTINGS = """
 [transfer]
 q = 16
@@ -44,6 +46,34 @@ def write_table(path, seed):
         age, pressure = draw.normal(50 + 8 * sick, 6), draw.normal(120 + 20 * sick, 15)
         rows.append(f"{age:.0f},{draw.integers(2)},{pressure:.5f},{sick}")
     path.write_text("\n".join(rows), encoding="utf-8")
+
+
+def found(place, names=("north", "south"), settings=SETTINGS, wishes=()):
+    """Hospitals whose sites are ready to start over a folder that all share.
+
+    Args:
+        place: empty, for all their files.
+        names: of the hospitals.
+        settings: of the project.
+        wishes: further options of `project new`.
+    """
+    secret = place / "passphrase"
+    secret.touch(mode=0o600)
+    secret.write_text(PASSPHRASE, encoding="ascii")
+    for at, name in enumerate(names):
+        write_table(place / f"{name}.csv", at)
+        securefair("identity", "new", name, "--out", place, "--passphrase-file", secret)
+    (place / "settings.toml").write_text(settings, encoding="utf-8")
+    cards = [part for name in names for part in ("--card", place / f"{name}.card")]
+    project = place / "heart.toml"
+    options = ("--max-samples", 60, "--settings", place / "settings.toml", "--out", project)
+    securefair("project", "new", "heart", *cards, *options, *wishes)
+    for name in names:
+        keys = ("--identity", place / f"{name}.keys", "--passphrase-file", secret)
+        securefair("project", "sign", project, *keys)
+    (place / "shared").mkdir()
+    for name in names:
+        securefair(*init_arguments(place, name, place / name))
 
 
 def init_arguments(place, name, folder, identity=None):

@@ -12,9 +12,7 @@ from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.data.dataset import Samples
-from securefair.errors import (
-    BackendUnavailableError,
-)
+from securefair.errors import BackendUnavailableError
 from securefair.exchange import steps
 from securefair.exchange.request import Request
 from securefair.exchange.student import Opened, Student

@@ -1,6 +1,5 @@
 """Every command of the pages on a project's life, as it stands there, at real sites."""
 
-import contextlib
 import json
 import os
 import re
@@ -12,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from securefair.cli.ending import EXIT_INTERRUPTED
 from securefair.errors import SecureFairError
 from securefair.sites.rehearsal.year import YEAR
+from securefair.sites.site.running import run_site
 from securefair.sites.site.site import Site
-from securefair.sites.site.starting import run_site, stop_site
+from securefair.sites.site.stopping import STOPS_WITHIN, stop_site, stopped_by_signals
 from securefair.storage import Secret, running_process
 from support.hospitals import PASSPHRASE, Hospital, hospitals_in
 from support.operators import ended
@@ -141,24 +142,50 @@ def test_a_backup_is_made_and_put_back(night):
 
 
 @pytest.mark.slow  # a site is opened
-def test_a_stop_is_heard_although_what_it_raised_was_lost(heart, monkeypatch):
-    """As in a destructor: one of ten stops within the first second of a site came to nothing."""
+def test_a_stop_is_heard_wherever_it_interrupts(heart, monkeypatch):
+    """Its handler raised, which is lost in a destructor: one of ten stops came to nothing within
+    the first second of a site."""
     heart[0].run(INIT.split(), monkeypatch)
 
-    def run(site, over, beat):
-        with contextlib.suppress(KeyboardInterrupt):
+    class Hears:
+        def __del__(self):
             os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(60)
+            time.sleep(0.01)
+
+    def run(site, over, beat):
+        Hears()
         beat()
         pytest.fail("it runs on")
 
     monkeypatch.setattr(Site, "run", run)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run_site(heart[0].home / "north", Secret(PASSPHRASE.encode()), lambda *_: None)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with stopped_by_signals() as stop, pytest.raises(KeyboardInterrupt):
+        run_site(heart[0].home / "north", Secret(PASSPHRASE.encode()), lambda *_: None, stop)
+
+
+@pytest.mark.slow  # a site is started a dozen times
+def test_a_site_stops_at_any_moment_of_its_beginning(heart, monkeypatch):
+    north = heart[0]
+    north.run(INIT.split(), monkeypatch)
+    store = north.home / "north" / "store"
+    took = []
+    for at in range(12):
+        running = north.start("site", "start", "~/north")
+        try:
+            # The first moments are those before it has its store, which a signal just ends.
+            while at and running.returncode is None and running_process(store) is None:
+                time.sleep(0.001)
+            time.sleep(max(0, at - 1) * 0.1)
+            asked = time.monotonic()
+            running.send_signal(signal.SIGINT if at % 3 == 2 else signal.SIGTERM)
+            said = "".join(running.communicate(timeout=STOPS_WITHIN))
+            took.append(time.monotonic() - asked)
+        finally:
+            running.kill()
+        assert "Traceback" not in said
+        assert running.returncode in (EXIT_INTERRUPTED, -signal.SIGTERM), said
+        assert running.returncode == EXIT_INTERRUPTED or at < 2, (at, said)
+        assert not store.exists() or running_process(store) is None
+    assert max(took) < STOPS_WITHIN, took
 
 
 @pytest.mark.slow  # a site is started

@@ -19,7 +19,7 @@ from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.witness import Witness
 from securefair.sites.site.records import stored_records
-from securefair.sites.site.starting import export_site
+from securefair.sites.site.running import export_site
 from securefair.sites.site.status import status_of
 from securefair.storage import Secret
 from support.hosts import ALLOWED, Hosts

@@ -201,7 +201,7 @@ NO_LIBRARY_ERROR = {
     "prediction/estimator.py": {"AttributeError", "ValueError"},
     "prediction/estimator_input.py": {"ValueError"},
     "sites/site/hosting.py": {"KeyError"},
-    "sites/site/starting.py": {"KeyboardInterrupt"},
+    "sites/site/stopping.py": {"KeyboardInterrupt"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
     "ckks/backends/openfhe_child/__main__.py": {"EOFError"},
@@ -209,11 +209,11 @@ NO_LIBRARY_ERROR = {
     "ckks/backends/zero_pool.py": {"EOFError"},
     "sites/couriers/flare.py": {"RuntimeError"},
     "sites/post/door.py": {"EOFError", "ConnectionResetError"},
+    "profiling/fresh.py": {"EOFError"},
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
     "collaboration/torch_state.py": {"ValueError"},
     "sites/project/card.py": {"ValueError"},
-    "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.
     "ckks/backends/entropy.py": {"ValueError"},
@@ -225,7 +225,7 @@ NO_LIBRARY_ERROR = {
     "collaboration/gossip/observer.py": {"LookupError"},
     "config/writing.py": {"TypeError"},
     "privacy/randomness.py": {"ValueError"},
-    "profiling/costs.py": {"ValueError"},
+    "profiling/cost.py": {"ValueError"},
     "run/parts.py": {"LookupError"},
     "run/processes.py": {"ChildProcessError"},  # the system ended one; the run can go on
     "storage/secret.py": {"TypeError"},

@@ -18,13 +18,17 @@ USED = {
 """What is done with a module before anyone looks, where its import alone says little."""
 
 STARTS = {
+    "measured sides of an exchange": (
+        "profiling.fresh_side",
+        {"torch", "scipy", "pyarrow", "pydantic_core"},
+    ),
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
     "a site's status": ("sites.site.status", {"torch"}),
     "what runs have cost patients": ("privacy.durable privacy.guarantees", {"torch"}),
     "a relay": ("sites.operator.relay", {"torch"}),
     "results and reports": ("run.folder report.html user.template", {"torch"}),
-    "runs and sites": ("library sites.site.starting run.execute profiling.forecast", {"torch"}),
+    "runs and sites": ("library sites.site.running run.execute profiling.forecast", {"torch"}),
     "noise for patients": (NOISE, {"polars"}),
 }
 """What must load least comes first: one process starts all of them, one after the other."""

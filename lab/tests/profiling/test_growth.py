@@ -8,8 +8,8 @@ from securefair.circuit import planner
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
-from securefair.profiling.costs import cost, total
-from securefair.profiling.tracing import trace
+from securefair.profiling.cost import cost, total
+from securefair.profiling.trace import trace
 
 
 def work(plan):

@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.interface import SumKeys
-from securefair.averaging.messages import (
-    WEIGHT_BYTES,
-)
+from securefair.averaging.messages import WEIGHT_BYTES
 from securefair.averaging.spec import (
     SumPlan,
     SumSpec,

@@ -25,9 +25,7 @@ from numpy.typing import DTypeLike, NDArray
 from securefair.averaging.crypten_parties import CryptenParties
 from securefair.averaging.fixed_point import FixedPlan, FixedPoint
 from securefair.averaging.interface import SumKeys
-from securefair.averaging.messages import (
-    WEIGHT_BYTES,
-)
+from securefair.averaging.messages import WEIGHT_BYTES
 from securefair.averaging.spec import (
     SumSpec,
     check_precision,

@@ -5,14 +5,9 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.ckks.backends.rns_keys import encoded as encoded
     from securefair.ckks.evaluator import Evaluator as Evaluator
     from securefair.ckks.evaluator import Released as Released
-    from securefair.ckks.keys import Backend as Backend
-    from securefair.ckks.keys import PublicKeys as PublicKeys
     from securefair.ckks.keys import StudentKeys as StudentKeys
-    from securefair.ckks.primes import MAX_LIMB_BITS as MAX_LIMB_BITS
-    from securefair.ckks.primes import ntt_primes as ntt_primes
     from securefair.ckks.tensor import CipherTensor as CipherTensor
     from securefair.ckks.threads import cores as cores
     from securefair.ckks.threads import set_threads as set_threads

@@ -40,6 +40,7 @@ PLACES = {
     "refit": (DEPLOY, "securefair.cli.site:refit"),
     "plan": (MEASURE, "securefair.profiling.plan_command:plan"),
     # Families with sub-commands of their own.
+    "profile": (MEASURE, "securefair.cli.profiles:app"),
     "identity": (DEPLOY, "securefair.cli.identity:app"),
     "project": (DEPLOY, "securefair.cli.project:app"),
     "site": (DEPLOY, "securefair.cli.site:app"),

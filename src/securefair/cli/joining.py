@@ -279,15 +279,16 @@ def site_settings(
 
 
 def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
-    """Check a site and run it until its rounds are over.
+    """Check a site and run it until its rounds are over, or a signal stops it.
 
     Raises:
         SecureFairError: it cannot begin or go on.
     """
     from securefair.sites.site.checking import check_site
-    from securefair.sites.site.starting import run_site
+    from securefair.sites.site.running import run_site
+    from securefair.sites.site.stopping import stopped_by_signals
 
-    checked = list(check_site(folder, secret))
+    checked: list[str] = []
 
     def begun(line: str, facts: Mapping[str, object]) -> None:
         """What was in order is told once the site has begun: what is wrong is one sentence."""
@@ -296,7 +297,11 @@ def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
         checked.clear()
         log(line, facts)
 
-    rounds, own = run_site(folder, secret, begun)
+    with stopped_by_signals() as stop:
+        for line in check_site(folder, secret):
+            stop.check()
+            checked.append(line)
+        rounds, own = run_site(folder, secret, begun, stop)
     text = (
         f"All rounds are over ({rounds}).\nReport: {own.page}\n"
         f"Next: securefair predict {own.model} new.csv"

@@ -54,7 +54,7 @@ class CommandsOnDemand(Mapping[str, Any]):
             else:
                 installed = self._installed()
                 if name not in installed:
-                    refuse_missing(name)
+                    refuse_missing(self._group, name)
                 self._made[name] = _made(installed[name], self._panel)
         return self._made[name]
 

@@ -175,7 +175,7 @@ def stop(folder: SiteArgument, json: JsonOption = False) -> None:
 
     Example: securefair site stop ~/north
     """
-    from securefair.sites.site.starting import stop_site
+    from securefair.sites.site.stopping import stop_site
 
     stopped = stop_site(folder)
     tell(json, "Stopped." if stopped else "It was not running.", {"stopped": stopped})
@@ -198,7 +198,7 @@ def export(
     Example: securefair site export ~/north north-results
     """
     from securefair.sites.site.folder import check_new_folder
-    from securefair.sites.site.starting import export_site
+    from securefair.sites.site.running import export_site
 
     check_new_folder(out)
     own = export_site(folder, site_passphrase(folder, passphrase_file), out, by=by or ())

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 from securefair.ckks import backends
 from securefair.records import EncryptionResult
-from securefair.words import words_of
-
-THIN = "\u00a0"  # no line break between a number and its unit
+from securefair.words import THIN, words_of
 
 
 @dataclass(frozen=True)

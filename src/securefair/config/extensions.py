@@ -11,8 +11,8 @@ from typing import Any
 
 from securefair.errors import ConfigError
 
-COMMANDS = "securefair.commands"
-"""Commands of the program: functions that typer understands, or a `Typer` with sub-commands."""
+COMMANDS, PROFILES = "securefair.commands", "securefair.profiles"
+"""Commands of the program, and of `securefair profile`: functions that typer understands."""
 DATA_SETS = "securefair.data_sets"
 """Functions of a partition's section or None, a test fraction and a seed: everyone's samples."""
 
@@ -21,7 +21,10 @@ LOGGERS = "securefair.loggers"
 
 LABORATORY = "securefair-lab"
 
-LABORATORY_COMMANDS = ("bundle", "compare", "profile", "reproduce")
+LABORATORY_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    COMMANDS: ("bundle", "compare", "reproduce"),
+    PROFILES: ("alignment", "averaging", "cnn", "scale", "sharing"),
+}
 """What the laboratory brings, for whoever asks for it and has no laboratory."""
 
 
@@ -59,13 +62,13 @@ def extension_of(group: str, name: str, *, what: str, where: str) -> Any:
     raise ConfigError(_belongs(f"{what} {name}"), where=where, hint=f"pip install {LABORATORY}")
 
 
-def refuse_missing(name: str) -> None:
+def refuse_missing(group: str, name: str) -> None:
     """Refuse a command of the laboratory, which is not installed; say nothing of other names.
 
     Raises:
         ConfigError: it is one; says how to get it.
     """
-    if name in LABORATORY_COMMANDS:
+    if name in LABORATORY_COMMANDS.get(group, ()):
         raise ConfigError(_belongs(f"command {name}"), hint=f"pip install {LABORATORY}")
 
 

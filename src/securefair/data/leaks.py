@@ -18,6 +18,9 @@ LEAKS = 0.9
 
 LEAST_FOR_LEAKS = 30
 
+MOST_CUT = 20_000
+"""Rows that are looked at for the best limit of a number."""
+
 SAME_ORDER = 0.95
 """Rank correlation of a column and a number to predict: hardly any measurement tells so much."""
 
@@ -130,12 +133,10 @@ def _left_in_groups(groups: NDArray[np.int64], labels: NDArray[np.int64], classe
     return float(1 - table.max(axis=1).sum() / len(labels))
 
 
-def _left_by_cut(
-    values: NDArray[np.float64], labels: NDArray[np.int64], classes: int, most: int = 20_000
-) -> float:
+def _left_by_cut(values: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> float:
     """The same for two groups, below and above the best limit: quantiles miss a rare class."""
-    if len(values) > most:
-        drawn = np.random.default_rng(0).integers(0, len(values), most)
+    if len(values) > MOST_CUT:
+        drawn = np.random.default_rng(0).integers(0, len(values), MOST_CUT)
         values, labels = values[drawn], labels[drawn]
     values = np.where(np.isfinite(values), values, np.inf)  # missing ones are one group
     order = np.argsort(values)

@@ -16,6 +16,7 @@ from securefair.data.findings import Finding, noted
 from securefair.data.identifying import heading_identifies
 from securefair.data.leaks import Classes, leaks, tells_number
 from securefair.data.shape import MAX_LEVELS, Shape
+from securefair.data.shared_rows import row_numbers
 
 FEW = 10
 """Patients of a class from which nothing can be learnt."""
@@ -82,13 +83,7 @@ def _duplicates(site: str, table: Table) -> Iterator[Finding]:
     names = [name for name in table.columns if not heading_identifies(name)]
     if len(names) < LEAST_COLUMNS:
         return
-    mixed = np.zeros(len(table), dtype=np.uint64)
-    for name in names:
-        mixed = (mixed ^ table.columns[name].codes.astype(np.uint64)) * np.uint64(
-            0x9E3779B97F4A7C15
-        )
-        mixed ^= mixed >> np.uint64(29)
-    _, first = np.unique(mixed, return_index=True)
+    _, first = np.unique(row_numbers(table, names), return_index=True)
     repeated = len(table) - len(first)
     if not repeated:
         return

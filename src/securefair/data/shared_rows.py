@@ -29,18 +29,17 @@ COPIED = 0.5
 """Share of the rows of the smaller table from which it is taken for a copy."""
 
 
-def shared_rows(tables: Mapping[str, Table], unused: Collection[str] = ()) -> Iterator[Finding]:
+def shared_rows(tables: Mapping[str, Table]) -> Iterator[Finding]:
     """Rows that stand in two tables, but for identifiers; one finding a pair of tables.
 
     Args:
         tables: by site, each of at least one row.
-        unused: columns that are not compared, such as paths.
     """
     common = set.intersection(*(set(table.columns) for table in tables.values()))
-    names = sorted(one for one in common - set(unused) if not heading_identifies(one))
+    names = sorted(one for one in common if not heading_identifies(one))
     if not names:
         return
-    rows = {site: _hashed(table, names) for site, table in tables.items()}
+    rows = {site: row_numbers(table, names) for site, table in tables.items()}
     repeats = {site: 1 - len(np.unique(one)) / len(one) for site, one in rows.items()}
     for first, second in combinations(tables, 2):
         shared = np.isin(rows[second], rows[first])
@@ -78,7 +77,7 @@ def _expected(first: Table, second: Table, names: Collection[str]) -> float:
     return pairs
 
 
-def _hashed(table: Table, names: Collection[str]) -> NDArray[np.uint64]:
+def row_numbers(table: Table, names: Collection[str]) -> NDArray[np.uint64]:
     """A number of every row, (B,), equal for equal texts in these columns."""
     mixed = np.zeros(len(table), dtype=np.uint64)
     for name in names:

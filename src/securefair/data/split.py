@@ -14,25 +14,17 @@ from securefair.errors import ConfigError, DataError
 Rows = NDArray[np.int64]
 
 
-def hold_out(
-    name: str,
-    samples: Samples,
-    test_fraction: float,
-    seed: int,
-    *,
-    validation_fraction: float = 0.0,
-) -> ParticipantData:
-    """One participant's data with stratified parts held out.
+def hold_out(name: str, samples: Samples, test_fraction: float, seed: int) -> ParticipantData:
+    """One participant's data with a stratified part held out.
 
     The draw depends on the seed and the name only: who else takes part, and in which order,
-    changes nothing; nor does a validation part change which samples are for testing.
+    changes nothing.
 
     Args:
         name: of the participant.
         samples: all it holds.
         test_fraction: held out for testing, in (0, 1).
         seed: of the draw.
-        validation_fraction: of what the test part leaves, in [0, 1); 0 for no validation part.
 
     Raises:
         ConfigError, DataError: as `stratified_rows`, naming the participant.
@@ -40,13 +32,10 @@ def hold_out(
     rng = participant_rng(name, seed)
     try:
         kept, held = stratified_rows(samples.labels, test_fraction, rng)
-        train, test = samples.take(kept), samples.take(held)
-        if not validation_fraction:
-            return ParticipantData(name, train, test, test_rows=held, train_rows=kept)
-        train, validation = stratified_split(train, validation_fraction, rng)
     except DataError as error:
         raise error.about(f"participant {name}") from error
-    return ParticipantData(name, train, test, validation, test_rows=held)
+    train, test = samples.take(kept), samples.take(held)
+    return ParticipantData(name, train, test, test_rows=held, train_rows=kept)
 
 
 def keep_training(own: ParticipantData, most: int, seed: int) -> ParticipantData:

@@ -17,12 +17,7 @@ from securefair.errors import on_first_use
 if TYPE_CHECKING:
     from securefair.exchange.compile import CompiledNetwork as CompiledNetwork
     from securefair.exchange.compile import bound_logits as bound_logits
-    from securefair.exchange.compile import bounds_by_shape as bounds_by_shape
     from securefair.exchange.compile import bounds_for as bounds_for
     from securefair.exchange.compile import compile_network as compile_network
-    from securefair.exchange.saved_teacher import LoadedHead as LoadedHead
-    from securefair.exchange.student import Student as Student
-    from securefair.exchange.teacher import Teacher as Teacher
-    from securefair.exchange.upload import ReceivedUpload as ReceivedUpload
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

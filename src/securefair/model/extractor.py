@@ -23,7 +23,6 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from securefair.errors import BackendUnavailableError, ModelError
-from securefair.model.torch_file import read_tensors
 
 LITE0_WIDTH = 1280
 LITE0_LIMIT = 6.0
@@ -110,7 +109,7 @@ def efficientnet_lite0(
             expected=f"a width of 1 to 1000 or {LITE0_WIDTH}, and a side of at least 32",
         )
     path = weights or lite0_weights()
-    state = read_tensors(path)
+    state = _tensors(path)
     network: nn.Module = _installed("efficientnet_lite_pytorch").EfficientNet.from_name(
         "efficientnet-lite0"
     )
@@ -130,6 +129,20 @@ def efficientnet_lite0(
         width=width,
         body=_Lite0(network, directions).eval(),
     )
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors in a file of `torch.save`, by name; a file of anything else is refused unread."""
+    try:
+        state: object = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of which kind depends on where in the file torch stops
+        found = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError("this is not a file of tensors", where=str(path), found=found) from error
+    if not isinstance(state, dict) or not all(isinstance(one, Tensor) for one in state.values()):
+        raise ModelError(
+            "this is not a file of tensors", where=str(path), found="no dictionary of tensors"
+        )
+    return state
 
 
 def _installed(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The distillation loss of CaPriDe (Eq. 3), and its gradient.
+"""The distillation loss of CaPriDe (Eq. 3).
 
 One sample's loss between the student's logits u and a teacher's logits z at temperature T, with
 p = softmax(u / T):
@@ -23,10 +23,3 @@ def approximate_kl(student_logits: Tensor, teacher_logits: Tensor, temperature: 
     """The distillation loss L(u, z) of each sample, (..., B); differentiable in both arguments."""
     log_p = log_softmax(student_logits / temperature, dim=-1)
     return (log_p.exp() * (log_p - teacher_logits / temperature)).sum(dim=-1)
-
-
-def gradient(student_logits: Tensor, teacher_logits: Tensor, temperature: float) -> Tensor:
-    """dL/du of each sample in closed form, (B, M): (1/T) p_c (q_c - p . q), q = log p - z / T."""
-    log_p = log_softmax(student_logits / temperature, dim=1)
-    p, q = log_p.exp(), log_p - teacher_logits / temperature
-    return p * (q - (p * q).sum(dim=1, keepdim=True)) / temperature

@@ -117,16 +117,6 @@ class PatientGuarantee:
         """Whether it promises at least as much as (epsilon, delta) does."""
         return self.epsilon <= epsilon and self.delta <= delta
 
-    def largest_true_positive_rate(self, false_positive_rate: float) -> float:
-        """The most that any attack can reach in telling whether a patient was there.
-
-        Both directions of the definition bound it (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
-
-        Args:
-            false_positive_rate: of the attack, in [0, 1].
-        """
-        return _largest_true_positive_rate(self.epsilon, self.delta, false_positive_rate)
-
 
 def meaning_of(epsilon: float, delta: float, words: Words | None = None) -> str:
     """What all that a hospital's answers have cost its patients means, for people who decide.
@@ -138,7 +128,7 @@ def meaning_of(epsilon: float, delta: float, words: Words | None = None) -> str:
     """
     words = words or words_of()
     factor = math.exp(min(epsilon, _MOST_EXPONENT))
-    found = 100 * _largest_true_positive_rate(epsilon, delta, 0.01)
+    found = 100 * largest_true_positive_rate(epsilon, delta, 0.01)
     return words(
         "promised.meaning",
         factor=words.figure(f"{factor:.3g}"),
@@ -148,7 +138,15 @@ def meaning_of(epsilon: float, delta: float, words: Words | None = None) -> str:
     )
 
 
-def _largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
+def largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
+    """The most that any attack can reach in telling whether a patient was there.
+
+    Both directions of the definition bound it (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
+
+    Args:
+        epsilon, delta: at least 0; of what was promised.
+        false_positive_rate: of the attack, in [0, 1].
+    """
     up = math.exp(min(epsilon, _MOST_EXPONENT)) * false_positive_rate + delta
     down = 1 - math.exp(-epsilon) * (1 - delta - false_positive_rate)
     return max(0.0, min(1.0, up, down))

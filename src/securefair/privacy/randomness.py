@@ -59,9 +59,9 @@ class NoiseSource(ABC):
             ValueError: a value or the scale is out of range.
         """
 
-    def gaussian(self, count: int, scale: float, *, coarse: bool = False) -> Array:
+    def gaussian(self, count: int, scale: float) -> Array:
         """(count,) independent Gaussian numbers of that standard deviation; zeros for scale 0."""
-        return self.gaussian_around(np.zeros(count), scale, coarse=coarse)
+        return self.gaussian_around(np.zeros(count), scale)
 
     @abstractmethod
     def members(self, count: int, rate: float) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""What an exchange will cost and what it costs: `securefair plan` and `securefair check`."""
+"""What an exchange will cost and what it costs: `securefair plan` and `securefair profile`."""
 
 from typing import TYPE_CHECKING
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from securefair.profiling.cost_model import QUANTITIES as QUANTITIES
     from securefair.profiling.cost_model import CostModel as CostModel
     from securefair.profiling.cost_model import counts as counts
-    from securefair.profiling.costs import Cost as Cost
-    from securefair.profiling.costs import cost as cost
-    from securefair.profiling.costs import total as total
+    from securefair.profiling.dry_exchange import ANSWER as ANSWER
+    from securefair.profiling.dry_exchange import IMPORT as IMPORT
+    from securefair.profiling.dry_exchange import RECEIVE as RECEIVE
+    from securefair.profiling.dry_exchange import synthetic as synthetic
     from securefair.profiling.estimate import Estimate as Estimate
-    from securefair.profiling.observe import observed as observed
-    from securefair.profiling.tables import ANSWER_STAGES as ANSWER_STAGES
-    from securefair.profiling.tables import plain_table as plain_table
-    from securefair.profiling.tables import rows_table as rows_table
-    from securefair.profiling.tracing import LAYERS as LAYERS
-    from securefair.profiling.tracing import WITHIN_LAYERS as WITHIN_LAYERS
-    from securefair.profiling.tracing import stage_name as stage_name
-    from securefair.profiling.tracing import trace as trace
+    from securefair.profiling.head import describe_machine as describe_machine
+    from securefair.profiling.head_record import Machine as Machine
+    from securefair.profiling.measure import Clock as Clock
+    from securefair.profiling.measure import Stopwatch as Stopwatch
+    from securefair.profiling.measure import medians as medians
+    from securefair.profiling.measure import peak_memory as peak_memory
+    from securefair.profiling.measure import reset_peak_memory as reset_peak_memory
     from securefair.profiling.transfer_prices import TransferPoint as TransferPoint
     from securefair.profiling.transfer_prices import TransferProfile as TransferProfile
 

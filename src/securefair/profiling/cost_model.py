@@ -31,8 +31,8 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.config.extensions import LABORATORY
 from securefair.errors import ConfigError, DataError
 from securefair.model.kernel import EXACT_SAMPLES, LANDMARKS
-from securefair.profiling.costs import WORD, Cost, cost, total
-from securefair.profiling.tracing import trace
+from securefair.profiling.cost import WORD, Cost, cost, total
+from securefair.profiling.trace import trace
 from securefair.report import read_json
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ import msgspec
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import defaults
 from securefair.errors import ConfigError
+from securefair.profiling.cost import WORD
 from securefair.profiling.cost_model import CostModel, upload_residues
-from securefair.profiling.costs import WORD
 
 HOUR, GIGABYTE = 3600.0, 1e9
 

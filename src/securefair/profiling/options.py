@@ -1,7 +1,4 @@
-"""Options that ask for an exchange, the same for every command, and the spec that they make.
-
-The laboratory makes its own with `key_option`.
-"""
+"""Options that ask for an exchange, the same for every command, and the spec that they make."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from securefair.config.describing import expectation, node_at
 from securefair.errors import ConfigError
 
 
-def key_option(dotted: str, *names: str, default: object = None) -> Any:
+def _key(dotted: str, *names: str, default: object = None) -> Any:
     """An option that means what a key of a configuration means.
 
     Args:
@@ -47,18 +44,34 @@ FeaturesOption = Annotated[int, typer.Option(help="Width of a sample's feature v
 HiddenOption = Annotated[int, typer.Option(help="Units of the quadratic layer; 0: linear head.")]
 ClassesOption = Annotated[int, typer.Option(help="Width of the logits.")]
 SamplesOption = Annotated[int, typer.Option(help="The student's samples in one exchange.")]
-ReleaseOption = Annotated[str, key_option("distillation.release")]
-BasisOption = Annotated[str | None, key_option("distillation.basis", default=defaults.BASIS)]
-NumbersOption = Annotated[int | None, key_option("distillation.q", "--q", default=defaults.Q)]
-FloodingOption = Annotated[int, key_option("encryption.flooding_bits")]
-PrecisionOption = Annotated[float, key_option("encryption.precision")]
+ReleaseOption = Annotated[str, _key("distillation.release")]
+BasisOption = Annotated[str | None, _key("distillation.basis", default=defaults.BASIS)]
+NumbersOption = Annotated[int | None, _key("distillation.q", "--q", default=defaults.Q)]
+FloodingOption = Annotated[int, _key("encryption.flooding_bits")]
+PrecisionOption = Annotated[float, _key("encryption.precision")]
 NormOption = Annotated[
     float | None,
     typer.Option(help="Largest Euclidean norm of a sample (default: sqrt of the features)."),
 ]
-WeightBitsOption = Annotated[int, key_option("model.weight_bits")]
+WeightBitsOption = Annotated[int, _key("model.weight_bits")]
 AnswersOption = Annotated[
     int, typer.Option(help="To one upload: how often seconds and bytes count in the choice.")
+]
+EngineOption = Annotated[str, _key("encryption.backend", "--backend")]
+DeviceOption = Annotated[str, _key("encryption.device", "--device")]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Threads of all libraries together (default: all cores)."),
+]
+RepeatsOption = Annotated[int, typer.Option(min=1, help="Figures are medians of so many runs.")]
+WarmOption = Annotated[
+    bool,
+    typer.Option(
+        "--warm", help="Measure touched memory, not a fresh process as users meet it (default)."
+    ),
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace the file if it is there already.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 

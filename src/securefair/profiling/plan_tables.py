@@ -9,9 +9,9 @@ from rich.text import Text
 
 from securefair.circuit.packings.register import packing_of
 from securefair.circuit.spec import ExchangeSpec
-from securefair.profiling.costs import Cost
+from securefair.profiling.cost import Cost
 from securefair.profiling.planned import PlannedStep, PlanReport
-from securefair.profiling.tables import ANSWER_STAGES, plain_table, rows_table
+from securefair.profiling.tables import STAGES, plain_table, rows_table
 from securefair.report.wording import count, data_size, percent, plural
 
 
@@ -67,7 +67,7 @@ def _steps(steps: list[PlannedStep]) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=True)
     for step in steps:
         table.add_row(
-            ANSWER_STAGES[step.stage],
+            STAGES[step.stage],
             count(step.times),
             count(step.ciphertexts),
             str(step.polys),

@@ -12,8 +12,8 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta
-from securefair.profiling.costs import Cost, cost, total
-from securefair.profiling.tracing import TracedStep, trace
+from securefair.profiling.cost import Cost, cost, total
+from securefair.profiling.trace import TracedStep, trace
 
 
 class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):

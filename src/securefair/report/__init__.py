@@ -14,33 +14,15 @@ from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.report.facts import teacher_disclosures as teacher_disclosures
-    from securefair.report.files import (
-        check_new_file as check_new_file,
-    )
-    from securefair.report.files import (
-        check_new_folder as check_new_folder,
-    )
-    from securefair.report.files import (
-        check_writable as check_writable,
-    )
-    from securefair.report.files import (
-        read_json as read_json,
-    )
-    from securefair.report.files import (
-        read_json_lines as read_json_lines,
-    )
-    from securefair.report.files import (
-        write_bytes as write_bytes,
-    )
-    from securefair.report.files import (
-        write_json as write_json,
-    )
-    from securefair.report.files import (
-        write_json_lines as write_json_lines,
-    )
-    from securefair.report.files import (
-        write_text as write_text,
-    )
+    from securefair.report.files import check_new_file as check_new_file
+    from securefair.report.files import check_new_folder as check_new_folder
+    from securefair.report.files import check_writable as check_writable
+    from securefair.report.files import read_json as read_json
+    from securefair.report.files import read_json_lines as read_json_lines
+    from securefair.report.files import write_bytes as write_bytes
+    from securefair.report.files import write_json as write_json
+    from securefair.report.files import write_json_lines as write_json_lines
+    from securefair.report.files import write_text as write_text
     from securefair.report.fitting import FittingTable as FittingTable
     from securefair.report.fitting import TableColumn as TableColumn
     from securefair.report.html import render_report as render_report

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.verdict import control_title
 from securefair.collaboration.wording import (
-    THIN,
     count,
     data_size,
     listing,
     plural,
 )
-from securefair.words import Words, words_of
+from securefair.words import MINUS, PLUS_MINUS, THIN, Words, words_of
 
 __all__ = [
-    "MINUS",
-    "THIN",
     "algorithm_name",
     "algorithm_rule",
     "count",
@@ -33,8 +30,6 @@ __all__ = [
     "whom",
     "with_spread",
 ]
-
-MINUS = "\u2212"
 
 
 def whom(source: str) -> str:
@@ -90,13 +85,13 @@ def percent(fraction: float, digits: int = 1) -> str:
 def points(difference: float) -> str:
     """A difference of two fractions in signed percentage points: 0.022 as "+2.2"."""
     rounded = round(difference * 100, 1)
-    sign = "+" if rounded > 0 else MINUS if rounded < 0 else "\u00b1"
+    sign = "+" if rounded > 0 else MINUS if rounded < 0 else PLUS_MINUS
     return f"{sign}{abs(rounded):.1f}"
 
 
 def with_spread(value: str, spread: float) -> str:
     """A value and, after several repetitions, its standard deviation: "+2.2 ± 1.1"."""
-    return f"{value}{THIN}\u00b1{THIN}{spread * 100:.1f}" if spread else value
+    return f"{value}{THIN}{PLUS_MINUS}{THIN}{spread * 100:.1f}" if spread else value
 
 
 def duration(seconds: float) -> str:

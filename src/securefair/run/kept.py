@@ -8,9 +8,7 @@ from securefair.collaboration.kept import UNCALIBRATED, KeptModel, ModelOrigin, 
 from securefair.collaboration.privacy import joined
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import EVERYONE
-from securefair.prediction import (
-    Calibration,
-)
+from securefair.prediction import Calibration
 from securefair.prediction.card import Taught
 from securefair.records import RunResult
 from securefair.run.results import Repetition

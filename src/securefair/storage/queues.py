@@ -15,6 +15,11 @@ from typing import NamedTuple
 from securefair.errors import StorageError
 from securefair.storage.blobs import Blobs
 
+REMEMBERED = 256
+"""Newest envelopes of a stream whose content is remembered. Of older ones the number suffices: who
+sends in order repeats the newest alone, and the rest a courier repeats. A sender so far behind its
+own past has lost its store, and finds that out from what it is answered (`sites.post.proof`)."""
+
 
 class Arrival(enum.Enum):
     """What an envelope's number says of it."""
@@ -22,9 +27,9 @@ class Arrival(enum.Enum):
     NEW = "new"
     """The next one of its stream: it was kept."""
     REPEATED = "repeated"
-    """It was kept before: acknowledge it again."""
+    """It was kept before: acknowledge it again. Also whatever is further back than `REMEMBERED`."""
     CHANGED = "changed"
-    """Its number was kept before with other bytes: the sender lost its store, or lies."""
+    """Its number was kept lately with other bytes: the sender lost its store, or lies."""
     GAP = "gap"
     """Others must come first: it was not kept, and the sender will repeat it."""
 
@@ -171,6 +176,8 @@ class Inbox:
         expected = self.next_sequence(stream)
         if sequence > expected:
             return Arrival.GAP
+        if sequence < expected - REMEMBERED:
+            return Arrival.REPEATED
         if sequence < expected:
             row = self._connection.execute(
                 "SELECT hash FROM received WHERE stream = ? AND sequence = ?", (stream, sequence)
@@ -184,6 +191,10 @@ class Inbox:
         )
         self._connection.execute(
             "INSERT INTO received VALUES (?, ?, ?)", (stream, sequence, digest)
+        )
+        self._connection.execute(
+            "DELETE FROM received WHERE stream = ? AND sequence <= ?",
+            (stream, sequence - REMEMBERED),
         )
         _advance(self._connection, "in", stream, sequence + 1)
         return Arrival.NEW
@@ -218,6 +229,12 @@ class Inbox:
             raise StorageError(
                 "an envelope was handled that is not there", where=item.stream, found=item.sequence
             )
+
+    def drop(self, stream: str) -> int:
+        """Forget a whole stream that is over, handled or not; how many were not. Its numbers stay
+        used."""
+        self._connection.execute("DELETE FROM received WHERE stream = ?", (stream,))
+        return _delete(self._connection, self._blobs, "inbox", "stream = ?", stream)
 
     def pending(self, stream: str | None = None) -> Iterator[Item]:
         """Envelopes of one stream or all, in the order in which they arrived."""

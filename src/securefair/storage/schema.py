@@ -105,13 +105,21 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE outbox ADD COLUMN mark BLOB;
     CREATE INDEX outbox_mark ON outbox (stream, mark) WHERE mark IS NOT NULL;
     """,
+    """
+    -- Of each stream the newest envelopes are remembered, no longer all.
+    DELETE FROM received WHERE EXISTS (
+        SELECT 1 FROM streams WHERE streams.direction = 'in'
+        AND streams.stream = received.stream AND received.sequence < streams.next - 256
+    );
+    """,
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
 READABLE = 1
-"""The oldest version that can be read as it is: steps after it moved only what teachers told, and
-added what an outbox is asked as something is sent. Neither is read without being written."""
+"""The oldest version that can be read as it is: steps after it moved only what teachers told,
+added what an outbox is asked as something is sent, and took away of what an inbox is asked as
+something arrives. None of that is read without being written."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from securefair.worth.mixing import Matrix as Matrix
     from securefair.worth.mixing import attractions as attractions
     from securefair.worth.mixing import graph_of_edges as graph_of_edges
-    from securefair.worth.mixing import link_coins as link_coins
-    from securefair.worth.mixing import links as links
-    from securefair.worth.mixing import mix as mix
     from securefair.worth.mixing import preferences as preferences
     from securefair.worth.mixing import round_similarities as round_similarities
     from securefair.worth.mixing import similarity as similarity
@@ -53,10 +50,7 @@ if TYPE_CHECKING:
     from securefair.worth.reputation import ReputationRule as ReputationRule
     from securefair.worth.sharing import coin as coin
     from securefair.worth.sharing import distillation_weights as distillation_weights
-    from securefair.worth.sharing import is_forced as is_forced
-    from securefair.worth.sharing import peers_to_ask as peers_to_ask
     from securefair.worth.sharing import private_coin as private_coin
-    from securefair.worth.sharing import shares as shares
     from securefair.worth.tuned import TunedPopulation as TunedPopulation
     from securefair.worth.tuned import own_fits as own_fits
 

@@ -96,7 +96,6 @@ class Scored:
     Args:
         predictions: by hospital, one for each seed; all of one outcome.
         draws: of the bootstrap.
-        seed: of the draws.
     """
 
     def __init__(
@@ -104,7 +103,6 @@ class Scored:
         predictions: Mapping[str, Sequence[ScoredPredictions]],
         *,
         draws: int = DRAWS,
-        seed: int = 0,
     ) -> None:
         self.outcome = outcome = next(iter(predictions.values()))[0].outcome
         self._points: dict[str, dict[str, float]] = {name: {} for name in outcome.scores}
@@ -115,7 +113,7 @@ class Scored:
         self._counted: dict[str, dict[str, int]] = {name: {} for name in outcome.scores}
         for at, (hospital, seeds) in enumerate(predictions.items()):
             points = [outcome.point_scores(one.said, one.samples) for one in seeds]
-            drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
+            drawn = _replicates(seeds, draws, np.random.default_rng([0, at]))
             if _everyone(seeds).few_events is not None:
                 drawn = {name: np.full(draws, np.nan) for name in drawn}
             for name in outcome.scores:

@@ -30,6 +30,9 @@ from securefair.worth.learners import LearningState, SelfTaught, TrainStates
 
 Array = NDArray[np.float64]
 
+VALIDATION_FRACTION = 0.2
+"""Share of the training samples that the choice is made on, without folds."""
+
 
 @dataclass(frozen=True, eq=False)
 class EarlyStoppingState(LearningState[TrainStates]):
@@ -44,7 +47,6 @@ class EarlyStopping:
 
     Args:
         rounds: the largest number of rounds of training to choose.
-        validation_fraction: share of the training samples that the choice is made on, in (0, 1).
         folds: of a cross-validation instead, 2 or more; None: one part is set aside.
 
     Raises:
@@ -52,7 +54,6 @@ class EarlyStopping:
     """
 
     rounds: int
-    validation_fraction: float = 0.2
     folds: int | None = None
     name: str = "early_stopping"
 
@@ -60,13 +61,6 @@ class EarlyStopping:
         if self.rounds < 1:
             raise ConfigError(
                 "out of range", where="rounds", found=self.rounds, expected="1 or more"
-            )
-        if not 0 < self.validation_fraction < 1:
-            raise ConfigError(
-                "out of range",
-                where="validation_fraction",
-                found=self.validation_fraction,
-                expected="(0, 1)",
             )
         if self.folds is not None and self.folds < 2:
             raise ConfigError(
@@ -125,5 +119,5 @@ class EarlyStopping:
         elif np.bincount(own.train.labels).max() < 2:
             return replace(own, test=own.train), len(own.train)
         else:
-            kept, validation = stratified_split(own.train, self.validation_fraction, rng)
+            kept, validation = stratified_split(own.train, VALIDATION_FRACTION, rng)
         return ParticipantData(own.name, kept, validation), len(validation)

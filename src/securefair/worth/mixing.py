@@ -21,17 +21,12 @@ from numpy.typing import NDArray
 
 from securefair.config import defaults
 from securefair.errors import ConfigError, ModelError
-from securefair.worth.own_row import link_probabilities, mix_row
-from securefair.worth.sharing import coin, shares
 
 Matrix = NDArray[np.float64]
 Graph = NDArray[np.bool_]
 
 SMALLEST_EXPONENT = -700.0
 """Of a float64: no weight of a neighbour is 0, whatever beta is."""
-
-ROW_SUM_TOLERANCE = 1e-9
-"""How far a row of weights may be from summing to 1."""
 
 
 def complete_graph(participants: int) -> Graph:
@@ -216,48 +211,6 @@ def smooth(weights: Matrix, preferred: Matrix, *, alpha: float = defaults.ALPHA)
     return alpha * weights + (1.0 - alpha) * preferred
 
 
-def link_coins(seed: int, round: int, names: Sequence[str]) -> Matrix:
-    """The coins (N, N) of one round: row the sender, column the receiver (`sharing.coin`)."""
-    return np.array([[coin(seed, round, i, j) for j in names] for i in names])
-
-
-def links(weights: Matrix, coins: Matrix, *, relative: bool = False) -> Graph:
-    """S ~ Bernoulli(W): S_ij says that i shares with j; S_ii is true (Alg. 3, line 12).
-
-    Args:
-        weights: W (N, N).
-        coins: uniform numbers (N, N) in [0, 1), `link_coins`.
-        relative: as in `own_row.link_probabilities`.
-    """
-    rows = [link_probabilities(row, own, relative=relative) for own, row in enumerate(weights)]
-    shared = [
-        [shares(p, toss, forced=i == j) for j, (p, toss) in enumerate(zip(*pair, strict=True))]
-        for i, pair in enumerate(zip(np.array(rows).tolist(), coins.tolist(), strict=True))
-    ]
-    return np.array(shared, dtype=np.bool_)
-
-
-def mix(
-    weights: Matrix, shared: Graph, *, min_senders: int = 0, max_share: float | None = None
-) -> Matrix:
-    """W~ = W * S^T with rows normalised (Alg. 3, line 13): i receives from j iff S_ji.
-
-    Args:
-        weights: W (N, N).
-        shared: S (N, N).
-        min_senders, max_share: as in `own_row.mix_row`.
-
-    Raises:
-        ModelError: a row is empty.
-    """
-    return np.stack(
-        [
-            mix_row(row, shared[:, own], own, min_senders=min_senders, max_share=max_share)
-            for own, row in enumerate(weights)
-        ]
-    )
-
-
 def check_graph(graph: Graph) -> None:
     """Refuse what is no symmetric graph with a true diagonal.
 
@@ -277,30 +230,6 @@ def check_graph(graph: Graph) -> None:
             "a graph has one-way edges or lacks its diagonal",
             where="graph",
             expected="symmetric, with a true diagonal",
-        )
-
-
-def check_weights(weights: Matrix, graph: Graph) -> None:
-    """Refuse initial weights that are no row-stochastic matrix on the graph.
-
-    Raises:
-        ConfigError: a weight is negative, off the graph, zero on the diagonal, or a row does not
-            sum to 1.
-    """
-    check_graph(graph)
-    fits = (
-        weights.shape == graph.shape
-        and bool((weights >= 0.0).all())
-        and not weights[~graph].any()
-        and bool((weights.diagonal() > 0.0).all())
-        and bool((np.abs(weights.sum(axis=1) - 1.0) <= ROW_SUM_TOLERANCE).all())
-    )
-    if not fits:
-        raise ConfigError(
-            "not a mixing matrix",
-            where="weights",
-            found=weights.tolist(),
-            expected="row-stochastic on the graph, positive on the diagonal",
         )
 
 

@@ -38,20 +38,6 @@ def link_probabilities(weights: Row, own: int, *, relative: bool = False) -> Row
     return probabilities
 
 
-def mix_row(
-    weights: Row,
-    received: Flags,
-    own: int,
-    *,
-    min_senders: int = 0,
-    max_share: float | None = None,
-) -> Row:
-    """One row of W~: `kept_row`, normalised to sum to 1."""
-    kept = kept_row(weights, received, own, min_senders=min_senders, max_share=max_share)
-    normalised: Row = kept / kept.sum()
-    return normalised
-
-
 def kept_row(
     weights: Row,
     received: Flags,

@@ -32,7 +32,7 @@ LEAST_PATIENTS = 10
 """Of whom there are scores; of fewer they say nothing."""
 
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""Of a decision curve, where nobody names others."""
+"""Of a decision curve."""
 
 MOST_UNDEFINED = 0.1
 """Share of draws without a score, above which its error is undefined."""
@@ -115,9 +115,7 @@ def score_page(
     samples: Samples,
     *,
     groups: Groups | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
     draws: int = DRAWS,
-    seed: int = 0,
     own: Mapping[str, Sequence[float]] | None = None,
 ) -> ScorePage:
     """All scores of predictions for patients whose outcome is known.
@@ -129,20 +127,16 @@ def score_page(
         said: (B, K), as the outcome says it: probabilities of classes.
         samples: of whom it is said; features are not looked at.
         groups: in which patients are looked at apart.
-        thresholds: probabilities, above 0 and below 1.
         draws: of the bootstrap.
-        seed: of the draws.
         own: a hospital's own part of these predictions, for pictures; None: none are made.
 
     Raises:
-        DataError: shapes disagree, or patients tell nothing (`check_scorable`), or a threshold is
-            out of range.
+        DataError: shapes disagree, or patients tell nothing (`check_scorable`).
     """
     outcome = outcome_of(samples)
     outcome.check_said(said, samples)
     check_scorable(samples)
-    _check_thresholds(thresholds)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     times = _drawn(samples, draws, rng)
     moved = outcome.recalibrated(said, samples)
     counts: list[int] = []
@@ -154,7 +148,7 @@ def score_page(
         counts=counts,
         scores=_scores(said, samples, times),
         recalibrated={} if moved is None else _scores(moved, samples, times),
-        decision_curve=_decision_curve(said, samples, thresholds),
+        decision_curve=_decision_curve(said, samples),
         groups={
             column: _grouped(said, samples, of_whom, draws, rng)
             for column, of_whom in (groups or {}).items()
@@ -174,14 +168,6 @@ def _unscorable(samples: Samples) -> tuple[str, str, str] | None:
     if outcome.tells_classes and len(np.unique(samples.labels)) < 2:
         return "all patients are of one class", f"{len(samples)} patients", "two classes or more"
     return None
-
-
-def _check_thresholds(thresholds: Sequence[float]) -> None:
-    wrong = [one for one in thresholds if not 0 < one < 1]
-    if wrong:
-        raise DataError(
-            "not a threshold", where="thresholds", found=wrong[0], expected="above 0 and below 1"
-        )
 
 
 def _drawn(samples: Samples, draws: int, rng: np.random.Generator) -> Array:
@@ -211,9 +197,9 @@ def _estimate(values: Array, *, few: bool) -> ScoreEstimate:
     return ScoreEstimate(float(values[0]), None if unknown else float(drawn.std(ddof=1)))
 
 
-def _decision_curve(said: Array, samples: Samples, thresholds: Sequence[float]) -> list[NetBenefit]:
+def _decision_curve(said: Array, samples: Samples) -> list[NetBenefit]:
     outcome, curve = outcome_of(samples), []
-    for threshold in thresholds:
+    for threshold in THRESHOLDS:
         each = outcome.benefits(said, samples, threshold)
         if each is None:
             return []

@@ -1,4 +1,4 @@
-"""Sharing decisions: whom a student asks, whom a teacher answers, how much each answer weighs.
+"""Sharing decisions: the coins of teachers, and how much each answer weighs.
 
 CYCle, section 4.2 and Algorithms 1 and 2. A teacher decides by its *own* reputation of the student
 (the text; Alg. 1 line 18 prints the indices the other way round).
@@ -43,45 +43,6 @@ def private_coin(secret: bytes, round: int, student: str) -> float:
     fields = json.dumps([round, student], separators=(",", ":")).encode()
     digest = blake2b(fields, digest_size=8, key=secret, person=b"sf-private-coin").digest()
     return math.ldexp(int.from_bytes(digest, "big") >> (64 - _COIN_BITS), -_COIN_BITS)
-
-
-def is_forced(round: int, every: int) -> bool:
-    """Whether every peer is asked and answers in this round: round 0 and each `every`-th (R).
-
-    Raises:
-        ConfigError: `every` is below 1, or the round is negative.
-    """
-    if every < 1:
-        raise ConfigError(
-            "not a period", where="forced_every", found=every, expected="1 or more rounds"
-        )
-    if round < 0:
-        raise ConfigError("not a round", where="round", found=round, expected="0 or more")
-    return round % every == 0
-
-
-def shares(reputation: float | None, coin: float, forced: bool) -> bool:
-    """Whether a teacher answers a student of whom it holds this `reputation` (r_kn).
-
-    A forced round always shares. Otherwise no reputation counts as reputation 0, and reputation 0
-    never shares: `coin <= r` alone would let one coin in 2^53 through.
-    """
-    if forced:
-        return True
-    return reputation is not None and reputation > 0.0 and coin <= reputation
-
-
-def peers_to_ask(reputations: Mapping[str, float | None], forced: bool) -> list[str]:
-    """The peers a student queries, in the mapping's order.
-
-    Everyone in a forced round; otherwise those with r_nk > 0, since the answer of any other
-    peer would have no weight.
-
-    Args:
-        reputations: the student's reputation of each peer; None for no reputation yet.
-        forced: whether the round is forced.
-    """
-    return [peer for peer, r in reputations.items() if forced or (r is not None and r > 0.0)]
 
 
 def distillation_weights(

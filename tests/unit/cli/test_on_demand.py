@@ -10,7 +10,7 @@ from rich.text import Text
 
 from securefair.cli import MEASURE, PLACES, app, on_demand
 from securefair.cli.on_demand import CommandsOnDemand
-from securefair.config.extensions import COMMANDS, LABORATORY_COMMANDS
+from securefair.config.extensions import COMMANDS, LABORATORY_COMMANDS, PROFILES
 
 LOADED = """
 import json, sys, typer
@@ -82,20 +82,27 @@ def alone(monkeypatch):
     monkeypatch.setattr(typer.testing, "_get_command", typer.main.get_command)  # cached in tests
 
 
-@pytest.mark.parametrize("command", LABORATORY_COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        (*family, name)
+        for group, family in ((COMMANDS, ()), (PROFILES, ("profile",)))
+        for name in LABORATORY_COMMANDS[group]
+    ],
+)
 def test_a_command_of_the_laboratory_says_where_it_is_without_one(invoke, alone, command):
     for rest in ((), ("--help",), ("--out", "cost.json")):
-        done = invoke(command, *rest)
+        done = invoke(*command, *rest)
         assert done.exit_code == 2
         assert done.stderr == (
-            f"securefair: command {command} belongs to securefair-lab, which is not "
+            f"securefair: command {command[-1]} belongs to securefair-lab, which is not "
             "installed. pip install securefair-lab\n"
         )
 
 
 def test_other_names_are_unknown_without_the_laboratory_too(invoke, alone):
-    for command in ("walk", "head"):
-        assert "No such command" in invoke(command).stderr
+    for command in (("walk",), ("profile", "walk"), ("profile", "reproduce")):
+        assert "No such command" in invoke(*command).stderr
 
 
 def other() -> None:

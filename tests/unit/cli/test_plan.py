@@ -1,4 +1,4 @@
-"""`securefair plan` as a user meets it."""
+"""`securefair plan` and `securefair profile head` as a user meets them."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.profiling.measure import MachineLimits
 
 pytestmark = pytest.mark.slow
 
@@ -71,10 +72,11 @@ def test_an_unknown_release_ends_with_the_reason():
     assert result.stderr.startswith("securefair: release: unknown choice")
 
 
+@pytest.mark.parametrize("command", [("plan",), ("profile", "head")])
 @pytest.mark.parametrize("option", [("--q", "3"), ("--basis", "public")])
 @pytest.mark.parametrize("release", ["loss", "class_sums", "logits"])
-def test_an_option_of_projections_is_refused_for_another_release(option, release):
-    result = call("plan", "--release", release, *option)
+def test_an_option_of_projections_is_refused_for_another_release(command, option, release):
+    result = call(*command, "--release", release, *option)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] == (
@@ -96,6 +98,48 @@ def test_a_precision_that_no_plan_has_ends_with_the_reason_alone(precision):
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert line.startswith("securefair: precision: out of range")
+
+
+@pytest.fixture
+def known_limits(monkeypatch):
+    limits = MachineLimits(multiply_adds=1e9, bytes=1e10)
+    monkeypatch.setattr("securefair.profiling.head.measure_limits", lambda: limits)
+
+
+@pytest.mark.usefixtures("known_limits")
+def test_a_profile_has_the_promised_figures():
+    result = call(
+        *("profile", "head", *SHAPE, "--release", "loss"),
+        *("--backend", "clear", "--threads", "1", "--repeats", "1", "--json"),
+    )
+    assert result.exit_code == 0
+    figures = json.loads(result.stdout)
+    for name in (
+        *("server_ms_per_sample", "answer_ms_per_sample", "encrypt_ms_per_sample"),
+        *("decrypt_us_per_sample", "stages"),
+        *("upload_bytes_per_sample", "bytes_up_per_sample", "bytes_down", "key_bytes"),
+        *("max_abs_error", "error_over_range", "ring_degree", "log_qp", "flooding_bits"),
+        *("peak_rss_mb", "distance"),
+    ):
+        assert name in figures
+    assert figures["backend"] == "clear"
+
+
+@pytest.mark.usefixtures("known_limits")
+def test_a_profile_is_printed_as_tables():
+    result = call("profile", "head", *SMALL, "--backend", "clear", "--threads", "1")
+    assert result.exit_code == 0
+    assert "Server, a sample" in result.stdout
+
+
+def test_profiles_end_like_every_command_on_expected_errors():
+    result = call("profile", "head", *SMALL, "--backend", "abacus")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("securefair: unknown backend")
+    for threads in ("4096", "0", "-1"):
+        result = call("profile", "head", *SMALL, "--threads", threads)
+        assert result.exit_code == 2
+        assert "threads" in result.stderr
 
 
 def test_estimate_states_both_cost_models():

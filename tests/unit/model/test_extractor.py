@@ -1,7 +1,10 @@
+import os
+import pickle
 import sys
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from securefair.errors import BackendUnavailableError, ModelError
@@ -89,3 +92,41 @@ def test_lite0_is_frozen_and_alike_everywhere(lite0):
     np.testing.assert_array_equal(first(pixels), second(pixels))
     assert not any(module.training for module in first.body.modules())
     assert not any(parameter.requires_grad for parameter in first.body.parameters())
+
+
+class Hostile:
+    def __reduce__(self):
+        return os.mkdir, ("was-here",)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("value", [Hostile(), {"a": Hostile()}, {"a": [1.5]}, [torch.ones(2)], 5])
+def test_a_file_of_anything_but_tensors_is_refused_and_never_run(
+    tmp_path, monkeypatch, value, zipped
+):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "weights"
+    torch.save(value, path, _use_new_zipfile_serialization=zipped)
+    with pytest.raises(ModelError, match="not a file of tensors"):
+        efficientnet_lite0(weights=path)
+    assert not (tmp_path / "was-here").exists()
+
+
+def test_the_hostile_file_of_that_test_would_have_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.save(Hostile(), tmp_path / "weights", _use_new_zipfile_serialization=False)
+    torch.load(tmp_path / "weights", weights_only=False)
+    assert (tmp_path / "was-here").exists()
+
+
+def test_damaged_weights_are_refused(tmp_path):
+    whole, damaged = tmp_path / "whole", tmp_path / "damaged"
+    torch.save({"a": torch.ones(6, 8)}, whole, _use_new_zipfile_serialization=False)
+    content = whole.read_bytes()
+    for size in range(0, len(content), 37):
+        damaged.write_bytes(content[:size])
+        with pytest.raises(ModelError, match="not a file of tensors"):
+            efficientnet_lite0(weights=damaged)
+    damaged.write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(ModelError, match="not a file of tensors"):
+        efficientnet_lite0(weights=damaged)

@@ -3,6 +3,12 @@
 import pytest
 
 from securefair.circuit.spec import ExchangeSpec
+from securefair.profiling.measure import MachineLimits
+
+
+@pytest.fixture
+def limits():
+    return MachineLimits(multiply_adds=1e9, bytes=1e10)
 
 
 @pytest.fixture

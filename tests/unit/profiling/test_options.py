@@ -2,18 +2,21 @@
 
 import inspect
 
+import pytest
 from typer.testing import CliRunner
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.cli import app
 from securefair.config import RunConfig
 from securefair.profiling import options
+from securefair.profiling.head_command import head
 from securefair.profiling.plan_command import plan
 
 
-def test_a_command_that_asks_for_a_spec_has_its_options_first():
+@pytest.mark.parametrize("command", [plan, head])
+def test_a_command_that_asks_for_a_spec_has_its_options_first(command):
     asked = list(inspect.signature(options.spec_of).parameters)
-    assert list(inspect.signature(plan).parameters)[: len(asked)] == asked
+    assert list(inspect.signature(command).parameters)[: len(asked)] == asked
     assert set(asked) - {"feature_norm"} <= set(ExchangeSpec.__struct_fields__)
 
 

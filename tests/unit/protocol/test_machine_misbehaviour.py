@@ -27,9 +27,7 @@ from securefair.protocol.messages import (
     Offer,
     Reveal,
 )
-from securefair.protocol.states import (
-    AskingState,
-)
+from securefair.protocol.states import AskingState
 from support.stage import FEATURES, HELLO, KEYS, NOT_SHARING, SETTINGS, STALE, Stage
 
 

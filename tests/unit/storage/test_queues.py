@@ -1,11 +1,14 @@
 """Envelopes in order: kept until acknowledged or handled, numbers never used twice."""
 
+import sqlite3
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.errors import StorageError
-from securefair.storage import Arrival, Store
+from securefair.storage import Arrival, Store, schema
+from securefair.storage.queues import REMEMBERED
 from support.examples import examples
 
 
@@ -65,7 +68,7 @@ def test_arrivals_are_told_apart(store):
         assert item == ("b", 0, b"0")
         tx.inbox.done(item)
         assert tx.inbox.next() is None
-        assert tx.inbox.add("b", 0, b"0") is Arrival.REPEATED  # handled, and known for ever
+        assert tx.inbox.add("b", 0, b"0") is Arrival.REPEATED  # handled, and remembered
         assert tx.inbox.add("b", 0, b"other") is Arrival.CHANGED
         with pytest.raises(StorageError, match="not there"):
             tx.inbox.done(item)
@@ -106,3 +109,97 @@ def test_whatever_arrives_is_handled_once_and_in_order(tmp_path_factory, arrival
                     handled[item.stream].append(item.sequence)
                     assert item.payload == b"%d" % item.sequence
     assert all(numbers == list(range(len(numbers))) for numbers in handled.values())
+
+
+def rows(store, table="received"):
+    with store.view() as tx:
+        return tx.inbox._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+def filled(store, stream, count):
+    with store.transaction() as tx:
+        for number in range(tx.inbox.next_sequence(stream), count):
+            assert tx.inbox.add(stream, number, b"%d" % number) is Arrival.NEW
+            tx.inbox.done(tx.inbox.next())
+
+
+def test_a_store_grows_by_nothing_of_what_was_handled(store):
+    """It kept a row an envelope, for ever."""
+    for count in (REMEMBERED, REMEMBERED + 1, 4 * REMEMBERED):
+        for stream in ("a 0", "b 0"):
+            filled(store, stream, count)
+        assert (rows(store), rows(store, "inbox")) == (2 * REMEMBERED, 0)
+    with store.transaction() as tx:
+        assert tx.inbox.drop("a 0") == 0
+        assert tx.inbox.next_sequence("a 0") == 4 * REMEMBERED
+        assert tx.inbox.add("a 0", 4 * REMEMBERED - 1, b"") is not Arrival.NEW
+    assert rows(store) == REMEMBERED
+
+
+places = st.one_of(st.integers(-4, 4), st.integers(-REMEMBERED - 3, -REMEMBERED + 3))
+
+
+@settings(max_examples=examples(30))
+@given(
+    st.integers(0, 3 * REMEMBERED),
+    st.lists(st.tuples(places, st.booleans(), st.booleans()), max_size=30),
+)
+def test_nothing_is_taken_twice_however_far_back_it_is(count, arrivals):
+    """As if all were remembered, but for what changed before the newest: it is refused as well."""
+    with Store.in_memory() as store:
+        filled(store, "a 0", count)
+        taken = [b"%d" % number for number in range(count)]
+        for place, changed, handled in arrivals:
+            number = len(taken) + place
+            if number < 0:
+                continue
+            said = b"other" if changed or number >= len(taken) else taken[number]
+            with store.transaction() as tx:
+                arrival = tx.inbox.add("a 0", number, said)
+                if place > 0:
+                    assert arrival is Arrival.GAP
+                elif place == 0:
+                    assert arrival is Arrival.NEW
+                    taken.append(said)
+                elif said == taken[number] or place < -REMEMBERED:
+                    assert arrival is Arrival.REPEATED
+                else:
+                    assert arrival is Arrival.CHANGED
+                waiting = tx.inbox.next()
+                if handled and waiting is not None:
+                    tx.inbox.done(waiting)
+            assert rows(store) == min(len(taken), REMEMBERED)
+
+
+def test_a_store_of_before_is_read_and_forgets_what_is_far_back(tmp_path):
+    with sqlite3.connect(":memory:") as old:
+        for step in schema.MIGRATIONS[:3]:
+            old.executescript(step)
+        old.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        old.execute("PRAGMA user_version = 3")
+        for stream, count in (("a 0", 3 * REMEMBERED), ("b 0", 5)):
+            old.execute("INSERT INTO streams VALUES ('in', ?, ?)", (stream, count))
+            old.executemany(
+                "INSERT INTO received VALUES (?, ?, ?)",
+                [(stream, number, b"%d" % number) for number in range(count)],
+            )
+        old.commit()
+        folder = tmp_path / "s"
+        folder.mkdir(mode=0o700)
+        with sqlite3.connect(folder / "store.sqlite") as there:
+            old.backup(there)
+        there.close()
+    old.close()
+    (folder / "store.sqlite").chmod(0o600)
+    with Store.open(folder) as store:
+        assert rows(store) == REMEMBERED + 5
+        with store.transaction() as tx:
+            for stream, number, digest, fate in (
+                ("a 0", 0, b"0", Arrival.REPEATED),
+                ("a 0", 2 * REMEMBERED, b"%d" % (2 * REMEMBERED), Arrival.REPEATED),
+                ("a 0", 2 * REMEMBERED, b"other", Arrival.CHANGED),
+                ("b 0", 0, b"other", Arrival.CHANGED),
+                ("a 0", 3 * REMEMBERED, b"new", Arrival.NEW),
+                ("b 0", 5, b"new", Arrival.NEW),
+            ):
+                assert tx.inbox.add(stream, number, b"", digest=digest) is fate

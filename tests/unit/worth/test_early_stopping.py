@@ -106,7 +106,7 @@ def test_fewer_samples_than_folds_are_enough(make_learners, make_participant):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"rounds": 0}, {"rounds": 5, "validation_fraction": 1.0}, {"rounds": 5, "folds": 1}],
+    [{"rounds": 0}, {"rounds": 5, "folds": 1}],
 )
 def test_numbers_out_of_range_are_named(settings):
     with pytest.raises(ConfigError, match=list(settings)[-1]):

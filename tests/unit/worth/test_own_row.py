@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ConfigError, ModelError
-from securefair.worth.own_row import limit_shares, link_probabilities, mix_row
+from securefair.worth.own_row import kept_row, limit_shares, link_probabilities
+
+
+def mixed(*arguments, **limits):
+    kept = kept_row(*arguments, **limits)
+    return kept / kept.sum()
 
 
 def test_relative_links_always_reach_the_best_peer():
@@ -22,9 +27,9 @@ def test_relative_links_of_a_participant_without_peers_are_its_own():
 def test_with_too_few_senders_a_participant_keeps_its_own_model():
     weights = np.array([0.5, 0.25, 0.25])
     one = np.array([True, True, False])
-    assert mix_row(weights, one, 0).tolist() == pytest.approx([2 / 3, 1 / 3, 0])
-    assert mix_row(weights, one, 0, min_senders=2).tolist() == [1, 0, 0]
-    assert mix_row(weights, np.ones(3, dtype=np.bool_), 0, min_senders=2).tolist() == [
+    assert mixed(weights, one, 0).tolist() == pytest.approx([2 / 3, 1 / 3, 0])
+    assert mixed(weights, one, 0, min_senders=2).tolist() == [1, 0, 0]
+    assert mixed(weights, np.ones(3, dtype=np.bool_), 0, min_senders=2).tolist() == [
         0.5,
         0.25,
         0.25,
@@ -34,7 +39,7 @@ def test_with_too_few_senders_a_participant_keeps_its_own_model():
 def test_a_sender_without_weight_does_not_count():
     weights = np.array([0.5, 0.5, 0.0])
     everyone = np.ones(3, dtype=np.bool_)
-    assert mix_row(weights, everyone, 0, min_senders=2).tolist() == [1, 0, 0]
+    assert mixed(weights, everyone, 0, min_senders=2).tolist() == [1, 0, 0]
 
 
 shares_of_sums = st.lists(
@@ -68,12 +73,12 @@ def test_a_heavy_sender_is_cut_to_what_the_others_weigh():
 
 def test_a_row_with_a_largest_share_leaves_the_own_weight_its_part():
     weights, everyone = np.array([0.1, 0.6, 0.2, 0.1]), np.ones(4, dtype=np.bool_)
-    row = mix_row(weights, everyone, 0, max_share=0.5)
+    row = mixed(weights, everyone, 0, max_share=0.5)
     assert row == pytest.approx(np.array([0.1, 0.3, 0.2, 0.1]) / 0.7)
-    alone = mix_row(weights, np.array([True, True, False, False]), 0, max_share=0.5)
+    alone = mixed(weights, np.array([True, True, False, False]), 0, max_share=0.5)
     assert alone.tolist() == [1, 0, 0, 0]  # one sender would have all of the sum
 
 
 def test_an_empty_row_is_refused():
     with pytest.raises(ModelError, match="empty"):
-        mix_row(np.array([0.0, 1.0]), np.array([True, False]), 0)
+        mixed(np.array([0.0, 1.0]), np.array([True, False]), 0)

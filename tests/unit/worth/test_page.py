@@ -62,19 +62,22 @@ def test_recalibration_moves_predictions_to_the_own_prevalence():
     assert page.recalibrated[SLOPE].mean == pytest.approx(page.scores[SLOPE].mean, rel=1e-3)
 
 
+def at_a_fifth(page):
+    return next(one for one in page.decision_curve if one.threshold == 0.2)
+
+
 def test_a_net_benefit_weighs_those_treated_in_vain():
     said, samples = patients()
-    curve = score_page(said, samples, thresholds=[0.2, 0.5]).decision_curve
+    curve = at_a_fifth(score_page(said, samples))
     treated, ill = said[:, 1] >= 0.2, samples.labels == 1
     expected = (treated & ill).mean() - (treated & ~ill).mean() * 0.2 / 0.8
-    assert curve[0].benefit.mean == pytest.approx(expected)
-    assert curve[0].treat_all == pytest.approx(ill.mean() - (1 - ill.mean()) * 0.25)
-    assert curve[0].over_all.mean == pytest.approx(expected - curve[0].treat_all)
+    assert curve.benefit.mean == pytest.approx(expected)
+    assert curve.treat_all == pytest.approx(ill.mean() - (1 - ill.mean()) * 0.25)
+    assert curve.over_all.mean == pytest.approx(expected - curve.treat_all)
     drawn = [
-        score_page(*patients(seed=seed), thresholds=[0.2], draws=2).decision_curve[0].benefit.mean
-        for seed in range(200)
+        at_a_fifth(score_page(*patients(seed=seed), draws=2)).benefit.mean for seed in range(200)
     ]
-    assert curve[0].benefit.se == pytest.approx(np.std(drawn, ddof=1), rel=0.3)
+    assert curve.benefit.se == pytest.approx(np.std(drawn, ddof=1), rel=0.3)
 
 
 def test_groups_have_scores_of_their_own_where_they_are_enough():
@@ -134,8 +137,8 @@ def repeated(said, samples, times=5):
 
 def test_rows_of_one_patient_are_no_further_patients():
     said, samples = patients(40)
-    once = score_page(said, samples, thresholds=[0.3])
-    rows = score_page(*repeated(said, samples), thresholds=[0.3])
+    once = score_page(said, samples)
+    rows = score_page(*repeated(said, samples))
     for name, score in once.scores.items():
         assert rows.scores[name].mean == pytest.approx(score.mean, abs=1e-6)
         assert rows.scores[name].se == pytest.approx(score.se, rel=1e-3), name
@@ -190,12 +193,6 @@ def test_patients_that_tell_nothing_are_refused(count, labels, why):
         samples = Samples(samples.features, np.full(count, labels), 2)
     with pytest.raises(DataError, match=why):
         check_scorable(samples)
-
-
-def test_a_threshold_is_a_probability():
-    said, samples = patients()
-    with pytest.raises(DataError, match="not a threshold"):
-        score_page(said, samples, thresholds=[1.0])
 
 
 def test_equal_seeds_give_equal_pages():

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 import securefair.worth.sharing as sharing_module
 from securefair.errors import ConfigError, ModelError
-from securefair.worth import coin, distillation_weights, is_forced, peers_to_ask, shares
+from securefair.worth import coin, distillation_weights
 
 NAMES = ["Cleveland", "Hungary", "Switzerland", "VA Long Beach"]
 unit = st.floats(0, 1)
@@ -88,46 +88,6 @@ def test_coins_never_change_between_versions_processes_or_hash_seeds():
             check=True,
         ).stdout
         assert out == repr(expected)
-
-
-def test_forced_rounds_start_at_zero_and_repeat():
-    assert [t for t in range(12) if is_forced(t, 5)] == [0, 5, 10]
-    assert all(is_forced(t, 1) for t in range(4))
-
-
-@pytest.mark.parametrize(("round", "every"), [(0, 0), (0, -1), (-1, 5)])
-def test_is_forced_refuses_impossible_arguments(round, every):
-    with pytest.raises(ConfigError):
-        is_forced(round, every)
-
-
-@given(st.none() | unit, st.floats(0, 1, exclude_max=True))
-def test_a_forced_round_always_shares(reputation, number):
-    assert shares(reputation, number, forced=True)
-
-
-@given(st.floats(0, 1, exclude_max=True))
-def test_full_reputation_always_shares_and_none_or_zero_never(number):
-    assert shares(1.0, number, forced=False)
-    assert not shares(0.0, number, forced=False)
-    assert not shares(None, number, forced=False)
-
-
-@given(unit, unit, st.floats(0, 1, exclude_max=True))
-def test_more_reputation_never_closes_a_link(one, other, number):
-    low, high = sorted((one, other))
-    assert shares(high, number, forced=False) >= shares(low, number, forced=False)
-
-
-def test_links_open_at_the_rate_of_the_reputation():
-    opened = sum(shares(0.3, coin(5, t, "k", "n"), forced=False) for t in range(4000))
-    assert abs(opened / 4000 - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 4000)
-
-
-def test_peers_to_ask_keeps_the_order_and_drops_the_worthless():
-    reputations = {"c": 0.2, "a": 0.0, "b": None, "d": 1.0}
-    assert peers_to_ask(reputations, forced=True) == ["c", "a", "b", "d"]
-    assert peers_to_ask(reputations, forced=False) == ["c", "d"]
 
 
 def test_full_reputation_gives_the_weights_of_vpdl():

@@ -10,21 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from securefair.records import RoundRecord
-from securefair.worth import (
-    ReputationRule,
-    TrainStates,
-    coin,
-    distillation_weights,
-    is_forced,
-    peers_to_ask,
-    shares,
-)
+from securefair.worth import ReputationRule, TrainStates, coin, distillation_weights
 from securefair_lab.algorithms.distillation import (
     Answers,
     DistillationState,
     Distilling,
     PeerNumbers,
 )
+from securefair_lab.algorithms.sharing import is_forced, peers_to_ask, shares
 
 
 @dataclass(frozen=True, kw_only=True)

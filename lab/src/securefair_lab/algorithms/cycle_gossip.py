@@ -25,10 +25,6 @@ from securefair.worth import (
     LearningState,
     Matrix,
     attractions,
-    is_forced,
-    link_coins,
-    links,
-    mix,
     preferences,
     round_similarities,
     similarity,
@@ -44,6 +40,7 @@ from securefair_lab.algorithms.gossip_sgd import (
 )
 from securefair_lab.algorithms.schedule import StepDecay, at_round
 from securefair_lab.algorithms.settings import check_settings
+from securefair_lab.algorithms.sharing import is_forced, link_coins, links, mix
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 
 

@@ -15,8 +15,10 @@ from torch.nn.functional import cross_entropy, log_softmax, softmax
 
 from securefair.config import defaults
 from securefair.errors import ConfigError, DataError, ModelError
+from securefair.model.networks import EncryptableNetwork
 from securefair_lab.networks.augmentation import augmented
 from securefair_lab.networks.descent import Descent
+from securefair_lab.networks.pooled import with_excess
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,7 @@ class Trainable(Protocol):
 
 
 def train_network(
-    network: Trainable,
+    network: EncryptableNetwork | Trainable,
     images: NDArray[np.float32],
     labels: NDArray[np.int64],
     recipe: TrainingRecipe,
@@ -172,7 +174,7 @@ def train_network(
             rows = order[step * recipe.batch_size : (step + 1) * recipe.batch_size]
             batch, mirrored = augmented(x[rows], recipe, generator)
             target = y[rows]
-            logits, excess = network.with_excess(public(batch), bfloat16=recipe.bfloat16)
+            logits, excess = _run(network, public(batch), bfloat16=recipe.bfloat16)
             loss = cross_entropy(
                 logits, target, weight=weights, label_smoothing=recipe.label_smoothing
             )
@@ -199,12 +201,22 @@ def train_network(
     network.eval()
 
 
+def _run(
+    network: EncryptableNetwork | Trainable, images: Tensor, *, bfloat16: bool = False
+) -> tuple[Tensor, Tensor]:
+    if isinstance(network, EncryptableNetwork):
+        return with_excess(network, images, bfloat16=bfloat16)
+    return network.with_excess(images, bfloat16=bfloat16)
+
+
 def _unchanged(images: Tensor) -> Tensor:
     return images
 
 
 def _classes(
-    network: Trainable, images: NDArray[np.float32], public: Callable[[Tensor], Tensor]
+    network: EncryptableNetwork | Trainable,
+    images: NDArray[np.float32],
+    public: Callable[[Tensor], Tensor],
 ) -> int:
     """How many logits the network gives for each of these images, tried on the first."""
     kind = str(next(network.parameters()).dtype).removeprefix("torch.")
@@ -216,7 +228,7 @@ def _classes(
     network.eval()
     try:
         with torch.no_grad():
-            logits, _ = network.with_excess(public(one))
+            logits, _ = _run(network, public(one))
     except (RuntimeError, ValueError, IndexError) as error:
         raise DataError(
             "the network does not take images of this shape", found=images.shape[1:]

@@ -12,8 +12,8 @@ import msgspec
 import torch
 
 from securefair import __version__
+from securefair.profiling import describe_machine
 from securefair_lab.papers.code import libraries
-from securefair_lab.profiling.head import describe_machine
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from securefair.collaboration.gossip import (
     plan_alignment,
 )
 from securefair.config import defaults
+from securefair.profiling import Stopwatch, medians
 from securefair.worth import cosine
-from securefair_lab.profiling.measure import Stopwatch, medians
 
 ROTATION = 0.5
 """How much of the first synthetic gradient is in the second."""

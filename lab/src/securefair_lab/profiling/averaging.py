@@ -26,7 +26,7 @@ from securefair.averaging import (
 from securefair.averaging.gathering import SESSION_BYTES
 from securefair.averaging.shares import KEY_BYTES
 from securefair.ckks.backends import kernels
-from securefair_lab.profiling.measure import Stopwatch, medians, peak_memory, reset_peak_memory
+from securefair.profiling import Stopwatch, medians, peak_memory, reset_peak_memory
 
 RECEIVER = "receiver"
 SPREAD = 0.1

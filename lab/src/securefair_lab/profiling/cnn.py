@@ -26,10 +26,14 @@ from securefair.ckks import CipherTensor, Evaluator, Released, StudentKeys, core
 from securefair.ckks.backends import get_backend
 from securefair.config import defaults
 from securefair.exchange import CompiledNetwork, bound_logits, compile_network, steps
+from securefair.profiling import (
+    Machine,
+    Stopwatch,
+    describe_machine,
+    peak_memory,
+    reset_peak_memory,
+)
 from securefair_lab.profiling.cnn_task import CnnTask
-from securefair_lab.profiling.head import describe_machine
-from securefair_lab.profiling.head_record import Machine
-from securefair_lab.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 from securefair_lab.scores import accuracy
 
 KEYS, ENCRYPT, COMPILE, ANSWER, OPEN = "keys", "encrypt", "compile", "answer", "open"

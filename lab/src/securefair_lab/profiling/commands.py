@@ -7,46 +7,17 @@ from typing import Annotated
 
 import typer
 
-from securefair.circuit import ExchangeSpec
 from securefair.config import defaults
-from securefair.profiling.options import FloodingOption, JsonOption, asking_for_spec
-from securefair.report import say_json
-from securefair_lab.options import (
-    DeviceOption,
+from securefair.profiling.options import (
     EngineOption,
+    FloodingOption,
+    JsonOption,
     RepeatsOption,
     ThreadsOption,
     WarmOption,
 )
+from securefair.report import say_json
 from securefair_lab.profiling.numbers import numbers_of
-from securefair_lab.profiling.scale_command import scale
-
-
-@asking_for_spec
-def head(
-    spec: ExchangeSpec,
-    backend: EngineOption = defaults.BACKEND,
-    device: DeviceOption = defaults.PROCESSOR,
-    threads: ThreadsOption = None,
-    repeats: RepeatsOption = 5,
-    warm: WarmOption = False,
-    json: JsonOption = False,
-) -> None:
-    """One exchange from samples to opened answer: times, bytes, error, distance to the limits.
-
-    Example: securefair profile head --features 512 --hidden 64 --classes 10 --release logits
-    """
-    from securefair.report import Screen
-    from securefair_lab.profiling.head import profile_head
-    from securefair_lab.profiling.head_table import profile_table
-
-    measured = profile_head(
-        spec, backend=backend, device=device, threads=threads, repeats=repeats, warm=warm
-    )
-    if json:
-        say_json(measured)
-    else:
-        Screen().print(profile_table(measured))
 
 
 def sharing(
@@ -263,13 +234,3 @@ def cnn(
         say_json(measured)
     else:
         Screen().print(cnn_table(measured))
-
-
-app = typer.Typer(
-    name="profile",
-    help="Measure on this machine what an exchange, networks, sharing, averages and alignments "
-    "cost, and how costs grow.",
-    no_args_is_help=True,
-)
-for one in (head, alignment, averaging, cnn, scale, sharing):
-    app.command()(one)

@@ -32,11 +32,20 @@ from securefair.config import (
     defaults,
 )
 from securefair.data import ParticipantData
-from securefair.profiling import CostModel, Estimate
+from securefair.profiling import (
+    ANSWER,
+    IMPORT,
+    RECEIVE,
+    CostModel,
+    Estimate,
+    Stopwatch,
+    describe_machine,
+    peak_memory,
+    reset_peak_memory,
+    synthetic,
+)
+from securefair.profiling.dry_exchange import dry_exchange
 from securefair.profiling.estimate import estimate
-from securefair_lab.profiling.dry_exchange import ANSWER, IMPORT, RECEIVE, dry_exchange, synthetic
-from securefair_lab.profiling.head import describe_machine
-from securefair_lab.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 from securefair_lab.profiling.price_fit import fit_model
 from securefair_lab.profiling.watched import start_watched
 

@@ -13,14 +13,15 @@ from securefair.profiling import options
 from securefair.profiling.options import (
     BasisOption,
     ClassesOption,
+    EngineOption,
     FloodingOption,
+    ForceOption,
     HiddenOption,
     JsonOption,
     PrecisionOption,
     ReleaseOption,
 )
 from securefair.report import say_json
-from securefair_lab.options import EngineOption, ForceOption
 from securefair_lab.profiling.numbers import whole_numbers_of
 
 if TYPE_CHECKING:

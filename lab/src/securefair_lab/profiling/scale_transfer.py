@@ -30,9 +30,8 @@ from securefair.config import (
 )
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError, EncryptionError
-from securefair.profiling import TransferPoint, TransferProfile
+from securefair.profiling import TransferPoint, TransferProfile, describe_machine
 from securefair.sites.simulation import SimulatedRun, Town
-from securefair_lab.profiling.head import describe_machine
 
 PARTICIPANTS = (4, 6, 8, 10)
 HELD_OUT = 12

@@ -24,11 +24,11 @@ from securefair.collaboration.distillation import DistillationAgreement, ModelCo
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
+from securefair.profiling import Stopwatch, synthetic
+from securefair.profiling.dry_exchange import dry_exchange
 from securefair.records import RoundRecord
 from securefair.sites.simulation import SimulatedRun
-from securefair_lab.profiling.dry_exchange import dry_exchange, synthetic
 from securefair_lab.profiling.fit import linear_fit
-from securefair_lab.profiling.measure import Stopwatch
 from securefair_lab.profiling.sharing_records import (
     CycleCost,
     SharingCost,

@@ -14,6 +14,7 @@ from securefair.collaboration.distillation import (
 )
 from securefair.config import DisclosureSection
 from securefair.data import ParticipantData
+from securefair.profiling import Clock
 from securefair.protocol.jobs import (
     AnswerAsk,
     ImportPeer,
@@ -25,7 +26,6 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
 )
 from securefair.sites.simulation import SimulatedRun, Town
-from securefair_lab.profiling.measure import Clock
 
 AS_TEACHER = (ImportPeer, AnswerAsk)
 AS_STUDENT = (PrepareKeysAndFeatures, PrepareAsk, OpenAnswer)

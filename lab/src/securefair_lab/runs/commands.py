@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from securefair.profiling.options import JsonOption
+from securefair.profiling.options import ForceOption, JsonOption
 from securefair.report import say, say_json
-from securefair_lab.options import ForceOption
 
 
 def compare(

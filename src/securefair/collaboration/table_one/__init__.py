@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
-    from securefair.collaboration.table_one.agreement import (
-        TableAgreement as TableAgreement,
-    )
+    from securefair.collaboration.table_one.agreement import TableAgreement as TableAgreement
     from securefair.collaboration.table_one.host import TableHost as TableHost
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from securefair.errors import ModelError
 from securefair.model.linear_maps import Shape
-from securefair.model.networks.pooled import PooledStep
 from securefair.model.networks.supported import VANISHING, check_supported
 from securefair.model.quadratic import Quadratic
 
@@ -43,35 +42,19 @@ class EncryptableNetwork(nn.Module):
         logits: Tensor = self.layers(images.reshape(-1, *self.input_shape)).flatten(1)
         return logits
 
-    def with_excess(self, images: Tensor, *, bfloat16: bool = False) -> tuple[Tensor, Tensor]:
+    def with_excess(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (B, M), and the summed `excess` of all activations: a penalty for training.
-
-        Where a normalisation, a square and a pool follow each other they are one step (`pooled`),
-        and the excess is that of some images of the batch.
 
         Args:
             images: as of `forward`.
-            bfloat16: convolve in that precision: twice as fast where the processor multiplies it.
         """
         values = images.reshape(-1, *self.input_shape)
-        kind, excess = values.dtype, values.new_zeros(())
-        modules = [module for _, module in flat_modules(self.layers)]
-        while modules:
-            step = PooledStep.of(modules, values) if self.training else None
-            if step is not None:
-                values, beyond = step(values)
-                excess, modules = excess + beyond, modules[3:]
-                continue
-            module, *modules = modules
-            if isinstance(module, nn.Conv2d):
-                with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-                    values = module(values)
-                continue
-            values = values.to(kind)
+        excess = values.new_zeros(())
+        for _, module in flat_modules(self.layers):
             if isinstance(module, Quadratic):
                 excess = excess + module.excess(values)
             values = module(values)
-        return values.to(kind).flatten(1), excess
+        return values.flatten(1), excess
 
     @property
     def parameter_count(self) -> int:

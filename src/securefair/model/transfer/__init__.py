@@ -34,31 +34,15 @@ if TYPE_CHECKING:
     from securefair.model.transfer.peers import FEWEST_SUMMED as FEWEST_SUMMED
     from securefair.model.transfer.peers import Opened as Opened
     from securefair.model.transfer.peers import asked_peers as asked_peers
-    from securefair.model.transfer.polynomial import (
-        Degree as Degree,
-    )
-    from securefair.model.transfer.polynomial import (
-        Polynomial as Polynomial,
-    )
+    from securefair.model.transfer.polynomial import Degree as Degree
+    from securefair.model.transfer.polynomial import Polynomial as Polynomial
     from securefair.model.transfer.teacher_weights import TeacherWeights as TeacherWeights
-    from securefair.model.transfer.transferred import (
-        ALL as ALL,
-    )
-    from securefair.model.transfer.transferred import (
-        PeerWeight as PeerWeight,
-    )
-    from securefair.model.transfer.transferred import (
-        Transferred as Transferred,
-    )
-    from securefair.model.transfer.transferred import (
-        transfer as transfer,
-    )
-    from securefair.model.transfer.transferred import (
-        transfer_each as transfer_each,
-    )
-    from securefair.model.transfer.transferred import (
-        without_peers as without_peers,
-    )
+    from securefair.model.transfer.transferred import ALL as ALL
+    from securefair.model.transfer.transferred import PeerWeight as PeerWeight
+    from securefair.model.transfer.transferred import Transferred as Transferred
+    from securefair.model.transfer.transferred import transfer as transfer
+    from securefair.model.transfer.transferred import transfer_each as transfer_each
+    from securefair.model.transfer.transferred import without_peers as without_peers
 
 
 # Only fits need scipy.

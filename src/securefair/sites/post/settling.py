@@ -93,8 +93,7 @@ def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, now: float) 
     """
     stream = stream_of(peer, known.epoch)
     tx.outbox.drop(stream)
-    for item in list(tx.inbox.pending(stream)):
-        tx.inbox.done(item)
+    tx.inbox.drop(stream)
     fresh = PeerState(
         epoch=epoch,
         epochs=known.epochs + 1,

@@ -65,6 +65,12 @@ def shut_out(pace: Pace, blocked: tuple[str, ...], away: Collection[str]) -> Shu
     return Shut(pace=now, inputs=tuple(inputs), back=back)
 
 
+def presences(back: Collection[str] = (), gone: Collection[str] = ()) -> list[Input]:
+    """The machine is told who is here again, and who is away from now on."""
+    here: list[Input] = [Presence(peer, here=True) for peer in back]
+    return [*here, *(Presence(peer, here=False) for peer in gone)]
+
+
 def arrived(item: Item, pace: Pace, *, rounds: int, limits: Limits) -> Reading:
     """Read an envelope.
 

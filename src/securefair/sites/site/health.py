@@ -190,6 +190,8 @@ def health_of(
         said = f"a round needs {fewest_peers(project, peers)} of {peers} peers"
         if rounds_over(stored_records(tx)) >= rounds_of(project.terms):
             said = "its own rounds are over, and too few peers are through with theirs"
+        elif not known.missing:
+            said = "it has blocked every peer that has not left; `site block --undo` takes one back"
         return Health(
             state=SiteLife.WAITING,
             since=utc(known.since),

@@ -13,6 +13,9 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+PATIENCE = 3
+"""Rounds in a row in which a peer may cost a deadline, before it is left out of some."""
+
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """What a site knows of everybody's rounds.
@@ -24,6 +27,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         announced: the round that this site said it may begin.
         left: peers that said that they leave; they do not come back.
         blocked: peers of which this site's operator wants nothing, until that is taken back.
+        tardy: peers for whom a deadline passed since this site's last round ended.
+        late: in how many rounds in a row that was so, of those of whom nothing came in time since.
+        resting: peers that nobody waits for in this round, although they say that they are here.
         overtaken: most of those whom this site asked last had gone on to a later round. It waits
             for nobody then, or it would be late in each of theirs.
     """
@@ -34,21 +40,25 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     announced: int = 0
     left: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    tardy: tuple[str, ...] = ()
+    late: Mapping[str, int] = {}
+    resting: tuple[str, ...] = ()
     overtaken: bool = False
 
     @property
     def shut(self) -> tuple[str, ...]:
         """Peers that do not come back, whatever arrives of them."""
-        return (*self.left, *self.blocked)
+        return tuple(dict.fromkeys((*self.left, *self.blocked)))
 
     def hears(self, peer: str) -> Pace:
         """After anything arrived from a peer."""
-        if peer in self.shut or (peer in self.heard and peer not in self.away):
+        kept = peer in self.resting
+        if peer in self.shut or (peer in self.heard and (kept or peer not in self.away)):
             return self
         return msgspec.structs.replace(
             self,
-            away=tuple(name for name in self.away if name != peer),
-            heard=(*self.heard, *(() if peer in self.heard else (peer,))),
+            away=tuple(name for name in self.away if kept or name != peer),
+            heard=_with(self.heard, peer),
         )
 
     def says(self, peer: str, ready: int) -> Pace:
@@ -59,22 +69,39 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 
     def leaves(self, peer: str) -> Pace:
         """After a peer said that it leaves: nobody waits for it any more."""
-        away = (*self.away, *(() if peer in self.away else (peer,)))
-        left = (*self.left, *(() if peer in self.left else (peer,)))
-        return msgspec.structs.replace(self, away=away, left=left)
+        return msgspec.structs.replace(
+            self, away=_with(self.away, peer), left=_with(self.left, peer)
+        )
+
+    def shuts(self, peer: str) -> Pace:
+        """After its operator blocks a peer; whether it had left by itself stays known."""
+        return msgspec.structs.replace(self, blocked=_with(self.blocked, peer))
 
     def blocks(self, blocked: tuple[str, ...]) -> Pace:
-        """With these peers blocked, and no others: nobody waits for them, or does once more."""
-        back = {peer for peer in self.blocked if peer not in (*self.left, *blocked)}
+        """With these peers blocked, and no others: nobody waits for them, or does once more.
+
+        Who is blocked without a word of `shuts` was by a version up to 0.2.0, which kept whom it
+        blocked among those that left.
+        """
+        left = tuple(peer for peer in self.left if peer in self.blocked or peer not in blocked)
+        back = {peer for peer in self.blocked if peer not in (*left, *blocked)}
         away = tuple(peer for peer in self.away if peer not in back)
         away += tuple(peer for peer in blocked if peer not in away)
-        return msgspec.structs.replace(self, away=away, blocked=blocked)
+        return msgspec.structs.replace(self, away=away, left=left, blocked=blocked)
 
-    def takes_back(self, peer: str) -> Pace:
-        """After its operator takes a peer again: as one that was blocked until the next start."""
-        left = tuple(name for name in self.left if name != peer)
-        blocked = (*(name for name in self.blocked if name != peer), peer)
-        return msgspec.structs.replace(self, left=left, blocked=blocked)
+    def takes_back(self, peer: str, *, blocked: bool) -> Pace:
+        """After its operator takes a peer again: as one that is blocked until the next start.
+
+        Args:
+            peer: its name; if it had left by itself, it stays away.
+            blocked: whether it was, by any version.
+        """
+        now = self.blocks(_with(self.blocked, peer)) if blocked else self
+        return now.shuts(peer)
+
+    def recovered(self) -> Pace:
+        """Of a site that begins anew: those who do not come back stay away."""
+        return Pace(away=self.shut, left=self.left, blocked=self.blocked)
 
     def next_round(self, ended: int, peers: tuple[str, ...], rounds: int) -> int:
         """The round of so many to begin after the one that ended last (-1 before the first).
@@ -108,7 +135,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         """Whether so many are absent that a deadline must not count.
 
         Nobody comes back of those that leave, are blocked, or are through with all rounds and
-        absent.
+        absent. Where a block leaves nobody, it may be taken back: no round begins until then.
 
         Args:
             absent: peers that a round would go on without.
@@ -117,16 +144,64 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             peers: all.
         """
         counted = [peer for peer in peers if peer not in self.shut]
+        if not counted and self.blocked:
+            return fewest > 0 and self.announced < rounds
         present = {peer for peer in counted if peer not in absent}
         to_come = {peer for peer in counted if self.ready.get(peer, 0) < rounds}
         return len(present) < min(fewest, len(present | to_come))
 
+    def kept_waiting(self, peers: Collection[str]) -> Pace:
+        """After a deadline passed for these peers; it counts once a round."""
+        new = [peer for peer in peers if peer not in (*self.tardy, *self.away)]
+        late = {**self.late, **{peer: self.late.get(peer, 0) + 1 for peer in new}}
+        return msgspec.structs.replace(self, tardy=(*self.tardy, *new), late=late)
+
+    def rests(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Peers that cost a deadline in so many rounds that this one begins without them.
+
+        One that says it is here and delivers nothing would cost one in every round. After
+        `PATIENCE` of them it is left out of one round, and of twice as many after each more.
+        """
+        return tuple(
+            peer
+            for peer in peers
+            if (more := self.late.get(peer, 0) - PATIENCE) >= 0 and round % 2 ** (more + 1)
+        )
+
+    def wakes(self) -> Pace:
+        """Everybody is needed: who was left out is here, if it says so."""
+        away = tuple(peer for peer in self.away if peer not in self.rested(()))
+        return msgspec.structs.replace(self, away=away, resting=())
+
     def ends(self, round: int, overtaken: bool) -> Pace:
         """As a round is over, and this site says that it may begin the next one."""
-        return msgspec.structs.replace(self, announced=round + 1, overtaken=overtaken)
-
-    def begins(self, round: int, gone: tuple[str, ...]) -> Pace:
-        """As a round begins without those who are gone."""
+        late = {
+            peer: count for peer, count in self.late.items() if peer in (*self.tardy, *self.away)
+        }
         return msgspec.structs.replace(
-            self, heard=(), away=(*self.away, *gone), announced=max(self.announced, round)
+            self, announced=round + 1, overtaken=overtaken, late=late, tardy=()
         )
+
+    def rested(self, resting: Collection[str]) -> tuple[str, ...]:
+        """Those that do not rest any more, and said something while they did."""
+        return tuple(
+            peer
+            for peer in self.resting
+            if peer in self.heard and peer not in (*resting, *self.shut)
+        )
+
+    def begins(self, round: int, gone: tuple[str, ...], resting: tuple[str, ...] = ()) -> Pace:
+        """As a round begins without those who are gone, and those who rest."""
+        back = self.rested(resting)
+        away = dict.fromkeys((*(p for p in self.away if p not in back), *gone, *resting))
+        return msgspec.structs.replace(
+            self,
+            heard=(),
+            away=tuple(away),
+            announced=max(self.announced, round),
+            resting=resting,
+        )
+
+
+def _with(names: tuple[str, ...], one: str) -> tuple[str, ...]:
+    return names if one in names else (*names, one)

@@ -84,12 +84,9 @@ def state_in(tx: Transaction) -> SiteState:
     return SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
 
 
-def keep_state(tx: Transaction, state: SiteState | None) -> None:
-    """Remember this from now on; None: nothing."""
-    if state is None:
-        tx.memory.delete(_STATE)
-    else:
-        tx.memory.put(_STATE, msgspec.msgpack.encode(state))
+def keep_state(tx: Transaction, state: SiteState) -> None:
+    """Remember this from now on."""
+    tx.memory.put(_STATE, msgspec.msgpack.encode(state))
 
 
 def keep_record(tx: Transaction, record: SiteRecord) -> None:

@@ -26,7 +26,7 @@ from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import HOST, keep_state, state_in, stored_records
+from securefair.sites.site.records import HOST, SiteState, keep_state, state_in, stored_records
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
@@ -123,7 +123,7 @@ def recover_store(
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
     for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
-    keep_state(tx, None)
+    keep_state(tx, SiteState(pace=state_in(tx).pace.recovered()))
     tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
     tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
     return left
@@ -139,9 +139,9 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     """Take nothing of a peer any more, or take it again. The site learns of it at its next start.
 
     What the peer said before, and was not handled yet, is thrown away: somebody else may have said
-    it. So the pair begins anew once the peer is taken again. Earlier versions kept whom they
-    blocked among those that left, who never come back: taking a peer again takes it from there as
-    well. If it had left by itself, a deadline shows that it is away.
+    it. So the pair begins anew once the peer is taken again. If it had left by itself, it stays
+    away: it never comes back. Versions up to 0.2.0 kept whom they blocked among those that left;
+    such a one is taken from there as well, and a deadline shows whether it is away.
 
     Raises:
         SecureFairError: nobody has that name, the site runs, or the pair has no epoch left: by what
@@ -160,7 +160,9 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
 
 def block_in(tx: Transaction, peer: str, now: float) -> None:
     """See `block`."""
-    known = read_peer(tx, peer)
+    known, state = read_peer(tx, peer), state_in(tx)
+    if not known.blocked:
+        keep_state(tx, replace(state, pace=state.pace.shuts(peer)))
     write_peer(tx, peer, known.plus(blocked=True))
     waiting = list(tx.inbox.pending(stream_of(peer, known.epoch)))
     for item in waiting:
@@ -179,7 +181,8 @@ def take_back_in(tx: Transaction, peer: str, now: float) -> None:
             hint="It joins under a new card in another project.",
         )
     state = state_in(tx)
-    keep_state(tx, replace(state, pace=state.pace.takes_back(peer)))
+    pace = state.pace.takes_back(peer, blocked=known.blocked)
+    keep_state(tx, replace(state, pace=pace))
     write_peer(tx, peer, known.plus(blocked=False))
     _begin_epoch(tx, peer, known.epoch + 1)
     tx.audit.append("unblocked", {"peer": peer}, at=utc(now))
@@ -240,8 +243,7 @@ def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     known = read_peer(tx, peer)
     stream = stream_of(peer, known.epoch)
     tx.outbox.drop(stream)
-    for item in list(tx.inbox.pending(stream)):
-        tx.inbox.done(item)
+    tx.inbox.drop(stream)
     following = max(epoch, known.epoch + 1, known.proved + 1)
     # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
     fresh = PeerState(

@@ -26,7 +26,6 @@ from securefair.protocol.effects import (
     Expired,
     Failed,
     Input,
-    Presence,
     RoundOver,
     Send,
     SetDeadline,
@@ -36,14 +35,14 @@ from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.sites.project.card import utc
 from securefair.sites.site import records
-from securefair.sites.site.arrivals import arrived, shut_out
+from securefair.sites.site.arrivals import arrived, presences, shut_out
 from securefair.sites.site.keeping import Keeper
 from securefair.sites.site.letters import Letters, let_be, take_leave, unread, write
 from securefair.sites.site.notes import end_round, end_site, note_answers, note_mistake
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.waiting import held, too_few
+from securefair.sites.site.waiting import held, nobody_needs, resting
 from securefair.sites.site.working import Aside, unheard, worked
 from securefair.storage import Item, Store, Transaction
 from securefair.storage.generation import Generation
@@ -110,16 +109,12 @@ class Site:
     @property
     def over(self) -> bool:
         """Whether nobody needs this site any more, as far as it can wait for that."""
-        if not self.finished or self._post.fault is not None:
-            return False
-        if self.left <= 0:
-            behind = self._state.pace.behind(self._schedule.rounds, self._peers)
-            waits = too_few(self._state, behind, self._schedule, self._peers)
-            return not (self._state.since or waits)
-        if self._state.pace.waits_for(self._schedule.rounds, self._peers):
-            return False
+        known = self._state, self.left, self._schedule, self._peers, self._unconfirmed
+        return self.finished and self._post.fault is None and nobody_needs(*known)
+
+    def _unconfirmed(self) -> bool:
         with self._store.view() as tx:
-            return not any(self._post.unconfirmed(tx, peer) for peer in self._peers)
+            return any(self._post.unconfirmed(tx, peer) for peer in self._peers)
 
     def run(
         self, over: Callable[[int], None] = lambda _: None, beat: Callable[[], None] = lambda: None
@@ -199,6 +194,8 @@ class Site:
             absent = *self._state.pace.away, *self.machine.awaited
             if (waits := self._held(absent)) is not None:
                 return waits or self._ask_again()
+            late = self._state.pace.kept_waiting(self.machine.awaited)
+            self._state = replace(self._state, pace=late)
             self._feed(Expired(memory.round))
             return True
         if self._state.pace.announced <= memory.round:
@@ -224,8 +221,8 @@ class Site:
         return bool(shut.inputs)
 
     def _read(self, item: Item) -> None:
-        rounds, pace = self._schedule.rounds, self._state.pace
-        arrival = arrived(item, pace, rounds=rounds, limits=self._limits)
+        rounds = self._schedule.rounds
+        arrival = arrived(item, self._state.pace, rounds=rounds, limits=self._limits)
         self._state = replace(self._state, pace=arrival.pace)
         greet = (arrival.peer,) * arrival.newcomer
         self._feed(*arrival.inputs, item=item, blame=(arrival.peer, arrival.blame), greet=greet)
@@ -245,22 +242,24 @@ class Site:
             return False
         gone: tuple[str, ...] = ()
         if memory.round >= 0:
-            if pace.waits_for(number, self._peers) and not pace.overtaken:
+            behind = pace.waits_for(number, self._peers)
+            if behind and not pace.overtaken:
                 if self.left > 0:
                     return False
-                gone = pace.silent(number, self._peers)
-            there = tuple(peer for peer in self._peers if peer not in (*pace.away, *gone))
+                gone, pace = pace.silent(number, self._peers), pace.kept_waiting(behind)
             with self._store.view() as tx:
+                there = [peer for peer in self._peers if peer not in (*pace.away, *gone)]
                 gone += unread(self._post, tx, there, self.machine.settings)
-            if (waits := self._held((*pace.away, *gone))) is not None:
-                return waits
+        if (waits := self._held((*pace.away, *gone))) is not None:
+            return waits
+        rest = resting(pace, number, gone, self._schedule, self._peers)
+        events = presences(back=pace.rested(rest), gone=(*gone, *rest))
         renewal = self._take_up()
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
         notice = Notice(number) if pace.announced < number else None
-        pace = pace.begins(number, gone)
+        pace = pace.begins(number, gone, rest)
         self._state = replace(self._state, pace=pace, missing=(), since=0.0)
-        events = (Presence(peer, here=False) for peer in gone)
         begin = Begin(number, coins, teacher_version=number, renews=renewal is not None)
         self._feed(*events, begin, notice=notice, renewal=renewal)
         return True
@@ -380,10 +379,11 @@ class Site:
         after = held(self._state, absent, self._schedule, self._peers)
         if after is None or after == self._state:
             return None if after is None else False
+        back = () if after.pace.resting else self._state.pace.rested(())
         self._state = after
         if not after.since:
             self._set_deadline(self._schedule.linger)
-        self._feed()
+        self._feed(*presences(back=back))
         return True
 
     def _ask_again(self) -> bool:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-import msgspec
-
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError, SecureFairError
-from securefair.report.presence import PeerLife
+from securefair.errors import ConfigError
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.door import Door
@@ -27,41 +22,31 @@ from securefair.sites.post.post import Post
 from securefair.sites.post.proof import RECOVER
 from securefair.sites.post.settling import Correspondence
 from securefair.sites.project.agreeing import check_agreement, fewest_peers, rounds_of
-from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
-from securefair.sites.site.export import Results, write_results
 from securefair.sites.site.folder import (
     DOOR,
     KEYS,
     OVER,
-    RESULTS,
     SEED,
     STORE,
     SiteSettings,
-    check_new_folder,
     identity_of,
     project_of,
     read_settings,
 )
 from securefair.sites.site.format import check_format
-from securefair.sites.site.health import Heart, LineDue, health_of
 from securefair.sites.site.hosting import host_of
 from securefair.sites.site.records import (
-    learned_from,
     note_peers,
-    rounds_away,
-    rounds_over,
-    stored_records,
 )
-from securefair.sites.site.renewing import awaited, samples_now, settings_in, taken_in
-from securefair.sites.site.samples import check_same_samples, groups_by
+from securefair.sites.site.renewing import awaited, samples_now, taken_in
+from securefair.sites.site.samples import check_same_samples
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import LEFT, Site
-from securefair.storage import Keystore, Secret, Store, Transaction, running_process
+from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin, private_coin
 
-STOPS_WITHIN = 60.0
 RECEIPTS = 20.0
 """Seconds that a site waits for the last receipts, after its last message may leave."""
 
@@ -211,146 +196,6 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         stop.set()
         opened.post.announce()
         door.close()
-
-
-def run_site(
-    folder: Path, passphrase: Secret, say: Callable[[str, Mapping[str, object]], None]
-) -> tuple[int, Results]:
-    """Run a site in earnest, in the foreground, until its rounds are over or it is stopped.
-
-    Args:
-        folder: of the site.
-        passphrase: of its keystore.
-        say: writes a line of the log, a sentence and its facts; no patient, model or released
-            number is in one. As waiting for peers begins and ends, and at least once an hour,
-            unless something is being computed.
-
-    Returns:
-        Rounds of the project, and the site's own results.
-
-    Raises:
-        SecureFairError: it cannot begin or go on; says why in one sentence.
-    """
-
-    asked: list[int] = []  # to stop
-
-    def leave(number: int, frame: object) -> None:
-        del frame
-        asked.append(number)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, leave)
-    with open_site(folder, passphrase) as opened, carried(folder, opened) as door:
-        rounds = rounds_of(opened.project.terms)
-        with opened.store.view() as tx:
-            over = rounds_over(stored_records(tx))
-        name = opened.settings.name
-        say(f"{name}: {over} of {rounds} rounds are over", {"rounds_over": over, "rounds": rounds})
-        early: list[bool] = []  # results were written before the end
-        heart, due = Heart(folder), LineDue(opened.site.state.since, time.monotonic())
-
-        def beat() -> None:
-            if asked:  # what a handler raises in a destructor or callback is lost
-                raise KeyboardInterrupt
-            working = bool(opened.site.machine.memory.running)
-            heart.beat(working=working, now=time.time(), unvisited=door.unvisited)
-            site = opened.site
-            if site.finished and site.state.since and not early:  # it may wait for long
-                early.append(True)
-                heart.beat(working=True, now=time.time(), unvisited=door.unvisited)
-                with contextlib.suppress(SecureFairError, OSError):  # the end tells it
-                    written()
-            if due(site.state.since, time.monotonic()):
-                with opened.store.view() as tx:
-                    about = (opened.project, opened.settings)
-                    health = health_of(folder, tx, *about, runs=True, now=time.time())
-                say(f"{utc(time.time())}: {health.summary}", msgspec.structs.asdict(health))
-
-        def written() -> Results:
-            with opened.store.view() as tx:
-                data = settings_in(folder, tx).data
-            return write_results(
-                folder / RESULTS,
-                opened.project,
-                opened.own,
-                opened.store,
-                seed=opened.seed,
-                data=data,
-                columns=opened.settings.columns,
-                role=opened.settings.role,
-                agreement=opened.agreement,
-            )
-
-        def round_over(round: int) -> None:
-            text = f"{utc(time.time())}: round {round + 1} of {rounds} is over"
-            say(text, {"rounds_over": round + 1, "rounds": rounds})
-
-        opened.site.run(round_over, beat)
-        with opened.store.view() as tx:
-            records = stored_records(tx)
-        for peer, away in rounds_away(records).items():
-            say(
-                f"{peer} was {PeerLife.AWAY} in {away} of {len(records)} rounds",
-                {"peer": peer, "away": away},
-            )
-        if not learned_from(records):
-            say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone", {})
-        return rounds, written()
-
-
-def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str] = ()) -> Results:
-    """Write a stopped site's model and report into a new folder.
-
-    Groups of its patients, by columns of its table, are for scores of peers' models.
-
-    Raises:
-        StorageError: the folder holds something, the site runs, or no round is over.
-        SecureFairError: the site's folder cannot be read.
-    """
-    check_new_folder(out)
-    with open_site(folder, passphrase, at_any_time=True) as opened:
-        return write_results(
-            out,
-            opened.project,
-            opened.own,
-            opened.store,
-            seed=opened.seed,
-            data=opened.settings.data,
-            columns=opened.settings.columns,
-            role=opened.settings.role,
-            agreement=opened.agreement,
-            groups=groups_by(opened.own, by, opened.settings),
-        )
-
-
-def stop_site(folder: Path, seconds: float = STOPS_WITHIN) -> bool:
-    """End a running site, and wait for that; whether there was one.
-
-    What comes next takes the store, or copies it.
-
-    Args:
-        folder: of the site.
-        seconds: for which it is waited: a site that computes ends after that.
-
-    Raises:
-        SecureFairError: there is no site in this folder, or it runs still.
-    """
-    read_settings(folder)
-    owner = running_process(folder / STORE)
-    if owner is None:
-        return False
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(owner, signal.SIGTERM)
-    until = time.monotonic() + seconds
-    while running_process(folder / STORE) == owner:
-        if time.monotonic() > until:
-            raise SecureFairError(
-                "the site was asked to stop, and computes still",
-                where=str(folder),
-                hint="Wait, and stop it again; leave its folder alone until then",
-            )
-        time.sleep(0.05)
-    return True
 
 
 def _check_stays(tx: Transaction, folder: Path) -> None:

@@ -12,7 +12,7 @@ from securefair.sites.post.streams import LAST_EPOCH
 from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.records import keep_state, state_in
-from securefair.sites.site.recovery import block
+from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.status import site_status
 
 NOW = 1_800_000_000
@@ -101,6 +101,36 @@ def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
         with year.opened(peer).store.view() as tx:
             status = site_status(tx, year.opened(peer).project, peer)
         assert (status.rounds_over, status.seconds_left) == (ROUNDS, 0.0)
+
+
+def test_a_peer_that_left_is_not_waited_for_once_a_block_is_taken_back(tmp_path):
+    """It was, as if it had never left: the sites went on after a deadline only."""
+    needed = {}
+    for how in ("left", "blocked and taken back", "recovered"):
+        (place := tmp_path / how[:2]).mkdir()
+        with contextlib.closing(year := year_of(place)):
+            peer, others = year.names[3], year.names[:3]
+            year.night()
+            year.leave(peer)
+            year.night()  # its word is read; a block throws away what was not
+            for name in others:
+                if how == "left":
+                    continue
+                year.stop(name)
+                now = NOW + year.clock.now
+                if how == "recovered":
+                    recover(year.place / name, year.secret, now)
+                else:
+                    for blocked in (True, False):
+                        block(year.place / name, peer, now, blocked=blocked)
+            needed[how] = 0
+            while not all(ROUNDS - 1 in year.records(name) for name in others):
+                year.night()
+                needed[how] += 1
+                assert needed[how] < 120, "the rounds do not end"
+            assert peer_of(year, peer)[1].presence is PeerLife.LEFT
+    assert needed["blocked and taken back"] <= needed["left"] + 2, needed
+    assert needed["recovered"] < DEADLINE_DAYS, needed
 
 
 def test_a_peer_that_claimed_all_epochs_of_its_pair_stays_blocked(tmp_path):

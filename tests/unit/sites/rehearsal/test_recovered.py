@@ -14,7 +14,8 @@ from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project
 from securefair.sites.rehearsal.year import ROUND_DAYS
 from securefair.sites.site.notes import noted_in
 from securefair.sites.site.recovery import recover
-from securefair.sites.site.starting import export_site, open_site
+from securefair.sites.site.running import export_site
+from securefair.sites.site.starting import open_site
 
 NOW = 1_800_000_000
 

@@ -1,6 +1,5 @@
 """A site that is through with all rounds, and waits for peers, has its results already."""
 
-import signal
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +13,8 @@ from securefair.sites.rehearsal.days import DAY, Clock, Year
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.folder import OVER, RESULTS, STORE
 from securefair.sites.site.records import keep_state, state_in
-from securefair.sites.site.starting import run_site
+from securefair.sites.site.running import run_site
+from securefair.sites.site.stopping import Stop
 from securefair.storage import Store
 
 ROUNDS = 2
@@ -43,19 +43,18 @@ def waits(tmp_path):
     return tmp_path / own, secret
 
 
-def test_results_are_written_while_a_site_waits_for_its_peers(waits, monkeypatch):
+def test_results_are_written_while_a_site_waits_for_its_peers(waits):
     """They were written at the end alone, which may be that of the project, months later."""
     folder, secret = waits
-    monkeypatch.setattr(signal, "signal", lambda *_: None)  # those of the tests stay
     lines = []
 
     def say(line, facts):
         lines.append((line, dict(facts)))
         if facts.get("state") is SiteLife.WAITING:
-            raise KeyboardInterrupt  # as its operator stops it
+            stop.ask()  # as its operator does
 
-    with pytest.raises(KeyboardInterrupt):
-        run_site(folder, secret, say)
+    with closing(Stop()) as stop, pytest.raises(KeyboardInterrupt):
+        run_site(folder, secret, say, stop)
     line, _ = lines[-1]
     assert "its own rounds are over, and too few peers are through with theirs" in line
     assert (folder / RESULTS / FILE_NAME).is_file()

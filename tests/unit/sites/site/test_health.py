@@ -84,6 +84,13 @@ def test_it_says_for_whom_it_waits_and_since_when(site):
     assert "a round needs 1 of 2 peers" in found.summary
 
 
+def test_a_site_that_has_blocked_everybody_says_what_it_waits_for(site):
+    found = health(site, change=lambda tx: keep_state(tx, SiteState(since=float(NOW))))
+    assert (found.state, found.code) == (SiteLife.WAITING, 1)
+    assert "waiting since 2027-01-15" in found.summary
+    assert "it has blocked every peer" in found.summary
+
+
 def test_after_its_last_round_it_is_told_why_it_waits_and_what_would_stop_it(site, monkeypatch):
     for room in (module, warnings):
         monkeypatch.setattr(room, "stored_records", lambda _: [LAST], raising=False)

@@ -3,6 +3,9 @@
 import pytest
 
 from securefair.protocol.states import RoundState
+from securefair.sites.site.notices import Notice, notice_frame
+from securefair.sites.site.recovery import block_in, take_back_in
+from securefair.storage import Store
 from support.town import NOW
 
 pytestmark = pytest.mark.slow  # whole rounds
@@ -76,3 +79,63 @@ def test_a_site_that_waits_after_its_last_round_says_so(make_town):
         town.start(name)
     town.live()
     assert (site.state.missing, site.state.since) == ((), 0.0)
+
+
+def says_it_is_here(town, peer, to, ready):
+    """A notice to one site alone, and nothing else; of a site that does not run."""
+    with town.stores[peer].transaction() as tx:
+        town.posts[peer].send(tx, to, notice_frame(Notice(ready)), ready)
+
+
+@pytest.mark.parametrize(("algorithm", "deadlines"), [("cycle-gossip", 8), ("vpdl", 6)])
+def test_a_peer_that_only_says_it_is_here_costs_few_deadlines(make_town, algorithm, deadlines):
+    """It cost the site that it said so to a deadline in every round: 24 in 18 rounds of gossip."""
+    town = make_town(3, algorithm=algorithm, rounds=20, fewest=1)
+    for name in town.names:
+        town.until(name, 2)
+    del town.sites["west"]  # its post goes on
+    began, told = town.now, 0
+    while len(town.records("north")) < 20:
+        if (ready := town.sites["north"].state.pace.announced) > told:
+            says_it_is_here(town, "west", "north", min(ready, 20))
+            told = ready
+        town.walk("west")
+        town.step()
+    assert (town.now - began) / 50.0 < deadlines + 1
+
+
+def test_a_site_that_has_blocked_everybody_waits_until_that_is_taken_back(make_town):
+    """It ran all its rounds alone, within seconds."""
+    town = make_town(2, algorithm="vpdl", rounds=6, fewest=1)
+    own, peer = town.names
+
+    def blocks(change):
+        town.stop(own)
+        with Store.open(town.folder / own) as store, store.transaction() as tx:
+            change(tx, peer, NOW + town.now)
+        town.start(own)
+
+    town.until(own, 2)
+    blocks(block_in)
+    for _ in range(200):
+        town.step()
+    state = town.sites[own].state
+    assert len(town.records(own)) <= 3  # the one under way had its answers
+    assert (state.missing, state.since > 0) == ((), True)
+    blocks(take_back_in)
+    town.live()
+    assert town.sites[own].state.since == 0
+    assert {one.round for one in town.records(own)} == set(range(6))
+
+
+def test_a_site_that_blocks_everybody_before_its_first_round_waits(make_town):
+    town = make_town(2, algorithm="vpdl", rounds=6, fewest=1)
+    own, peer = town.names
+    town.stop(own)
+    with Store.open(town.folder / own) as store, store.transaction() as tx:
+        block_in(tx, peer, NOW)
+    town.start(own)
+    for _ in range(100):
+        town.step()
+    assert town.records(own) == []
+    assert town.sites[own].state.since > 0

@@ -60,3 +60,72 @@ def test_nobody_left_is_nobody_to_wait_for():
     pace = said().begins(1, PEERS)
     assert pace.waits_for(2, PEERS) == ()
     assert pace.next_round(1, PEERS, 2000) == 2
+
+
+def test_who_left_is_not_taken_back_with_a_block():
+    pace = said(a=3, b=3, c=3).leaves("c")
+    for blocked in (pace.shuts("c"), pace.shuts("c").blocks(("c",))):  # and started since
+        for again in (blocked, blocked.shuts("c")):
+            back = again.takes_back("c", blocked=True).blocks(())
+            assert (back.shut, back.away) == (("c",), ("c",))
+            assert back.hears("c") is back
+    assert pace.takes_back("c", blocked=False).blocks(()).shut == ("c",)  # nobody blocked it
+
+
+def test_who_was_blocked_is_taken_back():
+    for pace in (said(a=3, b=3, c=3), said()):
+        shut = pace.shuts("c")
+        for blocked in (shut, shut.blocks(("c",))):
+            back = blocked.takes_back("c", blocked=True).blocks(())
+            assert (back.shut, back.away) == ((), ())
+
+
+def test_a_site_that_begins_anew_waits_for_nobody_who_is_gone():
+    before = said(a=3, b=3, c=3).leaves("c").shuts("b")
+    anew = before.recovered()
+    assert anew.shut == ("c", "b")
+    assert anew.waits_for(1, PEERS) == ("a",)
+    assert (anew.ready, anew.announced) == ({}, 0)
+
+
+def test_a_block_that_leaves_nobody_begins_no_round():
+    pace = said(a=1).begins(1, ())
+    alone = pace.shuts("a").blocks(("a",))
+    assert alone.too_few((), 1, 9, ("a",))
+    assert not alone.too_few((), 0, 9, ("a",))  # of a project in which every deadline counts
+    assert not alone.blocks(()).too_few((), 1, 9, ("a",))
+    assert not alone.ends(8, False).too_few((), 1, 9, ("a",))  # there is none to begin
+    assert not pace.leaves("a").too_few((), 1, 9, ("a",))  # nobody comes back, whatever is done
+    assert not said(b=1).shuts("a").too_few((), 1, 9, ("a", "b"))
+
+
+def test_who_costs_deadline_after_deadline_is_left_out_of_more_and_more_rounds():
+    """And costs as many as the logarithm of the rounds."""
+    pace, rounds, asked = Pace(), 1000, []
+    for number in range(rounds):
+        rest = pace.rests(number, PEERS)
+        pace = pace.begins(number, (), rest).hears("c")  # it says that it is here
+        if "c" not in rest:
+            asked.append(number)
+            pace = pace.hears("c")
+            assert "c" not in pace.away
+            pace = pace.kept_waiting(("c",)).kept_waiting(("c",))  # twice in a round is once
+        pace = pace.ends(number, False)
+    assert asked[:4] == [0, 1, 2, 4]
+    assert len(asked) < 3 + 11
+    after = pace.begins(1024, (), pace.rests(1024, PEERS)).hears("c")
+    assert "c" not in after.away
+    delivered = after.ends(1024, False)  # no deadline passed for it
+    assert delivered.late == {}
+    assert delivered.rests(1025, PEERS) == ()
+
+
+def test_who_rests_is_taken_up_where_it_is_needed():
+    pace = Pace(late={"c": 3}).begins(1, (), ("c",))
+    assert pace.hears("c").away == ("c",)
+    assert pace.hears("c").rested(()) == ("c",)
+    assert pace.hears("c").wakes().away == ()
+    assert pace.wakes().away == ("c",)  # it said nothing
+    assert pace.wakes().hears("c").away == ()
+    assert pace.hears("c").begins(2, ()).away == ()
+    assert pace.begins(2, ()).away == ("c",)

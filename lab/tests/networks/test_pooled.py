@@ -3,9 +3,9 @@ import pytest
 import torch
 from torch import nn
 
-from securefair.model.networks import pooled
 from securefair.model.networks.builder import he_network
 from securefair.model.quadratic import Quadratic
+from securefair_lab.networks import pooled
 
 
 def network(window=2, kind=torch.float32):
@@ -33,7 +33,7 @@ def images(samples=8, kind=torch.float32):
 
 def trained_once(built, batch, **options):
     """Logits, excess and gradients of one step, and the statistics that it leaves."""
-    logits, excess = built.with_excess(batch, **options)
+    logits, excess = pooled.with_excess(built, batch, **options)
     weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
     ((logits * weights).sum() + 3 * excess).backward()
     gradients = [parameter.grad for parameter in built.parameters()]
@@ -76,7 +76,7 @@ def test_evaluation_takes_the_statistics_that_were_learned():
     built = network()
     trained_once(built, images())
     built.eval()
-    logits, _ = built.with_excess(images())
+    logits, _ = pooled.with_excess(built, images())
     torch.testing.assert_close(logits, built(images()))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.ckks.specs import AffineSpec
-from securefair.profiling.tracing import stage_name, trace
+from securefair.profiling.trace import stage_name, trace
 
 EXCHANGES = [
     {"release": "logits"},

@@ -18,19 +18,20 @@ from typing import BinaryIO, TypeVar, cast
 import msgspec
 import numpy as np
 
-from securefair.circuit import ExchangePlan, ExchangeSpec
+from securefair.circuit.planner import ExchangePlan
+from securefair.circuit.spec import ExchangeSpec
 from securefair.config.defaults import PROCESSOR
 from securefair.errors import BackendUnavailableError
-from securefair_lab.profiling.dry_exchange import ANSWER
-from securefair_lab.profiling.head_record import Exchanges
-from securefair_lab.profiling.measure import medians
+from securefair.profiling.dry_exchange import ANSWER
+from securefair.profiling.head_record import Exchanges
+from securefair.profiling.measure import medians
 
 FURTHER = 4
 """Answers of a teacher after its first."""
 
 SIZE = 8
 
-SIDE = "securefair_lab.profiling.fresh_side"
+SIDE = "securefair.profiling.fresh_side"
 
 T = TypeVar("T")
 

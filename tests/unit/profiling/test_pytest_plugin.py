@@ -14,7 +14,7 @@ import pytest
 
 import securefair
 from securefair.errors import ConfigError, ModelError
-from securefair_lab.profiling.pytest_plugin import FheCost
+from securefair.profiling.pytest_plugin import FheCost
 from support import processes
 
 pytestmark = pytest.mark.slow  # programs of their own
@@ -46,7 +46,7 @@ EDITABLE = "ignore:Module already imported so cannot be rewritten:pytest.PytestA
 
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     installed = entry_points(group="pytest11", name="securefair")
-    plugin = [] if installed else ["-p", "securefair_lab.profiling.pytest_plugin"]
+    plugin = [] if installed else ["-p", "securefair.profiling.pytest_plugin"]
     words = ["-q", "-W", "error", "-W", EDITABLE, *plugin, *options]
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     # A process of pytest-xdist hands its role on by the environment, and benchmarks stay off in it.
@@ -86,7 +86,7 @@ def test_the_guides_example_runs_without_pytest_benchmark(tmp_path: Path) -> Non
 
 
 def test_starting_pytest_loads_nothing_heavy() -> None:
-    code = "import securefair_lab.profiling.pytest_plugin, sys; print(*sys.modules)"
+    code = "import securefair.profiling.pytest_plugin, sys; print(*sys.modules)"
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -96,7 +96,7 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
         check=True,
     )
 
-    assert "securefair_lab.profiling.pytest_plugin" in done.stdout.split()
+    assert "securefair.profiling.pytest_plugin" in done.stdout.split()
     assert not {"numpy", "torch", "tenseal", "msgspec"} & set(done.stdout.split())
 
 

@@ -12,15 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from securefair.circuit import ExchangePlan, ExchangeSpec, HeadBounds, plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.backends import kernels
 from securefair.config import defaults
 from securefair.errors import ModelError
-from securefair.exchange import ReceivedUpload, Student, Teacher, bounds_by_shape
-from securefair.model import CALIBRATION_SAMPLES, Foldable, Head, head_of_module
+from securefair.exchange.compile import bounds_by_shape
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
+from securefair.exchange.upload import ReceivedUpload
+from securefair.model.foldable import Foldable
+from securefair.model.heads import Head
+from securefair.model.modules import head_of_module
 from securefair.model.networks import EncryptableNetwork, NetworkHead
-from securefair_lab.profiling.dry_exchange import Material, rounding_error, synthetic
-from securefair_lab.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
+from securefair.model.networks.head import CALIBRATION_SAMPLES
+from securefair.profiling.dry_exchange import Material, rounding_error, synthetic
+from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 
 CLEARTEXT_BYTES = 8
 """A float64 feature as the student holds it."""

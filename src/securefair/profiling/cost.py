@@ -31,7 +31,7 @@ from collections.abc import Iterable
 import msgspec
 
 from securefair.ckks.tensor import CipherMeta
-from securefair.profiling.tracing import TracedStep
+from securefair.profiling.trace import TracedStep
 
 WORD = 4
 

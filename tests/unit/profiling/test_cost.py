@@ -10,8 +10,8 @@ from securefair.ckks.backends import kernel_choice, kernels, residues_device
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import ntt_primes
 from securefair.ckks.rules import fresh
-from securefair.profiling.costs import Cost, cost, total
-from securefair.profiling.tracing import TracedStep
+from securefair.profiling.cost import Cost, cost, total
+from securefair.profiling.trace import TracedStep
 
 N, LIMBS = 4096, 2
 BUTTERFLIES = N // 2 * 12

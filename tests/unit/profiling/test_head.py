@@ -9,8 +9,8 @@ from rich.console import Console
 from securefair.circuit.planner import plan_exchange
 from securefair.ckks.threads import cores
 from securefair.errors import ConfigError
-from securefair_lab.profiling.head import AFTER, BEFORE, UNCOUNTED, profile_head, profile_plan
-from securefair_lab.profiling.head_table import profile_table
+from securefair.profiling.head import AFTER, BEFORE, UNCOUNTED, profile_head, profile_plan
+from securefair.profiling.tables import profile_table
 
 pytestmark = pytest.mark.slow
 

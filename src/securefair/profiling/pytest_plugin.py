@@ -21,8 +21,8 @@ from securefair.config import defaults
 if TYPE_CHECKING:
     from torch import nn
 
-    from securefair.model import Head
-    from securefair_lab.profiling.exchange_cost import ExchangeCost
+    from securefair.model.heads import Head
+    from securefair.profiling.exchange_cost import ExchangeCost
 
 BENCHMARK_PLUGIN = "benchmark"
 
@@ -67,7 +67,7 @@ class FheCost:
         """
         from msgspec.structs import asdict
 
-        from securefair_lab.profiling.exchange_cost import PreparedExchange, measurable, spec_for
+        from securefair.profiling.exchange_cost import PreparedExchange, measurable, spec_for
 
         head = measurable(head)
         if release is None:

@@ -12,8 +12,8 @@ from statistics import median
 
 import numpy as np
 
-from securefair.ckks import MAX_LIMB_BITS, ntt_primes
 from securefair.ckks.backends import kernels
+from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
 
 Clock = Callable[[], float]
 

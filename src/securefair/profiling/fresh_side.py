@@ -8,10 +8,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from securefair.circuit import plan_exchange
-from securefair.ckks import PublicKeys, set_threads
+from securefair.circuit.planner import plan_exchange
 from securefair.ckks.backends import get_backend
-from securefair_lab.profiling.dry_exchange import (
+from securefair.ckks.keys import PublicKeys
+from securefair.ckks.threads import set_threads
+from securefair.profiling.dry_exchange import (
     ANSWER,
     DryTeacher,
     Sent,
@@ -20,7 +21,7 @@ from securefair_lab.profiling.dry_exchange import (
     synthetic,
     synthetic_model,
 )
-from securefair_lab.profiling.fresh import (
+from securefair.profiling.fresh import (
     FURTHER,
     AnsweredUpload,
     AskedUpload,
@@ -32,8 +33,8 @@ from securefair_lab.profiling.fresh import (
     send,
     send_bytes,
 )
-from securefair_lab.profiling.head import encode_seconds, generate
-from securefair_lab.profiling.measure import Stopwatch, peak_memory
+from securefair.profiling.head import encode_seconds, generate
+from securefair.profiling.measure import Stopwatch, peak_memory
 
 
 def serve(source: BinaryIO, to: BinaryIO) -> None:

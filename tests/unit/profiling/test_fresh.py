@@ -4,8 +4,8 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.errors import BackendUnavailableError, ConfigError
-from securefair_lab.profiling import fresh, head
-from securefair_lab.profiling.head import profile_head
+from securefair.profiling import fresh, head
+from securefair.profiling.head import profile_head
 
 pytestmark = pytest.mark.slow
 

@@ -15,13 +15,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit import ExchangePlan, ExchangeSpec, plan_exchange
-from securefair.ckks import Backend, StudentKeys, cores, set_threads
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, kernels
+from securefair.ckks.keys import Backend, StudentKeys
+from securefair.ckks.threads import cores, set_threads
 from securefair.config import defaults
 from securefair.errors import ConfigError
-from securefair.profiling import LAYERS, WITHIN_LAYERS, Cost, cost, total, trace
-from securefair_lab.profiling.dry_exchange import (
+from securefair.profiling.cost import Cost, cost, total
+from securefair.profiling.dry_exchange import (
     AHEAD,
     ANSWER,
     EPOCH,
@@ -33,15 +35,9 @@ from securefair_lab.profiling.dry_exchange import (
     rounding_error,
     synthetic,
 )
-from securefair_lab.profiling.fresh import fresh_exchanges
-from securefair_lab.profiling.head_record import (
-    Distance,
-    Exchanges,
-    HeadProfile,
-    Machine,
-    StageTime,
-)
-from securefair_lab.profiling.measure import (
+from securefair.profiling.fresh import fresh_exchanges
+from securefair.profiling.head_record import Distance, Exchanges, HeadProfile, Machine, StageTime
+from securefair.profiling.measure import (
     Clock,
     MachineLimits,
     Stopwatch,
@@ -50,6 +46,7 @@ from securefair_lab.profiling.measure import (
     peak_memory,
     reset_peak_memory,
 )
+from securefair.profiling.trace import LAYERS, WITHIN_LAYERS, trace
 
 BEFORE = ("keys", "pack", "encode", "encrypt_zeros", "encrypt", "prepare", "encrypt_query")
 """Stages of the student up to its upload."""

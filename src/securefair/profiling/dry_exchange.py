@@ -12,22 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit import ExchangePlan
 from securefair.circuit.answer import Inputs
-from securefair.ckks import Backend, CipherTensor, PublicKeys, StudentKeys, encoded
-from securefair.data import Samples
+from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.backends.rns_keys import encoded
+from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.tensor import CipherTensor
+from securefair.data.dataset import Samples
 from securefair.errors import DataError
-from securefair.exchange import LoadedHead, steps
-from securefair.model import (
-    DenseMap,
-    Foldable,
-    Reconstructor,
-    dense_network,
-    public_rows,
-    student_basis,
-)
-from securefair.profiling import observed, stage_name
-from securefair_lab.profiling.measure import Stopwatch
+from securefair.exchange import steps
+from securefair.exchange.saved_teacher import LoadedHead
+from securefair.model.foldable import Foldable
+from securefair.model.folded import dense_network
+from securefair.model.linear_maps import DenseMap
+from securefair.model.projection import public_rows, student_basis
+from securefair.model.reconstruction import Reconstructor
+from securefair.profiling.measure import Stopwatch
+from securefair.profiling.observe import observed
+from securefair.profiling.trace import stage_name
 
 Array = NDArray[np.float64]
 

@@ -8,17 +8,10 @@ from securefair.circuit.spec import HeadBounds
 from securefair.ckks.backends import get_backend
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
-from securefair.profiling.tracing import LAYERS, WITHIN_LAYERS, trace
-from securefair_lab.profiling.dry_exchange import (
-    ANSWER,
-    EPOCH,
-    QUERY,
-    RECEIVE,
-    dry_exchange,
-    synthetic,
-)
-from securefair_lab.profiling.head_table import STAGES
-from securefair_lab.profiling.measure import Stopwatch
+from securefair.profiling.dry_exchange import ANSWER, EPOCH, QUERY, RECEIVE, dry_exchange, synthetic
+from securefair.profiling.measure import Stopwatch
+from securefair.profiling.tables import STAGES
+from securefair.profiling.trace import LAYERS, WITHIN_LAYERS, trace
 
 EXCHANGES = [
     {"release": "logits"},

@@ -7,8 +7,8 @@ from securefair.errors import ModelError
 from securefair.model.heads import build_head
 from securefair.model.networks import he_network
 from securefair.model.quadratic import Quadratic
-from securefair_lab.profiling.dry_exchange import synthetic
-from securefair_lab.profiling.exchange_cost import PreparedExchange, measurable, spec_for
+from securefair.profiling.dry_exchange import synthetic
+from securefair.profiling.exchange_cost import PreparedExchange, measurable, spec_for
 
 pytestmark = pytest.mark.slow
 

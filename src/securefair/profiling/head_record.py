@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit import ExchangeSpec
+from securefair.circuit.spec import ExchangeSpec
 
 
 @dataclass(frozen=True, eq=False)

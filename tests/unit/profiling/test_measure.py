@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from securefair_lab.profiling.measure import (
+from securefair.profiling.measure import (
     Stopwatch,
     measure_limits,
     medians,
@@ -55,11 +55,11 @@ def test_peak_memory_forgets_what_was_freed_before_the_reset():
 
 
 def test_limits_are_speeds(monkeypatch):
-    monkeypatch.setattr("securefair_lab.profiling.measure._COPIED_WORDS", 1 << 12)
-    monkeypatch.setattr("securefair_lab.profiling.measure._MATRIX", 16)
-    monkeypatch.setattr("securefair_lab.profiling.measure._RING", 1024)
-    monkeypatch.setattr("securefair_lab.profiling.measure._INPUTS", 4)
-    monkeypatch.setattr("securefair_lab.profiling.measure._TRIALS", 2)
+    monkeypatch.setattr("securefair.profiling.measure._COPIED_WORDS", 1 << 12)
+    monkeypatch.setattr("securefair.profiling.measure._MATRIX", 16)
+    monkeypatch.setattr("securefair.profiling.measure._RING", 1024)
+    monkeypatch.setattr("securefair.profiling.measure._INPUTS", 4)
+    monkeypatch.setattr("securefair.profiling.measure._TRIALS", 2)
     found = measure_limits()
     assert 1e5 < found.multiply_adds < 1e15
     assert 1e5 < found.bytes < 1e15

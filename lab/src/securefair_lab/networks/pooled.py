@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 from torch.nn.functional import avg_pool2d
 
-from securefair.model.quadratic import Quadratic
+from securefair.model.networks import EncryptableNetwork, Quadratic
+from securefair.model.networks.builder import flat_modules
 
 Pair = tuple[int, int]
 
@@ -28,6 +29,39 @@ _AXES = (0, 2, 3)
 
 _KINDS = (torch.float32, torch.bfloat16)
 """Types of values beside float32 statistics; other networks go module by module."""
+
+
+def with_excess(
+    network: EncryptableNetwork, images: Tensor, *, bfloat16: bool = False
+) -> tuple[Tensor, Tensor]:
+    """As `EncryptableNetwork.with_excess`; what can be one step in training is one.
+
+    The excess of such a step is that of some images of the batch.
+
+    Args:
+        network: in training or evaluation.
+        images: (B, *input_shape), or flat ones (B, values).
+        bfloat16: convolve in that precision: twice as fast where the processor multiplies it.
+    """
+    values = images.reshape(-1, *network.input_shape)
+    kind, excess = values.dtype, values.new_zeros(())
+    modules = [module for _, module in flat_modules(network.layers)]
+    while modules:
+        step = PooledStep.of(modules, values) if network.training else None
+        if step is not None:
+            values, beyond = step(values)
+            excess, modules = excess + beyond, modules[3:]
+            continue
+        module, *modules = modules
+        if isinstance(module, nn.Conv2d):
+            with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+                values = module(values)
+            continue
+        values = values.to(kind)
+        if isinstance(module, Quadratic):
+            excess = excess + module.excess(values)
+        values = module(values)
+    return values.to(kind).flatten(1), excess
 
 
 @dataclass(frozen=True, eq=False)

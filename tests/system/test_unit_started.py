@@ -1,0 +1,203 @@
+"""The unit of a site, started by a systemd: two hospitals over a folder, from start to end."""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from securefair.cli.ending import EXIT_INTERRUPTED, EXIT_PASSING, EXIT_USAGE
+from securefair.sites.site.stopping import STOPS_WITHIN
+from securefair.storage.unlock import CREDENTIAL
+from support.booted import PLACE, booted, missing
+from support.operators import PASSPHRASE, SETTINGS
+
+pytestmark = [
+    pytest.mark.slow,  # a systemd, and the sites of two hospitals
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+NOBODY = 65534
+ROUNDS = 24
+WARD = Path(PLACE) / "ward"
+TESTS = Path(__file__).parents[1]
+NAMES = ("north", "south")
+
+
+class Ward:
+    """Two hospitals' units on one machine; what a person types there."""
+
+    def __init__(self, machine):
+        self.machine = machine
+
+    def securefair(self, *words):
+        return self.machine.run(sys.executable, "-m", "securefair", *words, user=NOBODY)
+
+    def over(self, name):
+        said = self.securefair("site", "status", WARD / name, "--json")
+        return json.loads(said)["rounds_over"]
+
+    def systemctl(self, verb, name, *options, check=True):
+        words = ("systemctl", "--no-pager", verb, f"securefair-{name}", *options)
+        return self.machine.run(*words, check=check)
+
+    def unit(self, name, *properties):
+        found = self.machine.show(f"securefair-{name}", *properties)
+        return tuple(found[one] for one in properties)
+
+    def is_tried_again(self, name, before):
+        """As systemd counts; a start by hand sets that to 0."""
+        self.machine.until(
+            lambda: int(self.unit(name, "NRestarts")[0]) > before, f"{name} starts by itself"
+        )
+
+    def goes_on(self, name):
+        """Until one more round is over."""
+        goal = self.over(name) + 1
+        self.machine.until(lambda: self.over(name) >= goal, f"{name} ends round {goal}")
+        assert self.unit(name, "ActiveState", "SubState") == ("active", "running")
+
+    def seals(self, name, passphrase):
+        """As the first lines of the unit say, but for the keyboard."""
+        credential = WARD / name / "passphrase.cred"
+        words = ("systemd-creds", "encrypt", f"--name={CREDENTIAL}", "-", credential)
+        self.machine.run("rm", "-f", credential)
+        self.machine.run(*words, given=passphrase)
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    table = SETTINGS[SETTINGS.index("[table]") :]
+    settings = f"{table}[distillation]\nq = 16\n[training]\nrounds = {ROUNDS}\n"
+    making = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]);"
+        "from support.operators import PASSPHRASE, found;"
+        "found(Path(sys.argv[2]), settings=sys.argv[3], wishes=('--algorithm', 'vpdl'))"
+    )
+    with booted(tmp_path_factory.mktemp("boot")) as machine:
+        machine.run("install", "-d", "-m", "700", "-o", NOBODY, "-g", NOBODY, WARD)
+        machine.run(sys.executable, "-c", making, TESTS, WARD, settings, user=NOBODY)
+        ward = Ward(machine)
+        for name in NAMES:
+            ward.seals(name, PASSPHRASE)
+            # By another name, as there are two on this machine, and sooner after an end.
+            unit = f"/run/units/securefair-{name}.service"
+            machine.run("cp", WARD / name / "securefair-site.service", unit)
+            machine.run("mkdir", f"{unit}.d")
+            machine.path(f"{unit}.d/soon.conf").write_text("[Service]\nRestartSec=1\n", "ascii")
+        # As enabled: systemd forgets how a unit ended that nobody wants.
+        wanted = "/run/units/multi-user.target.wants"
+        machine.run("mkdir", wanted)
+        for name in NAMES:
+            unit = f"securefair-{name}.service"
+            machine.run("ln", "-s", f"../{unit}", f"{wanted}/{unit}")
+        machine.run("systemctl", "daemon-reload")
+        for name in NAMES:
+            ward.systemctl("start", name)
+        yield ward
+
+
+def test_rounds_go_by_and_the_status_says_so(ward):
+    for name in NAMES:
+        ward.goes_on(name)
+        said = ward.systemctl("status", name)
+        assert re.search(rf"round \d+ of {ROUNDS} is over", said)
+        assert "Active: active (running)" in said
+
+
+def test_it_has_no_more_rights_than_its_unit_leaves(ward):
+    (pid,) = ward.unit("north", "MainPID")
+    lines = ward.machine.run("cat", f"/proc/{pid}/status").splitlines()
+    status = dict(line.split(":\t", 1) for line in lines)
+    assert status["Uid"].split() == [str(NOBODY)] * 4
+    assert int(status["CapBnd"], 16) == int(status["CapEff"], 16) == 0
+    assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip()) == ("1", "2")
+    inside = ("nsenter", f"--target={pid}", "--mount", "--net", "--wd=/")
+    share = Path(ward.machine.run("sh", "-c", f"echo {WARD}/shared/heart-*").strip())
+    written = {
+        folder: ward.machine.run(
+            *inside,
+            "sh",
+            "-c",
+            f"touch {folder}/trace 2>&1 && rm {folder}/trace && echo yes",
+            check=False,
+        ).strip()
+        for folder in (WARD / "north", share, WARD / "south", "/etc", "/usr")
+    }
+    can = [folder for folder, said in written.items() if said == "yes"]
+    assert can == [WARD / "north", share], written
+    assert all("Read-only" in said for said in written.values() if said != "yes"), written
+    links = ward.machine.run(*inside, "cat", "/proc/net/dev").splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in links] == ["lo"]
+
+
+def test_it_is_restarted_and_goes_on(ward):
+    before, since = ward.over("north"), time.monotonic()
+    ward.systemctl("restart", "north")
+    assert time.monotonic() - since < STOPS_WITHIN
+    assert ward.unit("north", "Result", "NRestarts") == ("success", "0")
+    assert ward.over("north") >= before
+    ward.goes_on("north")
+
+
+def test_it_starts_again_by_itself_where_it_was_killed(ward):
+    before, (pid, tried) = ward.over("north"), ward.unit("north", "MainPID", "NRestarts")
+    ward.systemctl("kill", "north", "--signal=KILL")
+    ward.is_tried_again("north", int(tried))
+    assert ward.over("north") >= before
+    ward.goes_on("north")
+    assert ward.unit("north", "MainPID") != (pid,)
+
+
+def test_a_share_that_is_not_mounted_is_waited_for(ward):
+    ward.machine.run("mv", WARD / "shared", WARD / "unmounted")
+    ward.systemctl("restart", "north")
+    ward.is_tried_again("north", 0)
+    said = ward.machine.run("journalctl", "--no-pager", "--unit=securefair-north")
+    assert f"status={EXIT_PASSING}/" in said
+    assert "the shared folder is not there" in said
+    ward.machine.run("mv", WARD / "unmounted", WARD / "shared")
+    ward.goes_on("north")
+
+
+def test_what_it_refuses_is_not_tried_again(ward):
+    ward.systemctl("stop", "north")
+    ward.seals("north", "wrong horse battery staple")
+    ward.systemctl("start", "north")
+    ward.machine.until(
+        lambda: ward.unit("north", "ActiveState") == ("failed",), "north refuses to start"
+    )
+    time.sleep(2)  # it would have been tried again after one
+    found = ward.unit("north", "ActiveState", "ExecMainStatus", "NRestarts")
+    assert found == ("failed", str(EXIT_USAGE), "0")
+    assert "passphrase" in ward.systemctl("status", "north", check=False)
+    ward.seals("north", PASSPHRASE)
+    ward.systemctl("start", "north")
+    ward.goes_on("north")
+
+
+def test_a_stop_by_its_own_command_is_no_failure(ward):
+    ward.securefair("site", "stop", WARD / "north")
+    ward.machine.until(
+        lambda: ward.unit("north", "ActiveState") == ("inactive",), "north is stopped"
+    )
+    time.sleep(2)
+    found = ward.unit("north", "ActiveState", "Result", "ExecMainStatus", "NRestarts")
+    assert found == ("inactive", "success", str(EXIT_INTERRUPTED), "0")
+    ward.systemctl("start", "north")
+
+
+def test_the_end_is_an_end(ward):
+    for name in NAMES:
+        ended = ("inactive", "success", "0")
+        ward.machine.until(
+            lambda name=name, ended=ended: (
+                ward.unit(name, "ActiveState", "Result", "ExecMainStatus") == ended
+            ),
+            f"{name} is through with all rounds",
+            seconds=300,
+        )
+        assert ward.over(name) == ROUNDS
+        assert ward.machine.path(f"{WARD}/{name}/results/report.html").is_file()
