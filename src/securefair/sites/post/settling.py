@@ -92,8 +92,8 @@ def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, now: float) 
         now: seconds since 1970.
     """
     stream = stream_of(peer, known.epoch)
-    tx.outbox.drop(stream)
-    tx.inbox.drop(stream)
+    tx.outbox.forget(stream)
+    tx.inbox.forget(stream)
     fresh = PeerState(
         epoch=epoch,
         epochs=known.epochs + 1,

@@ -242,8 +242,8 @@ def _refuse_others_file(file: Path) -> None:
 def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     known = read_peer(tx, peer)
     stream = stream_of(peer, known.epoch)
-    tx.outbox.drop(stream)
-    tx.inbox.drop(stream)
+    tx.outbox.forget(stream)
+    tx.inbox.forget(stream)
     following = max(epoch, known.epoch + 1, known.proved + 1)
     # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
     fresh = PeerState(
