@@ -50,6 +50,31 @@ def test_the_vulnerable_step_overwrote_a_keystore(place):
     assert keys.read_bytes() == b"parcel"
 
 
+def test_what_a_killed_process_left_half_written_is_swept_and_nothing_else(tmp_path, place):
+    """A copy of every parcel in whose midst a process was killed stayed in the share for good."""
+    shared, keys = place
+    own = ["south/.north.parcel.{}", "south/.north.receipt.{}", "north/..trial.{}"]
+    others = ["south/.east.parcel.{}", "south/.north.parcel.{}0", "north/.north.parcel.{}"]
+    hexadecimal = "0123456789abcdef"
+    for name in (*own, *others):
+        (shared / name.format(hexadecimal)).write_bytes(b"half a par")
+    (shared / "south" / "north.parcel").write_bytes(b"whole")
+    planted = shared / "south" / f".north.parcel.{hexadecimal[::-1]}"
+    planted.symlink_to(keys)
+    (shared / "south" / ".north.receipt.aaaaaaaaaaaaaaaa").mkdir()
+    stop = threading.Event()
+    stop.set()  # it carries nothing
+    north = End(tmp_path, "north", ("south",))
+    start_folder(north.post, shared, stop)
+    north.post.announce()
+    assert not [name for name in own if (shared / name.format(hexadecimal)).exists()]
+    assert all((shared / name.format(hexadecimal)).exists() for name in others)
+    assert (shared / "south" / "north.parcel").read_bytes() == b"whole"
+    assert planted.is_symlink()
+    assert keys.read_bytes() == SECRET
+    north.store.close()
+
+
 def test_a_planted_link_is_never_written_through(place):
     shared, keys = place
     (shared / "south" / ".north.parcel.part").symlink_to(keys)

@@ -228,7 +228,8 @@ def recover(
     if not yes:
         typer.confirm("This site will learn, but answer nobody any more. Go on?", abort=True)
     left = recovered(folder, secret, time.time())
-    tell(json, f"Recovered after round {left.round}, epoch {left.epoch}.", left)
+    when = f"after round {left.round + 1}" if left.round >= 0 else "before its first round was over"
+    tell(json, f"Recovered {when}, epoch {left.epoch}.", left)
 
 
 @app.command()
@@ -254,8 +255,9 @@ def renew(
         test_data=None if test_data is None else str(test_data.absolute()),
     )
     found = renewed(folder, site_passphrase(folder, passphrase_file), files)
+    when = f"after round {found.after}" if found.after else "from the first round"
     text = (
-        f"{found.train} training and {found.test} test samples, after round {found.after}.\n"
+        f"{found.train} training and {found.test} test samples, {when}.\n"
         f"Next: securefair site start {folder}"
     )
     tell(json, text, found)

@@ -13,6 +13,7 @@ the place of a share that is not mounted there is none.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from pathlib import Path
 from securefair.errors import ConfigError
 from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.couriers.local import start_carrying
-from securefair.sites.couriers.shared import drop, lies, put, take
+from securefair.sites.couriers.shared import drop, lies, put, sweep, take
 from securefair.sites.post.port import HandOver, Port, Spoil, surviving, unspoilt
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
@@ -180,11 +181,21 @@ def start_folder(
         ConfigError: the folder is not there or cannot be written.
     """
     check_shared(folder, port.name)
+    _sweep(folder, port)
     for peer in port.peers:
         start_carrying(port, peer, spoil(peer, to_folder(port, peer, folder, every=every)), stop)
     threading.Thread(
         target=_collect, args=(port, folder, stop, every), name="from folder", daemon=True
     ).start()
+
+
+def _sweep(folder: Path, port: Port) -> None:
+    """What a process before this one left half-written; no other runs this site."""
+    with contextlib.suppress(OSError):  # the drive is away: at another start
+        sweep(folder, port.name, TRIAL)
+        for peer in port.peers:
+            for kind in ("parcel", "receipt"):
+                sweep(folder, peer, f"{port.name}.{kind}")
 
 
 def _collect(port: Port, folder: Path, stop: threading.Event, every: float) -> None:

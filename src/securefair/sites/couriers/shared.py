@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from securefair.storage.files import PRIVATE_FILE, NoFileError, read_regular
+
+_RANDOM = 8
+"""Random bytes in the name of a file that is being written."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,7 +38,7 @@ def put(folder: Path, site: str, name: str, data: bytes) -> None:
         OSError: it cannot be written; the part of the folder may be a link.
     """
     with _part(folder, site) as part:
-        temporary = f".{name}.{secrets.token_hex(8)}"
+        temporary = f".{name}.{secrets.token_hex(_RANDOM)}"
         descriptor = os.open(temporary, _NEW, PRIVATE_FILE, dir_fd=part)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -91,6 +95,19 @@ def drop(folder: Path, site: str, name: str) -> None:
         _put_away(part, name)
 
 
+def sweep(folder: Path, site: str, name: str) -> None:
+    """Remove what is left of a file that was being written as its writer's process ended.
+
+    Only for whoever alone writes files of this name there, and writes none now.
+    """
+    kept = re.compile(re.escape(f".{name}.") + f"[0-9a-f]{{{2 * _RANDOM}}}")
+    with _part(folder, site) as part, os.scandir(part) as entries:
+        left = [one.name for one in entries if kept.fullmatch(one.name)]
+        for one in left:
+            if stat.S_ISREG(os.stat(one, dir_fd=part, follow_symlinks=False).st_mode):
+                os.unlink(one, dir_fd=part)
+
+
 @contextlib.contextmanager
 def _part(folder: Path, site: str) -> Iterator[int]:
     """One site's part of the shared folder, opened."""
@@ -110,7 +127,7 @@ def _put_away(part: int, name: str) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISDIR(mode):
-        aside = f".{name}.{secrets.token_hex(8)}"
+        aside = f".{name}.{secrets.token_hex(_RANDOM)}"
         os.rename(name, aside, src_dir_fd=part, dst_dir_fd=part)
     else:
         os.unlink(name, dir_fd=part)

@@ -36,8 +36,9 @@ from securefair.data import ParticipantData, Samples
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.identity import Identity
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
 from securefair.sites.rehearsal.elsewhere import Installation, installed
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import (
     hospitals,
     make_places,

@@ -9,7 +9,8 @@ from securefair.errors import ConfigError
 from securefair.report.presence import PeerLife
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.records import keep_state, state_in
 from securefair.sites.site.recovery import block, recover

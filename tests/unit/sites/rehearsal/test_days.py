@@ -3,7 +3,6 @@
 import contextlib
 import re
 import shutil
-import types
 
 import msgspec
 import pytest
@@ -12,7 +11,9 @@ from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.messages import DeclineReason
 from securefair.protocol.states import AskingState
 from securefair.sites.project.agreeing import rounds_of
-from securefair.sites.rehearsal.days import DAY, DECISIONS, Clock, Year
+from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal.ended import DECISIONS, word_of
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.rehearsal.year import (
     ROUND_DAYS,
@@ -74,7 +75,6 @@ def test_weeks_of_a_year_lose_no_round_and_spend_nothing_twice(tmp_path):
 
 def test_who_was_never_judged_is_not_there_by_decision():
     """Who has a reputation and was not asked is left out for what it is worth; others are lost."""
-    here = types.SimpleNamespace(project=None)
     record = msgspec.structs.replace(
         RECORD,
         reputations={"judged": 0.2, "unknown": None, "gone": 0.4, "asked": None, "again": 0.3},
@@ -82,7 +82,7 @@ def test_who_was_never_judged_is_not_there_by_decision():
         missed=("gone",),
         declined={"asked": DECISIONS[0], "again": DeclineReason.STALE.value},
     )
-    assert Year._there(here, record) == {"judged", "asked"}
+    assert word_of(record) == {"judged", "asked"}
 
 
 @pytest.mark.slow  # whole rounds of five sites

@@ -11,7 +11,7 @@ import securefair
 from securefair.collaboration.kinds import REGISTERED
 from securefair.errors import ConfigError, SecureFairError
 from securefair.protocol.messages import PROTOCOL_VERSION
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
 from securefair.sites.rehearsal.elsewhere import (
     PREVIOUS,
     ElsewhereProcess,
@@ -19,6 +19,7 @@ from securefair.sites.rehearsal.elsewhere import (
     check_kind,
     installed,
 )
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 
 NOW = 1_800_000_000

@@ -5,8 +5,9 @@ import contextlib
 import pytest
 
 from securefair.errors import SecureFairError
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
 from securefair.sites.rehearsal.lying import LyingSite, spoilt
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.playing import PlayingHere
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.health import health_of

@@ -9,9 +9,10 @@ import pytest
 from securefair.errors import ConfigError, DataError, SecureFairError
 from securefair.model.outcomes import outcome_named
 from securefair.model.stored import from_bytes
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
 from securefair.sites.rehearsal.expected import in_one_process, same
 from securefair.sites.rehearsal.made_up import FARTHEST, made_up
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import make_places, project_between
 from securefair.sites.rehearsal.year import ROUND_DAYS
 from securefair.sites.site.export import write_results

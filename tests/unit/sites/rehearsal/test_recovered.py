@@ -9,7 +9,8 @@ from securefair.errors import ConfigError, SecureFairError
 from securefair.model.stored import to_bytes
 from securefair.prediction import load_model
 from securefair.sites.operator.lifecycle import leave, refit
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.rehearsal.year import ROUND_DAYS
 from securefair.sites.site.notes import noted_in

@@ -17,7 +17,8 @@ from securefair.sites.operator.lifecycle import upgrade
 from securefair.sites.post.peers import refusals
 from securefair.sites.project.agreeing import check_agreement, rounds_of
 from securefair.sites.project.project import load_project, parse_project
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.site.folder import PROJECT, read_settings, write_settings
 
 VECTORS = Path(__file__).parents[3] / "vectors"

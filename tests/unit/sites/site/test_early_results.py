@@ -9,7 +9,8 @@ import pytest
 
 from securefair.report.html import FILE_NAME
 from securefair.report.presence import SiteLife
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.folder import OVER, RESULTS, STORE
 from securefair.sites.site.records import keep_state, state_in
