@@ -198,8 +198,9 @@ NO_LIBRARY_ERROR = {
     # What Python or scikit-learn ask for by name.
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
-    "prediction/estimator.py": {"AttributeError", "ValueError"},
+    "prediction/estimator.py": {"ValueError"},
     "prediction/estimator_input.py": {"ValueError"},
+    "prediction/transfer_estimator.py": {"AttributeError"},
     "sites/site/hosting.py": {"KeyError"},
     "sites/site/stopping.py": {"KeyboardInterrupt"},
     # The other end of a pipe or a connection is gone: caught where it was opened.

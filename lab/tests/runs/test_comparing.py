@@ -8,7 +8,7 @@ from rich.console import Console
 from securefair.config import demo_config, override
 from securefair.errors import ConfigError, DataError
 from securefair.report import show_progress
-from securefair.run.execute import write_outcome
+from securefair.run.folder import write_outcome
 from securefair_lab.runs.comparing import compare_runs, comparison_rows, write_comparison
 from support.experiments import run_experiment
 

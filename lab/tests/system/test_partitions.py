@@ -10,7 +10,7 @@ from securefair import load_model
 from securefair.config import override, parse_config
 from securefair.errors import SecureFairError
 from securefair.report.progress import PlainProgress
-from securefair.run.execute import write_outcome
+from securefair.run.folder import write_outcome
 from securefair.user.participants import load_participants
 from support.experiments import run_experiment
 

@@ -53,13 +53,10 @@ def demo(
     _start(
         demo_config(),
         out,
-        seeds,
-        rounds,
-        backend,
-        ceiling,
         restart,
         quiet,
         json,
+        options=_keys_of(seeds, rounds, backend, ceiling),
         processes=processes,
     )
 
@@ -87,14 +84,10 @@ def run(
     _start(
         load_config(config),
         out,
-        seeds,
-        rounds,
-        backend,
-        ceiling,
         restart,
         quiet,
         json,
-        device=device,
+        options=_keys_of(seeds, rounds, backend, ceiling, device),
         processes=processes,
         log=log or (),
     )
@@ -194,21 +187,35 @@ def renew(
     config = override(config, changes, source="command line")
     named = folder.resolve() if folder.name in ("", "..") else folder
     place = out or named.with_name(f"{named.name}-renewed")
-    _start(config, place, None, None, None, False, restart, quiet, json, again=True)
+    _start(config, place, restart, quiet, json, again=True)
+
+
+def _keys_of(
+    seeds: int | None,
+    rounds: int | None,
+    backend: str | None,
+    ceiling: bool,
+    device: str | None = None,
+) -> Mapping[str, object]:
+    """Options that were given, under the dotted keys that they stand for."""
+    options: dict[str, object] = {
+        "run.seeds": None if seeds is None else list(range(seeds)),
+        "training.rounds": rounds,
+        "encryption.backend": backend,
+        "encryption.device": device,
+        "run.ceiling": ceiling or None,
+    }
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _start(
     config: RunConfig,
     out: Path | None,
-    seeds: int | None,
-    rounds: int | None,
-    backend: str | None,
-    ceiling: bool,
     restart: bool,
     quiet: bool,
     json: bool,
     *,
-    device: str | None = None,
+    options: Mapping[str, object] | None = None,
     processes: int | None = None,
     log: Sequence[str] = (),
     again: bool = False,
@@ -219,19 +226,8 @@ def _start(
     from securefair.report import check_writable
     from securefair.run.checkpoint import is_unfinished
 
-    changes: dict[str, object] = {}
-    if seeds is not None:
-        changes["run.seeds"] = list(range(seeds))
-    if rounds is not None:
-        changes["training.rounds"] = rounds
-    if backend is not None:
-        changes["encryption.backend"] = backend
-    if device is not None:
-        changes["encryption.device"] = device
-    if ceiling:
-        changes["run.ceiling"] = True
-    if changes:
-        config = override(config, changes, source="command line")
+    if options:
+        config = override(config, options, source="command line")
     kinds = kinds_of(config)
     if not again:
         refuse_unread(config)
@@ -273,7 +269,8 @@ def _run(
     from securefair.data.findings import of_weight
     from securefair.report import show_progress, summary
     from securefair.report.screen import Screen
-    from securefair.run.execute import run_resolved, write_outcome
+    from securefair.run.execute import run_resolved
+    from securefair.run.folder import write_outcome
     from securefair.run.lock import only_run
     from securefair.run.processes import usual_processes
     from securefair.user.inspection import inspect_tables

@@ -94,7 +94,9 @@ class Agreement(ABC):
 
     facts: PublicFacts
     seed: int = 0
-    disclosure: DisclosureSection = field(default=DisclosureSection(), metadata=LOCAL)
+    disclosure: DisclosureSection = field(
+        default=RunConfig.model_fields["disclosure"].default, metadata=LOCAL
+    )
 
     predicts_all: ClassVar[bool] = False
     """Whether every outcome may be predicted, not classes alone."""

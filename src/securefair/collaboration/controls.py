@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
 from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
@@ -28,7 +27,6 @@ from securefair.model.transfer.folds import FOLDS
 from securefair.model.usual import LIBRARIES
 from securefair.records import STANDALONE
 from securefair.worth import Algorithm, EarlyStopping, SelfTaught
-from securefair.worth.plain_heads import PlainLearners
 from securefair.worth.tuned import (
     AVERAGED_ALONE,
     ENSEMBLE_ALONE,
@@ -38,9 +36,6 @@ from securefair.worth.tuned import (
     TUNED_ALONE,
     TunedPopulation,
 )
-
-if TYPE_CHECKING:
-    from securefair.model.heads import Head
 
 MOST_NUMBERS = 200_000
 """Features of all training samples of the largest participant up to which a forest is cheap."""
@@ -116,32 +111,3 @@ def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
     return Control(
         POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer.fit)), 1
     )
-
-
-def head_controls(
-    config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
-) -> Mapping[str, Control]:
-    """All controls where everyone's own model is that of the configuration, or given."""
-    model, optimizer = config.model, optimizer_of(config.training)
-    people = tuple(data)
-    if models is None and model.kind != "network":
-        plain = PlainLearners(
-            participants=people, head=model.kind, hidden=model.hidden, optimizer=optimizer
-        )
-        return controls_of(config, data, plain, fits=True)
-    from securefair.collaboration.given_heads import GivenHeads  # trains with torch
-    from securefair.worth import HeadLearners
-
-    learners = HeadLearners(
-        participants=people,
-        head=model.kind,
-        hidden=model.hidden,
-        network=model.network,
-        range_penalty=model.range_penalty,
-        optimizer=optimizer,
-        local_epochs=0,
-        local_steps=1,
-    )
-    if models is not None:
-        learners = GivenHeads(**vars(learners), heads=models)
-    return controls_of(config, data, learners, fits=model.kind != "network")

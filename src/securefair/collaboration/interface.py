@@ -199,9 +199,33 @@ class Kind(ABC, Generic[A]):
         Raises:
             ConfigError: this kind cannot start from given models.
         """
-        from securefair.collaboration.controls import head_controls  # trains, so it takes torch
+        from securefair.collaboration.controls import controls_of
+        from securefair.collaboration.training import optimizer_of
+        from securefair.worth.plain_heads import PlainLearners
 
-        return head_controls(config, data, models)
+        model, optimizer = config.model, optimizer_of(config.training)
+        people = tuple(data)
+        if models is None and model.kind != "network":
+            plain = PlainLearners(
+                participants=people, head=model.kind, hidden=model.hidden, optimizer=optimizer
+            )
+            return controls_of(config, data, plain, fits=True)
+        from securefair.collaboration.given_heads import GivenHeads  # trains with torch
+        from securefair.worth import HeadLearners
+
+        learners = HeadLearners(
+            participants=people,
+            head=model.kind,
+            hidden=model.hidden,
+            network=model.network,
+            range_penalty=model.range_penalty,
+            optimizer=optimizer,
+            local_epochs=0,
+            local_steps=1,
+        )
+        if models is not None:
+            learners = GivenHeads(**vars(learners), heads=models)
+        return controls_of(config, data, learners, fits=model.kind != "network")
 
     @abstractmethod
     def host(

@@ -30,6 +30,8 @@ class ResolvedRun:
         kinds: of its algorithms, in its order; its settings fit them.
         rules: of tables, for everyone; None where samples are numbers.
         further: by participant, rules of columns that others need not have.
+        own_rules: by participant, `rules` with its own columns behind; empty until data are loaded,
+            and where samples are numbers.
         tables: that are read.
         inferred: whether columns were inferred from the participants' tables.
         unused: columns that inference left out, with the reason.
@@ -45,6 +47,7 @@ class ResolvedRun:
     kinds: Mapping[str, AnyKind]
     rules: TableSpec | None = None
     further: Mapping[str, Sequence[OwnColumn]] = field(default_factory=dict)
+    own_rules: Mapping[str, TableSpec] = field(default_factory=dict)
     tables: ReadTables = field(default_factory=ReadTables)
     inferred: bool = False
     unused: Mapping[str, str] = field(default_factory=dict)
@@ -87,10 +90,6 @@ class ResolvedRun:
             unused=found.unused,
         )
 
-    def rules_of(self, name: str) -> TableSpec | None:
-        """Of one participant's table, its own columns behind those that everybody has."""
-        return None if self.rules is None else self.rules.with_columns(self.further.get(name, ()))
-
     def load(self, *, outlines: bool = False) -> Self:
         """The same with everyone's data as they are now, and with what is agreed on.
 
@@ -128,7 +127,11 @@ class ResolvedRun:
             }
             for seed, everyone in data.items()
         }
-        return replace(self, data=data, agreements=agreements)
+        own_rules = {}
+        if self.rules is not None:
+            for own in next(iter(data.values())):
+                own_rules[own.name] = self.rules.with_columns(self.further.get(own.name, ()))
+        return replace(self, data=data, agreements=agreements, own_rules=own_rules)
 
     def smaller(self, *, outlines: bool = False) -> Self | None:
         """What is run once more, for small participants, loaded; None where nothing is.

@@ -24,7 +24,7 @@ from securefair.records import (
     RoundRecord,
     TrafficRow,
 )
-from securefair.run.execute import write_outcome
+from securefair.run.folder import write_outcome
 from securefair.run.results import Outcome
 from securefair.words import words_of
 

@@ -41,6 +41,6 @@ def foldable(model: object) -> Foldable:
     """
     if callable(getattr(model, "folded", None)):
         return cast(Foldable, model)
-    from securefair.model.modules import head_of_module  # its torch is loaded, if it is a module
+    from securefair.model.modules import head_of  # its torch is loaded, if it is a module
 
-    return head_of_module(model)
+    return head_of(model)

@@ -22,7 +22,7 @@ HINT = (
 )
 
 
-def head_of(module: nn.Module) -> Head:
+def head_of(module: object) -> Head:
     """A head of the same function as a module, in float64; the module is left as it is.
 
     Parameters are the module's own, but for an activation with a triple a channel: a head has one
@@ -32,11 +32,19 @@ def head_of(module: nn.Module) -> Head:
     features being vectors anyway.
 
     Raises:
-        ModelError: the module is of no shape that encryption evaluates, or a parameter is frozen or
-            not finite; names the layer or parameter.
+        ModelError: it is no module, or of no shape that encryption evaluates, or a parameter is
+            frozen or not finite; names the layer or parameter.
     """
     if isinstance(module, Head):
         return copy.deepcopy(module)
+    if not isinstance(module, nn.Module):
+        raise ModelError(
+            "this is no model that encryption evaluates",
+            where="model",
+            found=module.__name__ if isinstance(module, type) else type(module).__name__,
+            expected="a torch module (an object, not its class), a head of build_head, or a fit",
+            hint=HINT,
+        )
     layers = _layers(module)
     _check_known(layers)
     _check_parameters(module)
@@ -47,23 +55,6 @@ def head_of(module: nn.Module) -> Head:
             return _quadratic_head(first, activation, output)
         case _:
             raise _refusal(layers)
-
-
-def head_of_module(model: object) -> Head:
-    """`head_of` for whatever a caller gives as a model.
-
-    Raises:
-        ModelError: it is no module, or none of a shape that encryption evaluates.
-    """
-    if isinstance(model, nn.Module):
-        return head_of(model)
-    raise ModelError(
-        "this is no model that encryption evaluates",
-        where="model",
-        found=model.__name__ if isinstance(model, type) else type(model).__name__,
-        expected="a torch module (an object, not its class), a head of build_head, or a fit",
-        hint=HINT,
-    )
 
 
 def module_of(head: Head, like: nn.Module) -> nn.Module:

@@ -6,41 +6,28 @@ predict held-out patients.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
-from securefair.data.known import FEWEST_EVENTS
-from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import probabilities_of
-from securefair.model.transfer import (
-    DRAWS,
-    Family,
-    Fitted,
-    PeerWeight,
-    Polynomial,
-    intervals,
-    linear_estimates,
-    own_fit,
-)
 from securefair.prediction.estimator_input import (
-    check_draws,
     check_settings,
     checked_weights,
     plain_labels,
-    transferred_of,
 )
+from securefair.prediction.transfer_estimator import TransferEstimator
 
 Array = NDArray[np.float64]
 
 
-class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TransferClassifier(ClassifierMixin, TransferEstimator):  # type: ignore[misc]
     """A hospital's regularised model, moved towards its peers as far as its own patients agree.
 
     Features are taken as they are: scale them by constants that everybody knows, such as clinical
@@ -76,12 +63,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         trees: bool = True,
         random_state: int = 0,
     ) -> None:
-        self.peers = peers
-        self.degree = degree
-        self.folds = folds
+        super().__init__(peers, degree=degree, folds=folds, trees=trees, random_state=random_state)
         self.calibrate = calibrate
-        self.trees = trees
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to one's own patients.
@@ -110,13 +93,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         samples = Samples(
             features, numbers.astype(np.int64), len(self.classes_), weights=weights[counted]
         )
-        rng = np.random.default_rng(self.random_state)
-        own = own_fit(samples, self.degree, rng=rng, folds=self.folds, trees=self.trees)
-        found = transferred_of(own, self.peers, self.degree, counted)
-        self.model_: Fitted = found.model
-        self.trust_: PeerWeight = found.trust
+        found = self._transfer(samples, counted)
         self.temperature_ = found.temperature if self.calibrate else 1.0
-        self._samples, self._families = samples, found.families
         return self
 
     @property
@@ -139,29 +117,6 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constant: Array = self._linear().constant / self.temperature_
         return constant
 
-    def estimates(
-        self, *, draws: int = DRAWS, random_state: int = 0
-    ) -> dict[str, FeatureEstimates]:
-        """Odds ratios a unit of each feature, "alone" and "together" with what peers said.
-
-        Of the linear settings alone, without calibration, by a bootstrap over the patients that
-        `fit` got (`model.transfer.estimates`); peers' part stays as it was.
-
-        Args:
-            draws: of the bootstrap.
-            random_state: seed of the draws.
-
-        Raises:
-            AttributeError: nothing linear was fitted, or there are more than two classes.
-            ConfigError: fewer than two draws, which have no intervals.
-        """
-        check_is_fitted(self)
-        return estimates_of_fit(self._samples, self._families, draws, random_state)
-
-    def _linear(self) -> Polynomial:
-        check_is_fitted(self)
-        return linear_model(self.model_)
-
     def decision_function(self, X: ArrayLike) -> Array:
         """Logits: (B,) for two classes, in favour of the second one, else (B, M)."""
         logits = self._logits(X)
@@ -181,49 +136,3 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         features: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return self.model_.logits(features) / self.temperature_
-
-
-class FeatureEstimates(NamedTuple):
-    """What a unit of each feature does: a ratio, or a difference of numbers.
-
-    Attributes:
-        value: (d,).
-        interval_90, interval_95: (d, 2), percentiles.
-    """
-
-    value: Array
-    interval_90: Array
-    interval_95: Array
-
-
-def estimates_of_fit(
-    samples: Samples, families: Sequence[Family], draws: int, seed: int, half: float = 1.0
-) -> dict[str, FeatureEstimates]:
-    """See `TransferClassifier.estimates`; `half` is half the range of a number."""
-    check_draws(draws)
-    outcome, few = outcome_of(samples), samples.few_events
-    if few is not None:
-        raise AttributeError(f"{few} events: estimates need {FEWEST_EVENTS} or more")
-    found = linear_estimates(samples, families, np.random.default_rng(seed), draws)
-    if found is None or not outcome.effect:
-        raise AttributeError("only linear fits of one predictor have estimates: degree=1")
-    result = {}
-    for name, drawn in (("alone", found.alone), ("together", found.together)):
-        values = outcome.effect_of(drawn[:, 0], half)
-        ends = intervals(values)
-        result[name] = FeatureEstimates(values[0], ends[:, 0], ends[:, 1])
-    return result
-
-
-def linear_model(model: Fitted) -> Polynomial:
-    """A model that has coefficients.
-
-    Raises:
-        AttributeError: it is not linear.
-    """
-    if not isinstance(model, Polynomial) or model.square is not None:
-        raise AttributeError(
-            "only a linear model has coefficients: degree=1 and trees=False; `estimates` has the "
-            "ratios of the linear part of any model of degree 1"
-        )
-    return model

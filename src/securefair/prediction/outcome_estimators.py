@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from securefair.data.dataset import Samples
@@ -20,25 +20,19 @@ from securefair.model.outcomes import OwnPart, StudyOutcome
 from securefair.model.outcomes import count as counts
 from securefair.model.outcomes import number as numbers
 from securefair.model.stored import own_part_of
-from securefair.model.transfer import DRAWS, Fitted, PeerWeight, own_fit
-from securefair.prediction.estimator import (
-    FeatureEstimates,
-    estimates_of_fit,
-    linear_model,
-)
 from securefair.prediction.estimator_input import (
     check_settings,
     checked_weights,
     numbers_of,
     refuse_rows,
-    transferred_of,
     two_columns,
 )
+from securefair.prediction.transfer_estimator import TransferEstimator
 
 Array = NDArray[np.float64]
 
 
-class OutcomeEstimator(BaseEstimator):  # type: ignore[misc]
+class OutcomeEstimator(TransferEstimator):
     """What these estimators share.
 
     Features are taken as they are: scale them by constants that everybody knows.
@@ -58,21 +52,6 @@ class OutcomeEstimator(BaseEstimator):  # type: ignore[misc]
         own_: what the hospital adds from its own patients, such as a baseline; private.
     """
 
-    def __init__(
-        self,
-        peers: Mapping[str, ArrayLike] | ArrayLike | None = None,
-        *,
-        degree: Literal[1, 2] = 1,
-        folds: int = 5,
-        trees: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.peers = peers
-        self.degree = degree
-        self.folds = folds
-        self.trees = trees
-        self.random_state = random_state
-
     def predictor(self, X: ArrayLike) -> Array:
         """The linear predictor of each patient, (B,): what a teacher answers with."""
         check_is_fitted(self)
@@ -86,8 +65,7 @@ class OutcomeEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             AttributeError: the model is not linear, so that it has none.
         """
-        check_is_fitted(self)
-        slopes: Array = linear_model(self.model_).linear[0]
+        slopes: Array = self._linear().linear[0]
         return slopes
 
     @property
@@ -97,31 +75,7 @@ class OutcomeEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             AttributeError: as `coef_`.
         """
-        check_is_fitted(self)
-        return float(linear_model(self.model_).constant[0])
-
-    def estimates(
-        self, *, draws: int = DRAWS, random_state: int = 0
-    ) -> dict[str, FeatureEstimates]:
-        """What a unit of each feature does, alone and together with what peers said.
-
-        A ratio of hazards or of rates, or a difference of numbers in their unit; see
-        `TransferClassifier.estimates`.
-
-        Args:
-            draws: of the bootstrap.
-            random_state: seed of the draws.
-
-        Raises:
-            AttributeError: nothing linear was fitted.
-            ConfigError: fewer than two draws, which have no intervals.
-        """
-        check_is_fitted(self)
-        return estimates_of_fit(self._samples, self._families, draws, random_state, self._half)
-
-    @property
-    def _half(self) -> float:
-        return 1.0
+        return float(self._linear().constant[0])
 
     def _scored(
         self,
@@ -159,12 +113,7 @@ class OutcomeEstimator(BaseEstimator):  # type: ignore[misc]
             outcome=outcome,
             values=values[counted],
         )
-        rng = np.random.default_rng(self.random_state)
-        own = own_fit(samples, self.degree, rng=rng, folds=self.folds, trees=self.trees)
-        found = transferred_of(own, self.peers, self.degree, counted)
-        self.model_: Fitted = found.model
-        self.trust_: PeerWeight = found.trust
-        self._samples, self._families = samples, found.families
+        found = self._transfer(samples, counted)
         self.own_: OwnPart = own_part_of(found.model, samples)
 
 

@@ -23,7 +23,7 @@ from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import ReceivedUpload
 from securefair.model.foldable import Foldable
 from securefair.model.heads import Head
-from securefair.model.modules import head_of_module
+from securefair.model.modules import head_of
 from securefair.model.networks import EncryptableNetwork, NetworkHead
 from securefair.model.networks.head import CALIBRATION_SAMPLES
 from securefair.profiling.dry_exchange import Material, rounding_error, synthetic
@@ -210,7 +210,7 @@ def measurable(model: Head | nn.Module) -> Head:
         ModelError: encryption evaluates no such module.
     """
     if not isinstance(model, EncryptableNetwork):
-        return head_of_module(model)
+        return head_of(model)
     width = math.prod(model.input_shape)
     drawn = np.random.default_rng(0).uniform(-1.0, 1.0, (CALIBRATION_SAMPLES, width))
     return NetworkHead(model, model.logits(drawn[:1]).shape[1], drawn)

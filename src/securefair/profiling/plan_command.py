@@ -53,7 +53,7 @@ def plan(
     import msgspec
 
     from securefair.circuit.planner import plan_exchange
-    from securefair.profiling.plan_tables import plan_table
+    from securefair.profiling.plan_tables import estimate_table, plan_table
     from securefair.profiling.planned import report_plan
     from securefair.report.screen import Screen
 
@@ -94,6 +94,4 @@ def plan(
     if security is not None:
         Screen().print(estimate_text(security))
     if cost is not None and prices is not None:
-        from securefair.profiling.estimate_table import estimate_text as cost_text
-
-        Screen().print(cost_text(cost, prices, spec))
+        Screen().print(estimate_table(cost, prices, spec))

@@ -10,9 +10,11 @@ from rich.text import Text
 from securefair.circuit.packings.register import packing_of
 from securefair.circuit.spec import ExchangeSpec
 from securefair.profiling.cost import Cost
+from securefair.profiling.cost_model import CostModel
+from securefair.profiling.estimate import GIGABYTE, Estimate
 from securefair.profiling.planned import PlannedStep, PlanReport
 from securefair.profiling.tables import STAGES, plain_table, rows_table
-from securefair.report.wording import count, data_size, percent, plural
+from securefair.report.wording import count, data_size, duration, percent, plural
 
 
 def plan_table(report: PlanReport) -> RenderableType:
@@ -26,6 +28,31 @@ def plan_table(report: PlanReport) -> RenderableType:
         rows_table("Certificate, in exact arithmetic", _certificate(report)),
         Text("Times depend on the machine: measure them with `securefair profile head`."),
     )
+
+
+def estimate_table(found: Estimate, model: CostModel, spec: ExchangeSpec) -> RenderableType:
+    """A hospital's whole collaboration in a few lines, and how far to trust them."""
+    title = (
+        f"A hospital's cost: {found.participants} participants, {found.rounds} rounds, "
+        f"sharing {found.sharing:g}"
+    )
+    rows = [
+        ("Answers given, and opened", f"{found.answers:,.0f}"),
+        ("Computing as teacher", duration(found.teacher_hours * 3600)),
+        ("Computing as student", duration(found.student_hours * 3600)),
+        ("Sent as student", data_size(found.gigabytes_up * GIGABYTE)),
+        ("Received as student", data_size(found.gigabytes_down * GIGABYTE)),
+    ]
+    if found.peak_gigabytes is not None:
+        rows.append(("Peak memory", data_size(found.peak_gigabytes * GIGABYTE)))
+    lines = [f"Measured on: {model.machine}, backend {model.backend}, threads: {model.threads}."]
+    if not model.covers(spec):
+        (b0, b1), (d0, d1) = model.samples, model.features
+        lines.append(
+            f"Extrapolated: measured were {count(b0)} to {count(b1)} samples of {count(d0)} to "
+            f"{count(d1)} features."
+        )
+    return Group(rows_table(title, rows), Text("\n".join(lines)))
 
 
 def shape(spec: ExchangeSpec) -> str:

@@ -10,8 +10,7 @@ import msgspec
 from securefair.collaboration.kept import ModelOrigin
 from securefair.collaboration.kinds import toml_of
 from securefair.collaboration.privacy import caveats_of
-from securefair.collaboration.resolved import ResolvedRun, smaller_config
-from securefair.config import RunConfig
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.data.findings import by_site
 from securefair.data.table import class_names
 from securefair.errors import SecureFairError
@@ -19,9 +18,8 @@ from securefair.model.outcomes import outcome_of
 from securefair.prediction.versions import versions
 from securefair.report import Progress
 from securefair.run.callbacks import Callback, Telling, tell_models
-from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
-from securefair.run.folder import SMALLER, write_run
+from securefair.run.folder import SMALLER
 from securefair.run.kept import kept_models
 from securefair.run.parts import Part, parts_of
 from securefair.run.processes import carrying_out
@@ -103,27 +101,7 @@ def _run_all(
         outcome.result, classes=list(classes), findings=by_site(run.findings)
     )
     outcome.models = kept_models(
-        ModelOrigin.of(config), run.rules_of, first, outcome.result, versions()
+        ModelOrigin.of(config), run.own_rules, first, outcome.result, versions()
     )
     tell_models(callbacks, outcome.models)
     return outcome
-
-
-def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
-    """Write every file of a run, each atomically; a checkpoint of it is then removed.
-
-    Args:
-        outcome: outcome of `run_resolved`.
-        config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
-            tables may have changed since.
-        out: folder of the results.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    smaller = smaller_config(config)
-    if outcome.smaller is not None and smaller is not None:
-        write_outcome(outcome.smaller, smaller, out / SMALLER)
-    write_run(outcome, config, out, versions=versions())
-    if is_unfinished(out):
-        Checkpoint(out / UNFINISHED, resumed=False).remove()

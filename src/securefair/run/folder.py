@@ -17,11 +17,13 @@ import msgspec
 
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.kinds import toml_of
+from securefair.collaboration.resolved import smaller_config
 from securefair.collaboration.verdict import with_verdicts
 from securefair.config import RunConfig, load_config
 from securefair.errors import DataError
 from securefair.prediction.effects import ESTIMATES, estimates_csv, read_estimates
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
+from securefair.prediction.versions import versions
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -38,7 +40,8 @@ from securefair.report import (
     write_text,
 )
 from securefair.report.html import file_name
-from securefair.run.checkpoint import is_unfinished
+from securefair.run.checkpoint import FOLDER as UNFINISHED
+from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.results import RESULT_FORMAT, Outcome
 from securefair.words import ENGLISH
 
@@ -74,14 +77,21 @@ class StoredRun:
     versions: Mapping[str, str]
 
 
-def write_run(
-    outcome: Outcome, config: RunConfig, out: Path, *, versions: Mapping[str, str]
-) -> None:
-    """Write every file of a run, each atomically; the report comes last.
+def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
+    """Write every file of a run, each atomically, the report last; its checkpoint is then removed.
+
+    Args:
+        outcome: outcome of `run_resolved`.
+        config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
+            tables may have changed since.
+        out: folder of the results.
 
     Raises:
         OSError: the folder cannot be written.
     """
+    smaller, used = smaller_config(config), dict(versions())
+    if outcome.smaller is not None and smaller is not None:
+        write_outcome(outcome.smaller, smaller, out / SMALLER)
     metrics, measured = _divided(outcome.result)
     write_text(out / "config.toml", toml_of(config))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
@@ -94,7 +104,7 @@ def write_run(
             encryption=measured,
             interrupted=outcome.interrupted,
             repeated_bytes=outcome.repeated_bytes,
-            versions=dict(versions),
+            versions=used,
         ),
     )
     _write_models(outcome, out / MODELS)
@@ -103,7 +113,9 @@ def write_run(
         write_text(out / ESTIMATES, estimates_csv(estimates))
     write_json(out / "metrics.json", metrics)
     if config.report.html:
-        write_page(StoredRun(config, outcome, versions), out)
+        write_page(StoredRun(config, outcome, used), out)
+    if is_unfinished(out):
+        Checkpoint(out / UNFINISHED, resumed=False).remove()
 
 
 def _write_models(outcome: Outcome, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from securefair.collaboration.kept import UNCALIBRATED, KeptModel, ModelOrigin, kept_model
 from securefair.collaboration.privacy import joined
@@ -16,7 +16,7 @@ from securefair.run.results import Repetition
 
 def kept_models(
     origin: ModelOrigin,
-    rules_of: Callable[[str], TableSpec | None],
+    rules: Mapping[str, TableSpec],
     repetition: Repetition,
     result: RunResult,
     versions: Mapping[str, str],
@@ -25,7 +25,7 @@ def kept_models(
 
     Args:
         origin: what cards say of the run, which is over.
-        rules_of: rules of a participant's table, by its name.
+        rules: of tables, by participant; empty where samples are numbers.
         repetition: repetition of the first seed, finished.
         result: result of all its seeds.
         versions: versions of what computed it.
@@ -47,7 +47,7 @@ def kept_models(
             refitted=repetition.refitted.get(main, {}).get(own.name),
             privacy=_privacy(repetition, own.name),
             versions=versions,
-            rules=rules_of(own.name),
+            rules=rules.get(own.name),
             classes=result.classes,
             verdict=result.algorithms[main].verdict,
             estimates=repetition.estimates.get(main, {}).get(own.name, []),

@@ -44,6 +44,12 @@ class Part:
         return isinstance(self.what, Control)
 
     @property
+    def kept(self) -> bool:
+        """Whether its models are those that participants keep."""
+        asked = self.run.config.run
+        return self.name == asked.main and self.seed == asked.seeds[0]
+
+    @property
     def rounds(self) -> int:
         """Rounds from its first to its last."""
         if isinstance(self.what, Control):
@@ -83,22 +89,18 @@ class Part:
 
     def estimated(self, run: RunInRounds) -> dict[str, list[ColumnEstimate]]:
         """What is told of coefficients: by whom models are kept, where columns have names."""
-        asked, rules_of = self.run.config.run, self.run.rules_of
-        people = self.run.data[self.seed]
-        told = self.name == asked.main and self.seed == asked.seeds[0]
-        if not told or not has_estimates(rules_of(people[0].name), people[0]):
+        rules, people = self.run.own_rules, self.run.data[self.seed]
+        if not self.kept or not has_estimates(rules.get(people[0].name), people[0]):
             return {}
         found = run.estimates()
         return {
-            one.name: kept_estimates(rules_of(one.name), one, partial(found.get, one.name))
+            one.name: kept_estimates(rules.get(one.name), one, partial(found.get, one.name))
             for one in people
         }
 
     def refitted(self, run: RunInRounds) -> Mapping[str, FittedToAll]:
         """Models that are kept, fitted anew to all of everyone's own samples."""
-        asked = self.run.config.run
-        kept = self.name == asked.main and self.seed == asked.seeds[0]
-        return run.fitted_to_all() if kept else {}
+        return run.fitted_to_all() if self.kept else {}
 
     def begins_anew(self, entry: Entry) -> bool:
         """Whether an earlier process has left nothing that could be gone on with."""

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from securefair.worth.mixing import similarity as similarity
     from securefair.worth.mixing import smooth as smooth
     from securefair.worth.networks import NetworkLearners as NetworkLearners
+    from securefair.worth.own_row import kept_row as kept_row
+    from securefair.worth.own_row import link_probabilities as link_probabilities
     from securefair.worth.page import ScoreEstimate as ScoreEstimate
     from securefair.worth.page import ScorePage as ScorePage
     from securefair.worth.page import score_page as score_page

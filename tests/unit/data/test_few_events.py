@@ -3,7 +3,7 @@ import pytest
 
 from securefair.data import Samples
 from securefair.data.known import few_events_of
-from securefair.prediction.estimator import estimates_of_fit
+from securefair.prediction.transfer_estimator import estimates_of_fit
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_few_events_have_no_estimates():
     values = np.column_stack([np.arange(1.0, 21), np.arange(20) < 2])
     samples = Samples(np.zeros((20, 1)), np.zeros(20, np.int64), 2, outcome="time", values=values)
     with pytest.raises(AttributeError, match="2 events"):
-        estimates_of_fit(samples, [], draws=10, seed=0)
+        estimates_of_fit(samples, [], draws=10, seed=0, half=1.0)

@@ -9,8 +9,7 @@ import pytest
 from securefair.config import demo_config, override, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.run.checkpoint import FOLDER, unfinished_config
-from securefair.run.execute import write_outcome
-from securefair.run.folder import read_run
+from securefair.run.folder import read_run, write_outcome
 from support.alike import SCORES, assert_runs_alike
 from support.experiments import run_experiment
 

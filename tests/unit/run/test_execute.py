@@ -6,8 +6,7 @@ from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.prediction.versions import versions
 from securefair.records import RoundRecord
 from securefair.report import read_json_lines
-from securefair.run.execute import write_outcome
-from securefair.run.folder import read_result
+from securefair.run.folder import read_result, write_outcome
 from support.experiments import run_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]

@@ -10,8 +10,7 @@ from securefair.config import override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.profiling.forecast import check_config
 from securefair.report.facts import sender_disclosures
-from securefair.run.execute import write_outcome
-from securefair.run.folder import read_run
+from securefair.run.folder import read_run, write_outcome
 from securefair.user.participants import load_participants
 from support.experiments import run_experiment
 

@@ -17,7 +17,7 @@ from securefair.collaboration.privacy import (
 )
 from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
-from securefair.run.execute import write_outcome
+from securefair.run.folder import write_outcome
 from securefair.sites.simulation.starting import simulated
 from support.experiments import run_experiment
 

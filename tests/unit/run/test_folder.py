@@ -6,8 +6,9 @@ from rich.console import Console
 
 from securefair.config import demo_config, override
 from securefair.errors import DataError
+from securefair.prediction.versions import versions
 from securefair.report import show_progress
-from securefair.run.folder import MEASURED, read_run, write_page, write_run
+from securefair.run.folder import MEASURED, read_run, write_outcome, write_page
 from support.experiments import run_experiment
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def outcome(config):
 
 @pytest.fixture
 def folder(outcome, config, tmp_path):
-    write_run(outcome, config, tmp_path, versions={"securefair": "1.2.3"})
+    write_outcome(outcome, config, tmp_path)
     return tmp_path
 
 
@@ -46,7 +47,7 @@ def test_what_is_written_reads_back_equal(folder, outcome, config):
     assert [one.card for one in read.pop("models")] == [one.card for one in outcome.models]
     assert read == {name: value for name, value in written.items() if name != "models"}
     assert stored.config == config
-    assert stored.versions == {"securefair": "1.2.3"}
+    assert stored.versions == versions()
 
 
 def test_what_cannot_repeat_is_kept_apart(folder, outcome):

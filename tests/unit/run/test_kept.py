@@ -8,8 +8,7 @@ from securefair.config import demo_config, override
 from securefair.model.stored import to_bytes
 from securefair.prediction.card import markdown
 from securefair.prediction.effects import effects
-from securefair.run.execute import write_outcome
-from securefair.run.folder import read_run
+from securefair.run.folder import read_run, write_outcome
 from support.experiments import run_experiment
 from support.few import few_patients
 

@@ -13,7 +13,7 @@ from securefair.config import demo_config, override
 from securefair.errors import SecureFairError
 from securefair.run import parts, processes
 from securefair.run.checkpoint import is_unfinished
-from securefair.run.execute import write_outcome
+from securefair.run.folder import write_outcome
 from securefair.run.results import Repetition
 from support.experiments import run_experiment
 from support.fits import begin_quickly

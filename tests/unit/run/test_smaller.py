@@ -9,8 +9,7 @@ from securefair.collaboration.resolved import smaller_config
 from securefair.config import demo_config, override
 from securefair.data.split import keep_training
 from securefair.errors import PlanError
-from securefair.run.execute import write_outcome
-from securefair.run.folder import read_run
+from securefair.run.folder import read_run, write_outcome
 from securefair.user.participants import load_participants
 from support.experiments import run_experiment
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from securefair.errors import ConfigError
-from securefair.worth import Graph, Matrix, coin
-from securefair.worth.own_row import kept_row, link_probabilities
+from securefair.worth import Graph, Matrix, coin, kept_row, link_probabilities
 
 
 def is_forced(round: int, every: int) -> bool:

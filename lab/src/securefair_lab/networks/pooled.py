@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 from torch.nn.functional import avg_pool2d
 
-from securefair.model.networks import EncryptableNetwork, Quadratic
-from securefair.model.networks.builder import flat_modules
+from securefair.model.networks import EncryptableNetwork, Quadratic, flat_modules
 
 Pair = tuple[int, int]
 

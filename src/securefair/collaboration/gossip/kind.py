@@ -13,13 +13,10 @@ from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
-from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.records import RunResult
-from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -53,9 +50,7 @@ class GossipKind(Kind["GossipAgreement"]):
             "encryption.key_openings",
         }
 
-    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
-        """See `Kind`."""
-        return telling.tell(config, result, words)
+    tell = staticmethod(telling.tell)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.table_one import telling
-from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer.kind import AskingKind
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.records import RunResult
-from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.forecast import Forecast
@@ -69,9 +66,7 @@ class TableKind(AskingKind["TableAgreement"]):
 
         told.check(telling_of(agreement, own))
 
-    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
-        """See `Kind`."""
-        return telling.tell(config, result, words)
+    tell = staticmethod(telling.tell)
 
     @property
     def agreed(self) -> type[TableAgreement]:

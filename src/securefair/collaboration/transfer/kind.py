@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
-from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer import telling
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.records import RunResult
-from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.forecast import Forecast
@@ -156,9 +153,7 @@ class TransferKind(AskingKind["TransferAgreement"]):
             }
         )
 
-    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
-        """See `Kind`."""
-        return telling.tell(config, result, words)
+    tell = staticmethod(telling.tell)
 
     @property
     def agreed(self) -> type[TransferAgreement]:

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.telling import Told
 from securefair.collaboration.transfer.kind import TRANSFER, AskingKind
 from securefair.collaboration.validation import telling
 from securefair.collaboration.wording import Wording
-from securefair.config import RunConfig, keys_of
+from securefair.config import keys_of
 from securefair.data import ParticipantData
-from securefair.records import RunResult
-from securefair.words import Words
 
 if TYPE_CHECKING:
     from securefair.collaboration.forecast import Forecast
@@ -42,10 +39,7 @@ class ValidateKind(AskingKind["ValidationAgreement"]):
         """See `Kind`."""
         return (TRANSFER.reads - _LEARNS) | keys_of("validation")
 
-    def tell(self, config: RunConfig, result: RunResult, words: Words) -> Told:
-        """See `Kind`."""
-        del config
-        return telling.tell(result, words)
+    tell = staticmethod(telling.tell)
 
     @property
     def agreed(self) -> type[ValidationAgreement]:

@@ -15,12 +15,14 @@ from securefair.collaboration.transfer.telling import stand_ins_of
 from securefair.collaboration.wording import encrypts
 
 if TYPE_CHECKING:
+    from securefair.config import RunConfig
     from securefair.records import RunResult
     from securefair.words import Words
 
 
-def tell(result: RunResult, words: Words) -> Told:
+def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     """See `Kind.tell`."""
+    del config
     people = words.either("counts.participants", len(result.participants))
     asked = words("transfer.asked_private" if result.privacy else "transfer.asked")
     guarded = encrypts(result.encryption)

@@ -6,7 +6,7 @@ quantisation and circuits see.
 """
 
 from securefair.model.balance import balanced_by_values
-from securefair.model.networks.builder import EncryptableNetwork, he_network
+from securefair.model.networks.builder import EncryptableNetwork, flat_modules, he_network
 from securefair.model.networks.fold import fold
 from securefair.model.networks.head import NetworkHead
 from securefair.model.networks.small import SmallName, small_network
@@ -18,6 +18,7 @@ __all__ = [
     "Quadratic",
     "SmallName",
     "balanced_by_values",
+    "flat_modules",
     "fold",
     "he_network",
     "small_network",

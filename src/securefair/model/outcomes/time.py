@@ -19,6 +19,7 @@ from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.data.table import Target
 from securefair.errors import ConfigError
+from securefair.model.outcomes.class_scores import ratio
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.interface import (
     Frame,
@@ -294,9 +295,9 @@ class TimeToEvent(StudyOutcome):
         every = np.broadcast_to(said[:, :1], (len(weights), len(said), 1))
         likely = -self.likelihood(samples).total(every, weights)
         return {
-            "concordance": _over(told, pairs),
+            "concordance": ratio(told, pairs),
             "integrated_brier": _brier(said, times, events, weights),
-            "partial_log_likelihood": _over(likely, happened),
+            "partial_log_likelihood": ratio(likely, happened),
         }
 
     def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
@@ -330,7 +331,7 @@ def _brier(said: Array, times: Array, events: Array, weights: Array) -> Array:
     followed = weights[:, :, None] * (until > 0)
     errors = np.einsum("rbh,rb,bh->r", followed, _inverse(before), died * surviving**2)
     errors += np.einsum("rbh,rbh,bh->r", followed, _inverse(until), alive * (1 - surviving) ** 2)
-    return _over(errors, followed.sum(axis=(1, 2)))
+    return ratio(errors, followed.sum(axis=(1, 2)))
 
 
 def _kept(at: Array, times: Array, events: Array, weights: Array) -> Array:
@@ -348,11 +349,6 @@ def _kept(at: Array, times: Array, events: Array, weights: Array) -> Array:
 def _inverse(share: Array) -> Array:
     """1 over it; 0 where it is 0: nobody is there who would be made up for."""
     result: Array = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
-    return result
-
-
-def _over(part: Array, whole: Array) -> Array:
-    result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
     return result
 
 
