@@ -64,7 +64,8 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
     quoted = _quoted(about, peer, receipt)
     check_own_past(tx, peer, known.epoch, quoted)
     if receipt.epoch > known.epoch:
-        renew(tx, peer, known, receipt.epoch, now)
+        if not is_young(known, now):
+            renew(tx, peer, known, receipt.epoch, now)
         return False
     stream = stream_of(peer, known.epoch)
     following = tx.outbox.next_sequence(stream)
