@@ -255,7 +255,9 @@ def _check_known(turn: Turn, event: Presence | BeganAnew) -> None:
 def _take_note_of(turn: Turn, event: Presence) -> None:
     _check_known(turn, event)
     turn.set_peer(event.peer, replace(turn.peer(event.peer), away=not event.here))
-    if not event.here:
+    if event.here:
+        student.ask_who_is_back(turn, event.peer)
+    else:
         student.give_up(turn, event.peer)
         linking.link(turn)
         summing.give_up(turn, event.peer)

@@ -22,6 +22,7 @@ from securefair.protocol.states import (
     AskingState,
     Event,
     PreparationState,
+    RoundState,
 )
 from securefair.protocol.turn import Asking, OwnQuestions, Peer, Turn
 
@@ -164,6 +165,21 @@ def give_up(turn: Turn, name: str) -> None:
     """A teacher is away: its answer is missed, unless it is here already."""
     if turn.peer(name).asking.state in (AskingState.WAITING, AskingState.ASKED):
         _miss(turn, name)
+
+
+def ask_who_is_back(turn: Turn, name: str) -> None:
+    """Ask a teacher that was away as the round began, as long as others are waited for.
+
+    A round in which one comes back as another goes would otherwise end without either. Questions
+    that say something are made for all together: with those the next round asks.
+    """
+    if turn.memory.state is not RoundState.EXCHANGING or turn.settings.needs_question:
+        return
+    peer, round = turn.peer(name), turn.round
+    late = peer.asking.state is AskingState.NOT_ASKED and turn.settings.asks(name, round)
+    if late and _wanted(peer, turn.settings.forced(round)):
+        turn.set_asking(name, Asking(ASKING.next(peer.asking.state, Event.CHOSEN)))
+        ask_waiting(turn)
 
 
 def ask_again(turn: Turn, name: str) -> None:

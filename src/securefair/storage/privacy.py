@@ -103,7 +103,7 @@ class PrivacyBudget:
                     "two different events have one reference", where=budget, found=event.reference
                 )
             return compose([one for one in events if one.mechanism != UNKNOWN])
-        # What a recovery does not know stands beside the limit: a recovered site tells nobody more.
+        # What a recovery does not know stands beside the limit: a recovered site answers nobody.
         spent = compose([*(one for one in events if one.mechanism != UNKNOWN), event])
         too_much = spent.epsilon > limit.epsilon * (1 + _SLACK) or spent.delta > limit.delta * (
             1 + _SLACK

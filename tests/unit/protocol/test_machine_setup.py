@@ -259,9 +259,13 @@ def test_nobody_waits_for_a_peer_that_is_away():
     stage.begin(3)
     assert stage.asking("bea").state is AskingState.NOT_ASKED
     assert stage.asking("cem").state is AskingState.ASKED
+    [asked] = stage.machine.handle(Presence("bea", True))  # while others are waited for
+    assert (asked.peer, asked.message.round) == ("bea", 3)
     assert stage.machine.handle(Presence("bea", True)) == []
-    stage.replied(3, cem=0.5)
+    stage.replied(3, bea=0.5, cem=0.5)
     stage.stepped(3)
+    assert stage.machine.handle(Presence("bea", False)) == []
+    assert stage.machine.handle(Presence("bea", True)) == []  # in no round nobody is asked
     stage.begin(6)
     assert stage.asking("bea").state is AskingState.ASKED
 

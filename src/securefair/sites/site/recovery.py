@@ -34,7 +34,7 @@ from securefair.sites.site.samples import own_samples
 from securefair.storage import Guarantee, Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
-RECOVERED = "recovered"
+RECOVERED, RECOVERIES = "recovered", "recoveries"
 MOST_RENEWALS = 3
 """Of a site's keys, more than it has records of rounds: the first, one of the round that it is in,
 and one to be sure. Each has an epoch of its own, and there is one a round at most."""
@@ -94,12 +94,20 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
         ends, promised = project.terms.valid_until, None
         if terms is not None:
             own = own_samples(settings.at(taken_in(tx).number), project.terms, seed=0)
-            promised = {settings.name: limit_of(terms, checked_target(own, terms)[1])}
+            limit = limit_of(terms, checked_target(own, terms)[1])
+            promised = {settings.name: (limit, _counted(keys))}
         left = recover_store(tx, peers, now, rounds_of(project.terms), ends, promised)
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left
+
+
+def _counted(keys: Keystore) -> int:
+    """One recovery more. Where keys are, as a backup of the store forgets the earlier ones."""
+    before = int(keys.get(RECOVERIES).reveal()) if RECOVERIES in keys.names() else 0
+    keys.put(RECOVERIES, Secret(str(before + 1).encode()), replace=True)
+    return before + 1
 
 
 def recover_store(
@@ -108,7 +116,7 @@ def recover_store(
     now: float,
     rounds: int,
     ends: int,
-    promised: Mapping[str, Guarantee] | None = None,
+    promised: Mapping[str, tuple[Guarantee, int]] | None = None,
 ) -> Recovered:
     """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
 
@@ -122,8 +130,8 @@ def recover_store(
         now: seconds since 1970.
         rounds: of the project.
         ends: when the project does, seconds since 1970.
-        promised: the most that all mechanisms may cost patients, by the budget's name. So much may
-            have been spent since the backup.
+        promised: by the budget's name, the most that all mechanisms may cost patients, and how
+            often so much may have been spent: before this recovery, and before each earlier one.
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
@@ -139,8 +147,9 @@ def recover_store(
     for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
     keep_state(tx, SiteState(pace=state_in(tx).pace.recovered()))
-    for budget, limit in (promised or {}).items():
-        tx.privacy.lose(budget, f"recovered {left.epoch}", limit)
+    for budget, (limit, often) in (promised or {}).items():
+        for number in range(1, often + 1):  # the backup may be older than an earlier recovery
+            tx.privacy.lose(budget, f"recovery {number}", limit)
     tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
     tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
     return left

@@ -154,3 +154,61 @@ def test_one_liar_that_is_here_alone_makes_nobody_skip_its_rounds(make_town):
         if town.sites["north"].finished:
             break
     assert [one.round for one in town.records("north")] == list(range(24))
+
+
+def test_who_comes_back_as_another_goes_is_asked_in_the_same_round(make_town):
+    """It counts as present from then on, so the round must not end without it."""
+    town = make_town(3, algorithm="vpdl", rounds=12, fewest=1)
+    own, back, goes = town.names
+    town.until(back, 2)
+    town.stop(back)
+    while back not in town.sites[own].state.pace.away or not town.sites[own].machine.awaited:
+        town.step()
+    number = town.sites[own].machine.memory.round
+    town.stop(goes)  # asked in this round
+    while not town.sites[own].state.since:
+        if not town.sites[own].turn() and not town.walk(own):
+            town.now += 5.0
+    assert number not in {record.round for record in town.records(own)}
+    town.start(back)
+    while number not in (records := {record.round: record for record in town.records(own)}):
+        moved = [town.sites[name].turn() | town.walk(name) for name in (own, back)]
+        town.now += 0.0 if any(moved) else 1.0
+    assert {*records[number].opened, *records[number].declined} == {back}
+    assert records[number].missed == (goes,)
+
+
+def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
+    """West is mute and rests; as east goes, west counts again, and the round asks it."""
+    town = make_town(4, algorithm="vpdl", rounds=20, fewest=2)
+    own, _, mute, goes = town.names
+    for name in town.names:
+        town.until(name, 2)
+    del town.sites[mute]  # its post goes on
+    told = 0
+
+    def says(ready):
+        nonlocal told
+        if ready > told:
+            with town.stores[mute].transaction() as tx:
+                town.posts[mute].send(tx, own, notice_frame(Notice(ready)), ready)
+            town.posts[mute].announce()
+        told = max(told, ready)
+
+    site = town.sites[own]
+    while mute not in site.state.pace.resting or goes not in site.machine.awaited:
+        says(site.state.pace.announced)
+        town.walk(mute)
+        town.step()
+    number = site.machine.memory.round
+    town.stop(goes)
+    until = town.now + 100 * 50.0
+    while town.now < until:
+        if site.state.since:
+            says(20)
+        moved = [town.sites[name].turn() | town.walk(name) for name in (own, town.names[1])]
+        if not (any(moved) | town.walk(mute)):
+            town.now += 5.0
+    assert site.machine.memory.round == number
+    assert number not in {record.round for record in town.records(own)}
+    assert mute in site.machine.awaited

@@ -58,6 +58,11 @@ def test_what_a_lost_store_may_have_charged_counts_and_the_site_goes_on(swift_fo
     assert "0 private fits" in told
     assert "Recovered: nobody knows what was charged before. The limit counts once more." in told
     assert "Behind its model: epsilon 2," in told
+    shutil.rmtree(site / "store")  # a copy of before that recovery: it is not forgotten
+    securefair("site", "recover", site, "--passphrase-file", secret, "--yes")
+    told = " ".join(securefair("budget", site / "store").split())
+    assert "The limit counts 2 times more." in told
+    assert "Behind its model: epsilon 4," in told
 
 
 def test_what_answers_is_the_private_fit(make_town):
