@@ -160,9 +160,21 @@ def test_a_peer_that_renews_its_epoch_for_ever_does_not_fill_the_audit_log(town)
         north.say("south", b"one")
         parcel = north.post.pending("south", 0)
         north.post.settle("south", receipt_of(parcel, epoch=epoch, expected=0))
+        north.now += EPOCH_LASTS
     with north.store.view() as tx:
         assert len(list(tx.audit.rows())) <= 8
         assert tx.outbox.next_sequence("south 199") == 0
+
+
+def test_a_receipt_begins_an_epoch_once_a_minute_too(town):
+    """An envelope of it came next, and was of the present epoch by then: all was told again."""
+    north, _ = town
+    for epoch in range(1, 100):
+        north.say("south", b"keys and features %d" % epoch)
+        north.post.settle("south", receipt_of(north.post.pending("south", 0), epoch=epoch))
+        north.now += 1
+    with north.store.view() as tx:
+        assert read_peer(tx, "south").epochs == 2
 
 
 @pytest.mark.parametrize("top", [LAST_EPOCH, LAST_EPOCH - 1, NOW + 1000])

@@ -39,11 +39,14 @@ def budget(
             for count, what in ((cost.fits, "fit"), (cost.alignments, "alignment"))
         )
         say(f"{hospital}: {fits}, {alignments}")
+        if cost.recoveries:
+            again = "once more" if cost.recoveries == 1 else f"{cost.recoveries} times more"
+            say(f"  Recovered: nobody knows what was charged before. The limit counts {again}.")
         for whose, spent, events in (
             ("Behind its model", cost.behind_the_model, cost.fits),
             ("Asked about", cost.asked_about, cost.alignments),
             ("Together, for a patient of both", cost.together, cost.fits * cost.alignments),
         ):
-            if events:
+            if events or cost.recoveries:
                 say(f"  {whose}: epsilon {spent.epsilon:.3g}, delta {spent.delta:.1e}")
         say(f"  {meaning_of(cost.together.epsilon, cost.together.delta)}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -14,6 +15,7 @@ from torch import nn
 
 from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import build_head
+from securefair.model.plain_heads import HeadKind
 from securefair.model.resnet import resnet18 as residual_network
 from securefair.model.stacked import Build
 
@@ -93,7 +95,7 @@ ARCHITECTURES: dict[str, Callable[[Shape, int], nn.Module]] = {
 
 
 def architecture(name: str, shape: Shape, classes: int) -> Build:
-    """How to build the named network for samples of this shape.
+    """How to build the named network for samples of this shape; other processes can take it.
 
     Besides `ARCHITECTURES`, "linear-head" and "quadratic-head-H" (H hidden units) name the heads
     that are evaluated under encryption.
@@ -106,13 +108,8 @@ def architecture(name: str, shape: Shape, classes: int) -> Build:
         if kind == "quadratic" and not hidden.removeprefix("-").isdecimal():
             raise ConfigError("how many hidden units?", found=name, expected="quadratic-head-16")
         units = int(hidden.removeprefix("-") or 1)
-        return lambda generator: build_head(
-            "linear" if kind == "linear" else "quadratic",
-            math.prod(shape),
-            units,
-            classes,
-            generator.initial_seed(),
-        )
+        of_kind: HeadKind = "linear" if kind == "linear" else "quadratic"
+        return partial(_head, of_kind, math.prod(shape), units, classes)
     if name not in ARCHITECTURES:
         raise ConfigError(
             "there is no such network",
@@ -120,14 +117,21 @@ def architecture(name: str, shape: Shape, classes: int) -> Build:
             expected=", ".join([*ARCHITECTURES, "linear-head", "quadratic-head-16"]),
         )
 
-    def build(generator: torch.Generator) -> nn.Module:
-        # torch's layers draw from the global generator: lend it the seed, and give it back. Not by
-        # `torch.manual_seed`, which for GPUs to come keeps every caller's stack.
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(generator.initial_seed())
-            return ARCHITECTURES[name](shape, classes)
+    return partial(_network, name, shape, classes)
 
-    return build
+
+def _head(
+    kind: HeadKind, features: int, units: int, classes: int, generator: torch.Generator
+) -> nn.Module:
+    return build_head(kind, features, units, classes, generator.initial_seed())
+
+
+def _network(name: str, shape: Shape, classes: int, generator: torch.Generator) -> nn.Module:
+    # torch's layers draw from the global generator: lend it the seed, and give it back. Not by
+    # `torch.manual_seed`, which for GPUs to come keeps every caller's stack.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(generator.initial_seed())
+        return ARCHITECTURES[name](shape, classes)
 
 
 def _pooled_cnn(

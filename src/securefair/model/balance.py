@@ -46,19 +46,16 @@ def balance_by_weights(network: FoldedNetwork, row_norm: float) -> FoldedNetwork
     return FoldedNetwork(network.input_shape, tuple(layers)) if len(layers) > 1 else network
 
 
-def balanced_by_values(
-    network: FoldedNetwork, inputs: FloatArray, *, limit: float = 1.0
-) -> FoldedNetwork:
-    """The same function with every channel reaching `limit` before its square, on these samples.
+def balanced_by_values(network: FoldedNetwork, inputs: FloatArray) -> FoldedNetwork:
+    """The same function with every channel reaching 1 before its square, on these samples.
 
     Channels that are zero on all samples stay as they are, and so does a square that no map with
     weights precedes. Logits do not change.
 
     Args:
         network: what is balanced.
-        inputs: (B, *input_shape), B >= 1; other samples may exceed the limit, so a plan leaves
-            head room.
-        limit: largest magnitude of every channel before a square.
+        inputs: (B, *input_shape), B >= 1; other samples may exceed 1, so a plan leaves head
+            room.
 
     Raises:
         ModelError: no samples.
@@ -72,7 +69,7 @@ def balanced_by_values(
         after = _weighted(layers, range(index + 1, len(layers)))
         if before is None or after is None:
             continue
-        factor = np.divide(limit, largest, out=np.ones_like(largest), where=largest > 0)
+        factor = np.divide(1.0, largest, out=np.ones_like(largest), where=largest > 0)
         _move(layers, before, after, factor, shapes[after][1:])
     return FoldedNetwork(network.input_shape, tuple(layers))
 

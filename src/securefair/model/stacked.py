@@ -24,7 +24,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -122,6 +122,13 @@ class Stacked:
         self._layout = self._best_layout(network)
         self._shape_only = network.to("meta")
         self._local = threading.local()
+
+    def __reduce__(self) -> tuple[Callable[[], Stacked], tuple[()]]:
+        """Another process builds it anew: templates belong to threads of this one."""
+        again = partial(
+            Stacked, self.build, dtype=self.dtype, device=str(self.device), form=self.form
+        )
+        return again, ()
 
     def _best_form(self) -> Form:
         slow = self._convolves and self._sequence is None

@@ -28,6 +28,7 @@ from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.storage import Access, Guarantee, PrivacyEvent, Store, add_up
 from securefair.storage.connection import DATABASE
+from securefair.storage.privacy import UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,8 @@ class PatientCost(msgspec.Struct, frozen=True, kw_only=True):
         behind_the_model: what fits amount to, for the patients whom they learnt from.
         asked_about: what alignments amount to, for the patients whom peers were asked about.
         together: both, for a patient whom both are about.
+        recoveries: how often the store was lost or turned back. Each counts with the whole limit
+            in all three, as nobody knows what was charged before.
     """
 
     fits: int
@@ -122,6 +125,7 @@ class PatientCost(msgspec.Struct, frozen=True, kw_only=True):
     behind_the_model: Guarantee
     asked_about: Guarantee
     together: Guarantee
+    recoveries: int = 0
 
 
 def costs_in(store: Path) -> dict[str, PatientCost]:
@@ -140,14 +144,16 @@ def costs_in(store: Path) -> dict[str, PatientCost]:
     with Store.open(store, access=Access.READ) as opened, opened.view() as tx:
         for hospital in tx.privacy.budgets():
             events = tx.privacy.events(hospital)
+            lost = [event for event in events if event.mechanism == UNKNOWN]
             alignments = [event for event in events if is_alignment(event)]
-            fits = [event for event in events if not is_alignment(event)]
+            fits = [event for event in events if event not in (*lost, *alignments)]
             found[hospital] = PatientCost(
                 fits=len(fits),
                 alignments=len(alignments),
-                behind_the_model=composed(fits),
-                asked_about=composed(alignments),
-                together=together(composed(fits), composed(alignments)),
+                behind_the_model=composed([*lost, *fits]),
+                asked_about=composed([*lost, *alignments]),
+                together=together(add_up(lost), composed(fits), composed(alignments)),
+                recoveries=len(lost),
             )
     return found
 

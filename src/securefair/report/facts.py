@@ -20,6 +20,8 @@ from securefair.records import (
     TrafficRow,
 )
 
+MILESTONES = 6
+
 
 @dataclass(frozen=True)
 class MessageTotal:
@@ -214,16 +216,16 @@ def taught(rounds: Sequence[RoundRecord]) -> TaughtRounds:
     )
 
 
-def milestones(rounds: Sequence[RoundRecord], most: int = 6) -> list[RoundRecord]:
+def milestones(rounds: Sequence[RoundRecord]) -> list[RoundRecord]:
     """Rounds that tell how reputations came about: those that changed them, and the last.
 
-    Of more than `most`, that many are chosen evenly, the first and the last among them.
+    Of more than `MILESTONES`, that many are chosen evenly, the first and the last among them.
     """
     changed = [record for record in rounds if record.forced or record is rounds[-1]]
-    if len(changed) <= most:
+    if len(changed) <= MILESTONES:
         return changed
-    steps = most - 1
-    return [changed[at * (len(changed) - 1) // steps] for at in range(most)]
+    steps = MILESTONES - 1
+    return [changed[at * (len(changed) - 1) // steps] for at in range(MILESTONES)]
 
 
 def ledger_of(ledger: Sequence[LedgerRow], algorithm: str) -> list[LedgerRow]:

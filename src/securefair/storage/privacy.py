@@ -18,6 +18,9 @@ from securefair.errors import LedgerError, StorageError
 
 _SLACK = 1e-9
 
+UNKNOWN = "not known since a recovery"
+"""The mechanism of what an older copy of a store does not know: at most the limit, once more."""
+
 
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
     """(epsilon, delta) differential privacy.
@@ -86,7 +89,7 @@ class PrivacyBudget:
             compose: the accountant.
 
         Returns:
-            What all events amount to, this one included.
+            What all events that are known amount to, this one included.
 
         Raises:
             LedgerError: the limit would be exceeded; nothing was charged.
@@ -99,8 +102,9 @@ class PrivacyBudget:
                 raise StorageError(
                     "two different events have one reference", where=budget, found=event.reference
                 )
-            return compose(events)
-        spent = compose([*events, event])
+            return compose([one for one in events if one.mechanism != UNKNOWN])
+        # What a recovery does not know stands beside the limit: a recovered site tells nobody more.
+        spent = compose([*(one for one in events if one.mechanism != UNKNOWN), event])
         too_much = spent.epsilon > limit.epsilon * (1 + _SLACK) or spent.delta > limit.delta * (
             1 + _SLACK
         )
@@ -111,6 +115,19 @@ class PrivacyBudget:
                 found=f"epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}",
                 expected=f"at most epsilon {limit.epsilon:.6g}, delta {limit.delta:.3g}",
             )
+        self._write(budget, event)
+        return spent
+
+    def lose(self, budget: str, reference: str, limit: Guarantee) -> None:
+        """Count what was charged after an older copy of the store, and is not known: up to `limit`.
+
+        Told under the same reference it counts once.
+        """
+        if all(one.reference != reference for one in self.events(budget)):
+            event = PrivacyEvent(reference=reference, mechanism=UNKNOWN, guarantee=limit)
+            self._write(budget, event)
+
+    def _write(self, budget: str, event: PrivacyEvent) -> None:
         self._connection.execute(
             "INSERT INTO privacy (budget, reference, mechanism, epsilon, delta, details)"
             " VALUES (?, ?, ?, ?, ?, ?)",
@@ -123,7 +140,6 @@ class PrivacyBudget:
                 msgspec.json.encode(event.details, order="sorted"),
             ),
         )
-        return spent
 
     def events(self, budget: str) -> list[PrivacyEvent]:
         """All events of a budget, in the order in which they were charged."""

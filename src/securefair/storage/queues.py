@@ -130,6 +130,11 @@ class Outbox:
         """Forget a whole stream, which nobody waits for any more; its numbers stay used."""
         return _delete(self._connection, self._blobs, "outbox", "stream = ?", stream)
 
+    def forget(self, stream: str) -> int:
+        """The same, of a stream that is never used again: its numbers go too."""
+        _forget(self._connection, "out", stream)
+        return self.drop(stream)
+
     def first(self, stream: str) -> Item | None:
         """The envelope of a stream that must be acknowledged first."""
         return next(_items(self._connection, self._blobs, "outbox", stream, limit=1), None)
@@ -230,9 +235,9 @@ class Inbox:
                 "an envelope was handled that is not there", where=item.stream, found=item.sequence
             )
 
-    def drop(self, stream: str) -> int:
-        """Forget a whole stream that is over, handled or not; how many were not. Its numbers stay
-        used."""
+    def forget(self, stream: str) -> int:
+        """Forget a whole stream that is never used again, handled or not; how many were not."""
+        _forget(self._connection, "in", stream)
         self._connection.execute("DELETE FROM received WHERE stream = ?", (stream,))
         return _delete(self._connection, self._blobs, "inbox", "stream = ?", stream)
 
@@ -257,6 +262,12 @@ def _advance(connection: sqlite3.Connection, direction: str, stream: str, follow
         "INSERT INTO streams VALUES (?, ?, ?)"
         " ON CONFLICT (direction, stream) DO UPDATE SET next = excluded.next",
         (direction, stream, following),
+    )
+
+
+def _forget(connection: sqlite3.Connection, direction: str, stream: str) -> None:
+    connection.execute(
+        "DELETE FROM streams WHERE direction = ? AND stream = ?", (direction, stream)
     )
 
 

@@ -113,12 +113,12 @@ class Words:
         negative = MINUS in low or MINUS in high
         return f"{low} {self('estimates.to')} {high}" if negative else f"{low}\u2013{high}"
 
-    def with_error(self, value: float, error: float | None, digits: int = 3) -> str:
+    def with_error(self, value: float, error: float | None) -> str:
         """A value and its standard error: "0.031 ± 0.010"; 0 and None have none."""
-        shown = self.decimal(value, digits)
+        shown = self.decimal(value, 3)
         if not error:
             return shown
-        return f"{shown}{THIN}{PLUS_MINUS}{THIN}{self.decimal(error, digits)}"
+        return f"{shown}{THIN}{PLUS_MINUS}{THIN}{self.decimal(error, 3)}"
 
 
 def languages() -> tuple[str, ...]:

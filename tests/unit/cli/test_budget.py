@@ -37,6 +37,27 @@ def test_it_shows_each_hospitals_figures_with_their_meaning(invoke, store):
     assert meaning_of(1.0, 4e-4) in south
 
 
+def test_what_a_recovery_does_not_know_counts_with_the_whole_limit(invoke, store):
+    with Store.open(store) as opened, opened.transaction() as tx:
+        for reference in (
+            "recovered 7",
+            "recovered 7",
+            "recovered 9",
+        ):  # told twice, it counts once
+            tx.privacy.lose("north", reference, LIMIT)
+    north, south = invoke("budget", store).output.split("south:")
+    assert "2 private fits, 1 private alignment" in north
+    assert "The limit counts 2 times more" in " ".join(north.split())
+    assert "Behind its model: epsilon 20," in north
+    assert "Asked about: epsilon 18.5," in north
+    assert "Together, for a patient of both: epsilon 20.5," in north
+    assert "Recovered" not in south
+    with Store.open(store) as opened:  # a recovered site tells nobody: its own fits go on
+        account = PrivacyAccount(opened, "north", LIMIT)
+        assert account.once("third", FIT, lambda: b"model") == b"model"
+        assert account.spent.epsilon == 21.5
+
+
 def test_programs_read_it(invoke, store):
     found = json.loads(invoke("budget", store, "--json").output)
     assert found["north"]["behind_the_model"] == {"epsilon": 2.0, "delta": 8e-4}

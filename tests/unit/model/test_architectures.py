@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 import torch
 from torch import nn
 
 from securefair.errors import ConfigError, ModelError
 from securefair.model.architectures import ARCHITECTURES, architecture
+from securefair.model.stacked import Stacked
 
 
 def built(name: str, shape: tuple[int, ...], classes: int = 10) -> nn.Module:
@@ -40,6 +43,16 @@ def test_equal_seeds_give_equal_networks_and_leave_torchs_generator_alone(name: 
     for one, other in zip(first.parameters(), again.parameters(), strict=True):
         assert torch.equal(one, other)
     assert first(torch.zeros(1, 3, 16, 16)).shape == (1, 3)
+
+
+@pytest.mark.parametrize("name", ["mlp-32", "quadratic-head-4", "linear-head"])
+def test_another_process_can_build_a_network(name: str) -> None:
+    stacked = Stacked(architecture(name, (3,), 2), dtype=torch.float64)
+    sent = pickle.loads(pickle.dumps(stacked))
+    assert (sent.dtype, sent.form, sent.slots) == (stacked.dtype, stacked.form, stacked.slots)
+    network = sent.build(torch.Generator().manual_seed(1))
+    for one, other in zip(network.parameters(), built(name, (3,), 2).parameters(), strict=True):
+        assert torch.equal(one, other)
 
 
 @pytest.mark.parametrize(("name", "side"), [("cnn", 15), ("small-cnn", 7), ("resnet18", 7)])

@@ -64,7 +64,8 @@ def settle(tx: Transaction, about: Correspondence, peer: str, receipt: Receipt, 
     quoted = _quoted(about, peer, receipt)
     check_own_past(tx, peer, known.epoch, quoted)
     if receipt.epoch > known.epoch:
-        renew(tx, peer, known, receipt.epoch, now)
+        if not is_young(known, now):
+            renew(tx, peer, known, receipt.epoch, now)
         return False
     stream = stream_of(peer, known.epoch)
     following = tx.outbox.next_sequence(stream)
@@ -92,8 +93,8 @@ def renew(tx: Transaction, peer: str, known: PeerState, epoch: int, now: float) 
         now: seconds since 1970.
     """
     stream = stream_of(peer, known.epoch)
-    tx.outbox.drop(stream)
-    tx.inbox.drop(stream)
+    tx.outbox.forget(stream)
+    tx.inbox.forget(stream)
     fresh = PeerState(
         epoch=epoch,
         epochs=known.epochs + 1,

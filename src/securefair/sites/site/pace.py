@@ -110,7 +110,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         wait again, and answer in it. Only if they are further, or did not answer, did they go on
         alone.
         """
-        said = sorted(self.ready.get(peer, 0) for peer in peers if peer not in self.away)
+        # Those away too, by what they said last: with one peer here the median would be its word.
+        said = sorted(self.ready.get(peer, 0) for peer in peers if peer not in self.shut)
         common = said[(len(said) - 1) // 2] if said else 0
         number = common if common > ended + (1 if self.overtaken else 2) else ended + 1
         return number if number < rounds else max(ended + 1, rounds - 1)

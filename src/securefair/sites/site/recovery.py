@@ -3,13 +3,14 @@ to give keys another passphrase.
 
 A recovered site keeps its model and its records, and nothing else: its streams begin a new epoch,
 its keys as a student are made anew, and its ledger counts as full, since nobody knows what it let
-out after the backup. It learns from then on, and answers nobody.
+out after the backup. What private mechanisms may have cost patients since is counted as well. It
+learns from then on, and answers nobody.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.host import KEPT
+from securefair.collaboration.private import checked_target, limit_of
 from securefair.errors import ConfigError, StorageError
 from securefair.protocol.ledger import EVERY_NUMBER, EVERY_OFFER, Account
 from securefair.protocol.saved_state import SavedState
@@ -27,7 +29,9 @@ from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import HOST, SiteState, keep_state, state_in, stored_records
-from securefair.storage import Keystore, Secret, Store, Transaction
+from securefair.sites.site.renewing import taken_in
+from securefair.sites.site.samples import own_samples
+from securefair.storage import Guarantee, Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
 RECOVERED = "recovered"
@@ -85,9 +89,13 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     project.check_time(now)
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
+    terms = project.terms.config.privacy
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        ends = project.terms.valid_until
-        left = recover_store(tx, peers, now, rounds_of(project.terms), ends)
+        ends, promised = project.terms.valid_until, None
+        if terms is not None:
+            own = own_samples(settings.at(taken_in(tx).number), project.terms, seed=0)
+            promised = {settings.name: limit_of(terms, checked_target(own, terms)[1])}
+        left = recover_store(tx, peers, now, rounds_of(project.terms), ends, promised)
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
@@ -95,7 +103,12 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
 
 
 def recover_store(
-    tx: Transaction, peers: Sequence[str], now: float, rounds: int, ends: int
+    tx: Transaction,
+    peers: Sequence[str],
+    now: float,
+    rounds: int,
+    ends: int,
+    promised: Mapping[str, Guarantee] | None = None,
 ) -> Recovered:
     """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
 
@@ -109,6 +122,8 @@ def recover_store(
         now: seconds since 1970.
         rounds: of the project.
         ends: when the project does, seconds since 1970.
+        promised: the most that all mechanisms may cost patients, by the budget's name. So much may
+            have been spent since the backup.
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
@@ -124,6 +139,8 @@ def recover_store(
     for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
     keep_state(tx, SiteState(pace=state_in(tx).pace.recovered()))
+    for budget, limit in (promised or {}).items():
+        tx.privacy.lose(budget, f"recovered {left.epoch}", limit)
     tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
     tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
     return left
@@ -242,8 +259,8 @@ def _refuse_others_file(file: Path) -> None:
 def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
     known = read_peer(tx, peer)
     stream = stream_of(peer, known.epoch)
-    tx.outbox.drop(stream)
-    tx.inbox.drop(stream)
+    tx.outbox.forget(stream)
+    tx.inbox.forget(stream)
     following = max(epoch, known.epoch + 1, known.proved + 1)
     # A peer that has claimed the last epoch leaves none to begin: it has shut itself out.
     fresh = PeerState(

@@ -139,3 +139,18 @@ def test_a_site_that_blocks_everybody_before_its_first_round_waits(make_town):
         town.step()
     assert town.records(own) == []
     assert town.sites[own].state.since > 0
+
+
+def test_one_liar_that_is_here_alone_makes_nobody_skip_its_rounds(make_town):
+    """While the third was down, it said that it is through: 19 of 24 rounds were lost for good."""
+    town = make_town(3, rounds=24, fewest=1)
+    town.until("north", 2)
+    town.stop("west")
+    while "west" not in town.sites["north"].state.pace.away:
+        town.step()
+    says_it_is_here(town, "south", "north", 24)
+    for _ in range(3000):
+        town.step()
+        if town.sites["north"].finished:
+            break
+    assert [one.round for one in town.records("north")] == list(range(24))

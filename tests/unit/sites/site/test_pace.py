@@ -31,6 +31,14 @@ def test_one_peer_alone_makes_nobody_skip():
     assert said(a=9, b=9, c=4).next_round(2, PEERS, 6) == 5  # the last one, which others answer in
 
 
+def test_one_peer_that_is_here_alone_makes_nobody_skip():
+    """It said that it was far ahead while the others were down, and the site lost all rounds."""
+    pace = said(a=1000, b=3, c=3).begins(3, ("b", "c"))
+    assert pace.next_round(3, PEERS, 2000) == 4
+    assert said(a=1000, b=3).begins(3, ("b",)).next_round(3, ("a", "b"), 2000) == 4
+    assert pace.leaves("b").leaves("c").next_round(3, PEERS, 2000) == 1000  # nobody else is left
+
+
 def test_what_was_said_is_not_taken_back():
     assert said(a=5).says("a", 2).ready == {"a": 5}
 

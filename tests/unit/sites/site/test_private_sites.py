@@ -1,6 +1,7 @@
 """Sites that answer from private fits: paid for once, whatever happens to their processes."""
 
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from securefair.collaboration.private import polynomial_of
 from securefair.errors import ConfigError
 from securefair.sites.project.terms import checked_terms
+from support.operators import SETTINGS, ended, found, securefair, start
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -38,6 +40,24 @@ def test_a_private_fit_is_paid_once_however_often_its_site_is_killed(make_town, 
         assert paid(town, name) == before[name]
         first = town.records(name)[0]
         assert set(first.combined or first.opened) == set(town.names) - {name}
+
+
+def test_what_a_lost_store_may_have_charged_counts_and_the_site_goes_on(swift_folder):
+    """A store that is new knows of no fit; the site pays for one, and nobody is told of it."""
+    wishes = ("--algorithm", "transfer")
+    found(swift_folder, settings=SETTINGS + PRIVATE, wishes=wishes)
+    site, secret = swift_folder / "north", swift_folder / "passphrase"
+    sites = [start(swift_folder, name) for name in ("north", "south")]
+    ended(sites, 60)
+    told = securefair("budget", site / "store")
+    assert "1 private fit," in told
+    assert "Recovered" not in told
+    shutil.rmtree(site / "store")
+    securefair("site", "recover", site, "--passphrase-file", secret, types="y\n")
+    told = " ".join(securefair("budget", site / "store").split())
+    assert "0 private fits" in told
+    assert "Recovered: nobody knows what was charged before. The limit counts once more." in told
+    assert "Behind its model: epsilon 2," in told
 
 
 def test_what_answers_is_the_private_fit(make_town):
