@@ -15,7 +15,7 @@ import enum
 import hashlib
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,9 @@ from securefair.protocol.turn import Memory
 
 APART_BYTES = 512
 """Longer byte strings stand apart."""
+
+_Load = Callable[[bytes], bytes]
+_Reader = Callable[[Any, _Load], Any]
 
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 _APART = 1  # code of msgpack's extension
@@ -61,7 +64,7 @@ class _Apart:
         return digest
 
 
-def decode_memory(data: bytes, load: Callable[[bytes], bytes]) -> Memory:
+def decode_memory(data: bytes, load: _Load) -> Memory:
     """The memory that was written.
 
     Args:
@@ -72,8 +75,8 @@ def decode_memory(data: bytes, load: Callable[[bytes], bytes]) -> Memory:
         LocalProtocolError: it is no memory of this version.
     """
     try:
-        memory = _restored(msgspec.msgpack.decode(data), Memory, load)
-    except (msgspec.DecodeError, TypeError, ValueError, KeyError) as error:
+        memory = _object(msgspec.msgpack.decode(data), Memory, load)
+    except (msgspec.DecodeError, TypeError, ValueError, LookupError) as error:
         raise LocalProtocolError(
             "what was stored is no memory of this version", where="memory", found=str(error)
         ) from error
@@ -87,14 +90,14 @@ def _plain(value: object, apart: _Apart) -> object:
     if kind in _AS_THEY_ARE:
         return value
     if (fields := _fields(kind)) is not None:
-        return [kind.__name__, *[_plain(getattr(value, name), apart) for name in fields]]
+        return [kind.__name__, *_all_plain([getattr(value, name) for name in fields], apart)]
     match value:
         case enum.Enum():  # before the numbers and texts that some of them are
             return value.name
         case int() | float() | str():
             return value
         case tuple():
-            return [_plain(one, apart) for one in value]
+            return _all_plain(value, apart)
         case bytes():
             if len(value) <= APART_BYTES:
                 return value
@@ -104,6 +107,11 @@ def _plain(value: object, apart: _Apart) -> object:
         case Mapping():
             return [[_plain(key, apart), _plain(one, apart)] for key, one in value.items()]
     raise LocalProtocolError("a memory holds what cannot be stored", found=kind.__name__)
+
+
+def _all_plain(values: Iterable[object], apart: _Apart) -> list[object]:
+    """Most values are numbers and texts: no call for each of them."""
+    return [one if type(one) in _AS_THEY_ARE else _plain(one, apart) for one in values]
 
 
 @cache
@@ -117,59 +125,78 @@ def _fields(kind: type) -> tuple[str, ...] | None:
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, Any]:
-    return typing.get_type_hints(kind)
+def _readers(kind: type) -> tuple[tuple[str, _Reader], ...]:
+    """Of the fields of a class of objects, in order."""
+    return tuple((name, _reader(hint)) for name, hint in typing.get_type_hints(kind).items())
 
 
-def _restored(data: Any, hint: Any, load: Callable[[bytes], bytes]) -> Any:
-    """A value of the annotated type; whatever does not fit raises TypeError or ValueError."""
+@cache
+def _reader(hint: Any) -> _Reader:
+    """What reads values of an annotated type; TypeError, ValueError, LookupError: they do not fit.
+
+    Annotations are looked through once, not at each of the thousands of values of a memory.
+    """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return _of_union(data, arguments, load)
+        return _reader_of_union(arguments)
     if origin is type:
-        return _NAMED[data]
+        return lambda data, _: _NAMED[data]
     if origin is not None and issubclass(origin, Mapping):
-        key, value = arguments
-        return {_restored(k, key, load): _restored(v, value, load) for k, v in data}
+        key, value = (_reader(argument) for argument in arguments)
+        return lambda data, load: {key(k, load): value(v, load) for k, v in data}
     if origin is tuple:
-        kinds = [arguments[0]] * len(data) if arguments[-1] is Ellipsis else arguments
-        return tuple(_restored(one, kind, load) for one, kind in zip(data, kinds, strict=True))
+        return _reader_of_tuple(arguments)
+    if issubclass(hint, enum.Enum):
+        return lambda data, _: hint[data]
+    if issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint):
+        return lambda data, load: _object(data, hint, load)
+    return lambda data, load: data if type(data) is hint else _other(data, hint, load)
+
+
+def _reader_of_union(kinds: tuple[Any, ...]) -> _Reader:
+    others = [kind for kind in kinds if kind is not type(None)]
+    named = {kind.__name__: kind for kind in others if isinstance(kind, type)}
+    only = _reader(others[0]) if len(others) == 1 else None
+
+    def read(data: Any, load: _Load) -> Any:
+        if data is None:
+            if len(others) == len(kinds):
+                raise TypeError("nothing where something is needed")
+            return None
+        return _object(data, named[data[0]], load) if only is None else only(data, load)
+
+    return read
+
+
+def _reader_of_tuple(kinds: tuple[Any, ...]) -> _Reader:
+    if kinds[-1] is Ellipsis:
+        each = _reader(kinds[0])
+        return lambda data, load: tuple([each(one, load) for one in data])
+    parts = [_reader(kind) for kind in kinds]
+    return lambda data, load: tuple(
+        [part(one, load) for part, one in zip(parts, data, strict=True)]
+    )
+
+
+def _other(data: Any, hint: Any, load: _Load) -> Any:
+    """A value whose type is not the annotated one, as some are written."""
     if isinstance(data, msgspec.msgpack.Ext):
         found = load(bytes(data.data))
         if hint is not bytes or hashlib.sha256(found).digest() != bytes(data.data):
             raise ValueError("a byte string is not what was written")
         return found
-    if issubclass(hint, enum.Enum):
-        return hint[data]
-    if issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint):
-        return _object(data, hint, load)
     if hint is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
-    if type(data) is not hint:
-        raise TypeError(f"{type(data).__name__} in the place of {hint.__name__}")
-    return data
+    raise TypeError(f"{type(data).__name__} in the place of {hint.__name__}")
 
 
-def _of_union(data: Any, kinds: tuple[Any, ...], load: Callable[[bytes], bytes]) -> Any:
-    if data is None:
-        if type(None) not in kinds:
-            raise TypeError("nothing where something is needed")
-        return None
-    others = [kind for kind in kinds if kind is not type(None)]
-    if len(others) == 1:
-        return _restored(data, others[0], load)
-    named = {kind.__name__: kind for kind in others if isinstance(kind, type)}
-    return _object(data, named[data[0]], load)
-
-
-def _object(data: Any, kind: Any, load: Callable[[bytes], bytes]) -> Any:
+def _object(data: Any, kind: Any, load: _Load) -> Any:
     """Fields that a class has got since stand at its end, and begin at their defaults."""
     name, *values = data
-    hints = _hints(kind)
-    if name != kind.__name__ or len(values) > len(hints):
+    readers = _readers(kind)
+    if name != kind.__name__ or len(values) > len(readers):
         raise TypeError(f"{name} of {len(values)} fields in the place of {kind.__name__}")
     parts = {
-        field: _restored(value, hint, load)
-        for (field, hint), value in zip(hints.items(), values, strict=False)
+        field: read(value, load) for (field, read), value in zip(readers, values, strict=False)
     }
     return kind(**parts)

@@ -56,7 +56,7 @@ def test_damaged_bytes_are_no_memory_or_another(at):
         decode_memory(bytes(damaged), apart.__getitem__)
 
 
-@pytest.mark.parametrize("content", [None, 3, "memory", ["Memory"], ["Peer", 1], {}])
+@pytest.mark.parametrize("content", [None, 3, "memory", ["Memory"], ["Peer", 1], {}, []])
 def test_what_is_no_memory_says_so(content):
     with pytest.raises(LocalProtocolError):
         decode_memory(msgspec.msgpack.encode(content), lambda _: b"")
