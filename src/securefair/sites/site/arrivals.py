@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from securefair.errors import SecureFairError
 from securefair.protocol.codec import Limits, decode
 from securefair.protocol.effects import BeganAnew, Input, Presence, Received
+from securefair.protocol.states import RoundState
+from securefair.protocol.turn import Memory
 from securefair.sites.post.streams import FIRST_EPOCH
 from securefair.sites.site.notices import Notice, read_frame
 from securefair.sites.site.pace import Pace
+from securefair.sites.site.records import SiteState
+from securefair.sites.site.schedule import Timetable
+from securefair.sites.site.waiting import too_few
 from securefair.storage import Item
 
 
@@ -48,17 +53,25 @@ class Shut:
     back: tuple[str, ...]
 
 
-def shut_out(pace: Pace, blocked: tuple[str, ...], away: Collection[str]) -> Shut:
+def shut_out(
+    state: SiteState, blocked: tuple[str, ...], memory: Memory, schedule: Timetable
+) -> Shut:
     """The machine asks nobody who is blocked, or left.
 
+    A round that too few would be left in keeps its questions, as a block may be taken back.
+
     Args:
-        pace: what the site knew before.
+        state: what the site knew before.
         blocked: by its operator.
-        away: whom the machine asks nothing already.
+        memory: of the machine.
+        schedule: of the site.
     """
-    now = pace.blocks(blocked)
-    back = tuple(peer for peer in pace.blocked if peer not in now.shut)
-    gone = [peer for peer in dict.fromkeys(now.shut) if peer not in away]
+    now = state.pace.blocks(blocked)
+    back = tuple(peer for peer in state.pace.blocked if peer not in now.shut)
+    gone = [peer for peer in dict.fromkeys(now.shut) if not memory.peers[peer].away]
+    within = memory.state is not RoundState.IDLE
+    if within and too_few(replace(state, pace=now), now.away, schedule, tuple(memory.peers)):
+        gone = []
     inputs: list[Input] = [Presence(peer, here=False) for peer in gone]
     for peer in back:
         inputs += [Presence(peer, here=True), BeganAnew(peer)]

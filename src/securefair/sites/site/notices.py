@@ -7,6 +7,7 @@ hold a round's number and nothing that depends on data, models or answers.
 from __future__ import annotations
 
 import enum
+import sys
 
 import msgspec
 
@@ -64,3 +65,12 @@ def read_frame(frame: bytes, *, sender: str, rounds: int) -> bytes | Notice:
     raise RemoteProtocolError(
         "sent a frame of no known kind", culprit=sender, found=f"{len(frame)} bytes"
     )
+
+
+def is_farewell(frame: bytes) -> bool:
+    """Whether a frame is a notice by which its sender leaves."""
+    try:
+        content = read_frame(frame, sender="", rounds=sys.maxsize)
+    except RemoteProtocolError:
+        return False
+    return isinstance(content, Notice) and content.leaves

@@ -28,6 +28,7 @@ from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
+from securefair.sites.site.notices import is_farewell
 from securefair.sites.site.records import HOST, SiteState, keep_state, state_in, stored_records
 from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.samples import own_samples
@@ -187,10 +188,13 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
 def block_in(tx: Transaction, peer: str, now: float) -> None:
     """See `block`."""
     known, state = read_peer(tx, peer), state_in(tx)
-    if not known.blocked:
-        keep_state(tx, replace(state, pace=state.pace.shuts(peer)))
-    write_peer(tx, peer, known.plus(blocked=True))
     waiting = list(tx.inbox.pending(stream_of(peer, known.epoch)))
+    if any(is_farewell(item.payload) for item in waiting):  # else it would be waited for once back
+        state = replace(state, pace=state.pace.leaves(peer))
+    if not known.blocked:
+        state = replace(state, pace=state.pace.shuts(peer))
+    keep_state(tx, state)
+    write_peer(tx, peer, known.plus(blocked=True))
     for item in waiting:
         tx.inbox.done(item)
     tx.audit.append("blocked", {"peer": peer, "thrown_away": len(waiting)}, at=utc(now))

@@ -213,8 +213,7 @@ class Site:
         self._looked = True
         with self._store.view() as tx:
             blocked = tuple(peer for peer in self._peers if self._post.is_blocked(tx, peer))
-        away = [peer for peer, known in self.machine.memory.peers.items() if known.away]
-        shut = shut_out(self._state.pace, blocked, away)
+        shut = shut_out(self._state, blocked, self.machine.memory, self._schedule)
         self._state = replace(self._state, pace=shut.pace)
         if shut.inputs:
             self._feed(*shut.inputs, greet=shut.back)
@@ -253,7 +252,7 @@ class Site:
         if (waits := self._held((*pace.away, *gone))) is not None:
             return waits
         rest = resting(pace, number, gone, self._schedule, self._peers)
-        events = presences(back=pace.rested(rest), gone=(*gone, *rest))
+        events = presences(back=pace.rested(rest), gone=(*gone, *rest, *pace.shut))
         renewal = self._take_up()
         self._host.begin(number)
         coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}

@@ -212,3 +212,65 @@ def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
     assert site.machine.memory.round == number
     assert number not in {record.round for record in town.records(own)}
     assert mute in site.machine.awaited
+
+
+def within_round(town, name, number):
+    """Until a site's questions of a round are out, and none is answered."""
+    machine = town.sites[name].machine
+    while machine.memory.round < number or not machine.awaited:
+        moved = town.sites[name].turn()
+        if machine.memory.round == number and machine.awaited:
+            return
+        for each in set(town.sites) - {name}:
+            moved |= town.sites[each].turn() | town.walk(each)
+        town.now += 0.0 if moved | town.walk(name) else 1.0
+
+
+def test_a_block_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
+    town = make_town(3, rounds=6, fewest=2)
+    within_round(town, "north", 2)
+    town.stop("north")
+    with Store.open(town.folder / "north") as store, store.transaction() as tx:
+        for peer in ("south", "west"):
+            block_in(tx, peer, NOW + town.now)
+    town.start("north")
+    for _ in range(50):
+        town.sites["north"].turn()
+    assert town.sites["north"].machine.memory.state is RoundState.EXCHANGING
+    assert town.records("north")[-1].round == 1
+    town.stop("north")
+    with Store.open(town.folder / "north") as store, store.transaction() as tx:
+        for peer in ("south", "west"):
+            take_back_in(tx, peer, NOW + town.now)
+    town.start("north")
+    town.live()
+    assert len(town.records("north")) == 6
+    for record in town.records("north"):
+        assert {*record.opened, *record.declined} == {"south", "west"}
+
+
+def test_a_farewell_that_nobody_has_read_outlives_a_block(make_town):
+    town = make_town(3, rounds=6, fewest=2)
+    town.until("north", 2)
+    for _ in range(30):
+        town.step()
+    leaving, farewell = town.posts["south"], notice_frame(Notice(ready=2, leaves=True))
+    with town.stores["south"].transaction() as tx:
+        leaving.send(tx, "north", farewell, 2)
+        leaving.send(tx, "west", farewell, 2)
+    leaving.announce()
+    for peer in ("north", "west"):
+        while (parcel := leaving.pending(peer, 0)) is not None:
+            leaving.settle(peer, town.posts[peer].receive(parcel))  # taken; no site has a turn
+    town.stop("south")
+    town.stop("north")
+    with Store.open(town.folder / "north") as store, store.transaction() as tx:
+        block_in(tx, "south", NOW + town.now)
+        take_back_in(tx, "south", NOW + town.now)
+    town.start("north")
+    for _ in range(20_000):
+        town.step()
+        if town.sites["north"].over:
+            break
+    assert town.sites["north"].finished
+    assert town.sites["north"].state.pace.left == ("south",)
