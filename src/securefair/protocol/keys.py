@@ -59,7 +59,7 @@ def on_recover(turn: Turn, name: str, message: Recover) -> None:
     if _is_stale(turn, name, message):
         return
     serving = _last_attempt(turn, name, message)
-    if serving is None or serving.key is None:
+    if serving is None or not isinstance(serving.key, Key):
         raise RemoteProtocolError(
             "asked for parts of keys before the own one was given",
             culprit=name,
@@ -84,8 +84,14 @@ def on_parts_released(turn: Turn, job: ReleaseParts, parts: tuple[bytes, ...]) -
 
 
 def on_release_failed(turn: Turn, job: ReleaseKey | ReleaseParts) -> None:
-    """Without its key the answer is worth nothing; the student goes on without."""
-    turn.send(job.peer, Decline(job.round, job.attempt, DeclineReason.FAILED, summed=True))
+    """Without its key the answer is worth nothing: say so, and again to whoever asks again."""
+    serving = turn.peer(job.peer).serving.get((job.round, True))
+    message = Decline(job.round, job.attempt, DeclineReason.FAILED, summed=True)
+    if serving is not None and isinstance(job, ReleaseKey):
+        turn.set_serving(job.peer, replace(serving, key=message))
+    elif serving is not None:
+        turn.set_serving(job.peer, replace(serving, parts=message))
+    turn.send(job.peer, message)
 
 
 def _is_stale(turn: Turn, name: str, message: Reveal | Recover) -> bool:

@@ -86,16 +86,16 @@ class Asking:
 class Serving:
     """This participant as teacher: one student's question of one round, in its last attempt.
 
-    `recalled` asked for its `parts` of the keys of others. `forgotten`: the student began anew
-    since, and does not remember that it asked.
+    `recalled` asked for its `parts` of the keys of others. A key, or parts, that could not be made
+    are a decline. `forgotten`: the student began anew since, and does not remember that it asked.
     """
 
     asked: Ask
     state: ServingState = SERVING.initial
     reply: Answer | Decline | None = None
-    key: Key | None = None
+    key: Key | Decline | None = None
     recalled: Recover | None = None
-    parts: Parts | None = None
+    parts: Parts | Decline | None = None
     forgotten: bool = False
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from securefair.protocol.effects import Failed
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
@@ -17,6 +18,7 @@ from securefair.protocol.messages import (
     Key,
     Reveal,
 )
+from securefair.protocol.stored import decode_memory, encode_memory
 from unit.protocol.averager import (
     WILLING,
     Stage,
@@ -53,6 +55,18 @@ class TestParts:
         again = stage.hear("bea", Reveal(0, 0))
         assert not jobs(again)
         assert sent(again, Key) == {"bea": Key(0, 0, b"key")}
+
+    def test_a_key_that_cannot_be_made_is_declined_to_whoever_asks_again(self):
+        stage = Stage()
+        self.made_share(stage, "ann", "cem")
+        (job,) = jobs(stage.hear("bea", Reveal(0, 0)))
+        declined = {"bea": Decline(0, 0, DeclineReason.FAILED, True)}
+        assert sent(stage.machine.handle(Failed(job, "no seed", None)), Decline) == declined
+        again = stage.hear("bea", Reveal(0, 0))
+        assert not jobs(again)
+        assert sent(again, Decline) == declined
+        written, apart = encode_memory(stage.machine.memory)
+        assert decode_memory(written, apart.__getitem__) == stage.machine.memory
 
     def test_the_ledger_counts_a_sum_once(self):
         stage = Stage()

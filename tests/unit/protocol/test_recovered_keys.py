@@ -276,6 +276,13 @@ class TestTeacher:
         assert not jobs(again)
         assert sent(again, Parts) == {"bea": parts}
 
+    def test_parts_that_cannot_be_made_are_declined_to_whoever_asks_again(self):
+        stage = self.stage()
+        (job,) = jobs(stage.hear("bea", recover("cem")))
+        declined = {"bea": Decline(0, 0, DeclineReason.FAILED, True)}
+        assert sent(stage.machine.handle(Failed(job, "no part", None)), Decline) == declined
+        assert sent(stage.hear("bea", recover("cem")), Decline) == declined
+
     @pytest.mark.parametrize(
         "lost", [(), ("ann",), ("cem", "dan"), ("bea",), ("zoe",)],
         ids=["nobody", "itself", "too many", "the student", "a stranger"],
