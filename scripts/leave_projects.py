@@ -21,7 +21,8 @@ from securefair.config import demo_config
 from securefair.sites.operator.making import new_project
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.terms import project_sections
-from securefair.sites.rehearsal.days import DAY, Clock, Year
+from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import FINE, hospitals, make_places
 from securefair.sites.rehearsal.year import ROUND_DAYS
 

@@ -107,7 +107,9 @@ def test_no_unpickling_anywhere():
                 found.append((path.name, f"pickle.{node.attr}"))
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "load":
                 called = ast.unparse(node.func)
-                if called in ("torch.load", "joblib.load"):
+                # Of weights alone torch builds tensors, and calls nothing that a file names.
+                weights = called == "torch.load" and "weights_only=True" in ast.unparse(node)
+                if called in ("torch.load", "joblib.load") and not weights:
                     found.append((path.name, called))
                 if called == "np.load" and "allow_pickle=False" not in ast.unparse(node):
                     found.append((path.name, called))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SYSTEMD = Path("/lib/systemd/systemd")
 PROGRAMS = ("unshare", "nsenter", "setpriv", "systemctl", "systemd-creds", "journalctl")
 UNIFIED = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
-PLACE = "/srv"
+PLACE, ON_DISK = "/srv", "/var/tmp"
 """Where its services may have folders: what lies in /tmp they do not see."""
 EMPTY = ("sysinit", "basic", "shutdown", "network-online", "time-sync", "multi-user", "trial")
 WITHIN = 60
@@ -72,6 +72,9 @@ def missing():
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
     if lacking or not SYSTEMD.exists():
         return f"THERE IS NO SYSTEMD HERE: {', '.join(lacking) or SYSTEMD}"
+    kind = ["stat", "--file-system", "--format=%T", ON_DISK]
+    if subprocess.run(kind, capture_output=True, text=True, check=False).stdout.strip() == "tmpfs":
+        return f"NO DISK IS THERE FOR KEYS: {ON_DISK} IS IN MEMORY"
     if Path(sys.prefix).is_relative_to("/tmp"):
         return "SERVICES DO NOT SEE THIS PYTHON: IT LIES IN /tmp"
     if _unified() is None:

@@ -93,6 +93,8 @@ def run(folder):
         ).model
 
 
+# Both write results at once, and threads share what warnings are ignored.
+@pytest.mark.filterwarnings("ignore:The optimal value found for dimension")
 def test_sites_of_images_keep_models_that_predict_without_them(ward):
     for name in NAMES:
         assert "27 training and 13 test samples" in init(ward, name)

@@ -5,13 +5,14 @@ import re
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from securefair.cli.ending import EXIT_INTERRUPTED, EXIT_PASSING, EXIT_USAGE
 from securefair.sites.site.stopping import STOPS_WITHIN
 from securefair.storage.unlock import CREDENTIAL
-from support.booted import PLACE, booted, missing
+from support.booted import ON_DISK, PLACE, booted, missing
 from support.operators import PASSPHRASE, SETTINGS
 
 pytestmark = [
@@ -68,7 +69,7 @@ class Ward:
 
 
 @pytest.fixture(scope="module")
-def ward(tmp_path_factory):
+def ward():
     table = SETTINGS[SETTINGS.index("[table]") :]
     settings = f"{table}[distillation]\nq = 16\n[training]\nrounds = {ROUNDS}\n"
     making = (
@@ -76,7 +77,8 @@ def ward(tmp_path_factory):
         "from support.operators import PASSPHRASE, found;"
         "found(Path(sys.argv[2]), settings=sys.argv[3], wishes=('--algorithm', 'vpdl'))"
     )
-    with booted(tmp_path_factory.mktemp("boot")) as machine:
+    # A disk holds the key of credentials; other tests may write in memory.
+    with TemporaryDirectory(dir=ON_DISK) as folder, booted(Path(folder)) as machine:
         machine.run("install", "-d", "-m", "700", "-o", NOBODY, "-g", NOBODY, WARD)
         machine.run(sys.executable, "-c", making, TESTS, WARD, settings, user=NOBODY)
         ward = Ward(machine)

@@ -14,6 +14,16 @@ from securefair.sites.site.stopping import SIGNALS, Stop, stopped_by_signals
 LONG = 60.0
 
 
+@pytest.fixture
+def heard():
+    """Both signals reach this process, also where it runs in a shell's background."""
+    before = [signal.signal(one, signal.default_int_handler) for one in SIGNALS]
+    yield
+    for one, handler in zip(SIGNALS, before, strict=True):
+        signal.signal(one, handler)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_is_noted_raises_nothing_and_wakes(number):
     changed, woken = threading.Condition(), []
