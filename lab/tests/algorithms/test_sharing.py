@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from securefair.errors import ConfigError
 from securefair.worth import WEIGHTINGS, coin
@@ -17,17 +16,10 @@ from securefair_lab.algorithms.sharing import (
     peers_to_ask,
     shares,
 )
+from support.graphs import graphs
 
 NAMES = ["Cleveland", "Hungary", "Switzerland", "VA Long Beach"]
-counts = st.integers(2, 12)
 unit = st.floats(0, 1)
-
-
-@st.composite
-def graphs(draw):
-    n = draw(counts)
-    upper = np.triu(draw(arrays(np.bool_, (n, n))), 1)
-    return upper | upper.T | np.eye(n, dtype=np.bool_)
 
 
 def test_forced_rounds_start_at_zero_and_repeat():

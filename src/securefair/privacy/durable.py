@@ -146,7 +146,7 @@ def costs_in(store: Path) -> dict[str, PatientCost]:
             events = tx.privacy.events(hospital)
             lost = [event for event in events if event.mechanism == UNKNOWN]
             alignments = [event for event in events if is_alignment(event)]
-            fits = [event for event in events if event not in (*lost, *alignments)]
+            fits = [one for one in events if not is_alignment(one) and one.mechanism != UNKNOWN]
             found[hospital] = PatientCost(
                 fits=len(fits),
                 alignments=len(alignments),

@@ -16,16 +16,9 @@ from securefair.worth.mixing import (
     smooth,
     uniform_weights,
 )
+from support.graphs import counts, graphs
 
 NAMES = ["Cleveland", "Hungary", "Switzerland", "VA Long Beach"]
-counts = st.integers(2, 12)
-
-
-@st.composite
-def graphs(draw):
-    n = draw(counts)
-    upper = np.triu(draw(arrays(np.bool_, (n, n))), 1)
-    return upper | upper.T | np.eye(n, dtype=np.bool_)
 
 
 @st.composite

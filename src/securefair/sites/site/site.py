@@ -252,6 +252,7 @@ class Site:
         if (waits := self._held((*pace.away, *gone))) is not None:
             return waits
         rest = resting(pace, number, gone, self._schedule, self._peers)
+        # Who was blocked in a round that held is unknown to the machine.
         events = presences(back=pace.rested(rest), gone=(*gone, *rest, *pace.shut))
         renewal = self._take_up()
         self._host.begin(number)
