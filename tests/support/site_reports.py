@@ -130,6 +130,7 @@ def site_facts(*, peers=EVERYONE, **changes):
         refused={},
         audit_rows=57,
         audit_head="ab" * 32,
+        recovered=False,
         card=card(names),
     )
     return replace(known, **changes)

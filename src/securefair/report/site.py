@@ -80,7 +80,7 @@ class SiteFacts:
         role: a sentence; empty for a site that asks and answers.
         planned: rounds of the project.
         peers: in the project's order.
-        rounds: that are over.
+        rounds: that are over and have a record.
         seen: the same rounds as records with one row, the site's; reputations are in the order of
             `peers`.
         student_limit, teacher_limit: most numbers to one peer and to all.
@@ -88,6 +88,7 @@ class SiteFacts:
         gaps: what the promise does not cover.
         refused: how often something was refused, by reason and peer.
         audit_rows, audit_head: of the audit log.
+        recovered: nobody knows all that it let out.
         card: of its own model.
     """
 
@@ -109,7 +110,13 @@ class SiteFacts:
     refused: Mapping[str, int]
     audit_rows: int
     audit_head: str
+    recovered: bool
     card: ModelCard
+
+    @property
+    def over(self) -> int:
+        """Rounds that are over, with those that it missed and skipped."""
+        return self.rounds[-1].number + 1
 
     @property
     def measured(self) -> Mapping[str, str]:
@@ -124,6 +131,11 @@ class SiteFacts:
         return {name: known.get(name, name.replace("_", "-")) for name in self.rounds[-1].measured}
 
 
+_RECOVERED = (
+    "This site was recovered: nobody knows what it let out before, and these figures lack it. "
+)
+
+
 def site_markdown(site: SiteFacts) -> str:
     """`report.md`; the model's scores are in its card."""
     lines = [
@@ -131,8 +143,9 @@ def site_markdown(site: SiteFacts) -> str:
         "",
         _verdict(site.card),
         "",
-        f"{site.title}: {site.rule}. {_over(site)} {site.role}This is what this site knows; there "
-        "is no report of all sites.",
+        f"{site.title}: {site.rule}. {_over(site)} {site.role}"
+        f"{_RECOVERED * site.recovered}This is what this site knows; there is no report of all "
+        "sites.",
         "",
         "## Peers",
         "",
@@ -199,7 +212,7 @@ def site_page(site: SiteFacts) -> str:
 
 
 def _over(site: SiteFacts) -> str:
-    return f"{len(site.rounds)} of {site.planned} rounds are over."
+    return f"{site.over} of {site.planned} rounds are over."
 
 
 def _contenders(site: SiteFacts) -> list[Contender]:
@@ -276,7 +289,7 @@ def _verdict(card: ModelCard) -> str:
 
 def _alerts(site: SiteFacts) -> list[str]:
     """What an operator must not overlook."""
-    found = []
+    found = [_RECOVERED.strip()] if site.recovered else []
     if site.role == "" and not any(one.answers for one in site.rounds):
         found.append("Nothing came from any peer: the model is of this site's patients alone.")
     for life in PeerLife:

@@ -121,6 +121,15 @@ def test_every_name_is_escaped_and_nothing_comes_from_elsewhere():
     assert "default-src 'none'" in page
 
 
+def test_a_recovered_site_says_that_its_figures_lack_something_and_what_it_skipped_is_over():
+    whole = site_facts(recovered=True)
+    skipped = site_facts(recovered=True, rounds=(whole.rounds[0], whole.rounds[-1]))
+    for text in (site_markdown(skipped), Words(site_page(skipped)).text):
+        assert "This site was recovered: nobody knows what it let out before" in text
+        assert "7 of 8" in text
+    assert "recovered" not in text_of()
+
+
 def test_markdown_says_the_same_in_a_terminal():
     text = site_markdown(site_facts(refused={"forged, south": 2}, promised="Little.", gaps=("G.",)))
     assert "7 of 8 rounds are over." in text

@@ -216,6 +216,7 @@ def facts_of(
         refused=status.refused,
         audit_rows=status.audit_rows,
         audit_head=status.audit_head,
+        recovered=status.recovered,
         card=card,
     )
 

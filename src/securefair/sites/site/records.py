@@ -16,6 +16,7 @@ from securefair.sites.site.pace import Pace
 from securefair.storage import Transaction
 
 HOST, RECORD, _STATE = "host ", "record ", "site state"
+RECOVERED = "recovered"
 _PEERS = "site peers"
 
 
@@ -82,6 +83,11 @@ def state_in(tx: Transaction) -> SiteState:
     """What a site remembers; as at its start where it has taken no turn."""
     data = tx.memory.get(_STATE)
     return SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+
+
+def was_recovered(tx: Transaction) -> bool:
+    """Whether nobody knows all that the site let out: its store was lost or put back."""
+    return tx.memory.get(RECOVERED) is not None
 
 
 def keep_state(tx: Transaction, state: SiteState) -> None:

@@ -29,13 +29,20 @@ from securefair.sites.project.card import utc
 from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.notices import is_farewell
-from securefair.sites.site.records import HOST, SiteState, keep_state, state_in, stored_records
+from securefair.sites.site.records import (
+    HOST,
+    RECOVERED,
+    SiteState,
+    keep_state,
+    state_in,
+    stored_records,
+)
 from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.samples import own_samples
 from securefair.storage import Guarantee, Keystore, Secret, Store, Transaction
 from securefair.storage.generation import accept_older
 
-RECOVERED, RECOVERIES = "recovered", "recoveries"
+RECOVERIES = "recoveries"
 MOST_RENEWALS = 3
 """Of a site's keys, more than it has records of rounds: the first, one of the round that it is in,
 and one to be sure. Each has an epoch of its own, and there is one a round at most."""

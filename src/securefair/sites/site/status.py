@@ -20,7 +20,13 @@ from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
 from securefair.sites.site.health import Health, health_of, presence_of
 from securefair.sites.site.notes import told_in
-from securefair.sites.site.records import peers_of, rounds_over, state_in, stored_records
+from securefair.sites.site.records import (
+    peers_of,
+    rounds_over,
+    state_in,
+    stored_records,
+    was_recovered,
+)
 from securefair.sites.site.warnings import refused_messages
 from securefair.storage import Access, Store, Transaction, running_process
 from securefair.words import words_of
@@ -72,6 +78,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         summary: the same in one line.
         code: the same for monitoring; see `Health.code`.
         report: page about the rounds; None before they are over.
+        recovered: its store was lost or put back: nobody knows what was disclosed before.
     """
 
     name: str
@@ -91,6 +98,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: int = 0
     report: str | None = None
     score: str = ACCURACY
+    recovered: bool = False
 
 
 def status_of(folder: Path, now: float | None = None) -> SiteStatus:
@@ -157,6 +165,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         audit_rows=head.length,
         audit_head=head.digest.hex(),
         score=words_of().templates.get(f"scores.{outcome.headline}", outcome.headline),
+        recovered=was_recovered(tx),
     )
 
 
@@ -189,6 +198,8 @@ def sentences(status: SiteStatus) -> list[str]:
         )
         if peer.fault:
             lines.append(f"    {peer.fault}")
+    if status.recovered:
+        lines.append("recovered: nobody knows what was disclosed before; it answers nobody")
     lines += [f"  refused: {what}: {count}" for what, count in status.refused.items()]
     lines.append(f"audit log: {status.audit_rows} rows, head {status.audit_head[:16]}")
     if status.report is not None:
