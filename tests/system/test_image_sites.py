@@ -2,20 +2,15 @@
 
 import csv
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from securefair.model import image_columns
 from securefair.model.image_columns import weights_digest
-from securefair.sites.site.export import write_results
-from securefair.sites.site.starting import carried, open_site
-from securefair.storage import Secret
-from support.operators import securefair
+from support.operators import PASSPHRASE, kept_models, securefair
 from support.tiny_network import torchvision, write_pictures, write_weights
 
 NAMES = ("north", "south")
-PASSPHRASE = "correct horse"
 SETTINGS = """
 [transfer]
 q = 8
@@ -76,32 +71,12 @@ def init(ward, name, **said):
     )
 
 
-def run(folder):
-    """What `site start` does, in a thread, which takes no signals."""
-    with open_site(folder, Secret(PASSPHRASE.encode())) as opened:
-        with carried(folder, opened):
-            opened.site.run(lambda _: None)
-        return write_results(
-            folder / "results",
-            opened.project,
-            opened.own,
-            opened.store,
-            seed=opened.seed,
-            data=opened.settings.data,
-            role=opened.settings.role,
-            agreement=opened.agreement,
-        ).model
-
-
-# Both write results at once, and threads share what warnings are ignored.
-@pytest.mark.filterwarnings("ignore:The optimal value found for dimension")
 def test_sites_of_images_keep_models_that_predict_without_them(ward):
     for name in NAMES:
         assert "27 training and 13 test samples" in init(ward, name)
     said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
     assert "data" in said
-    with ThreadPoolExecutor(2) as pool:
-        north, south = pool.map(run, [ward / name for name in NAMES])
+    north, south = kept_models([ward / name for name in NAMES])
     shutil.rmtree(ward / "north-data")  # the model has a copy of the weights
     new = ward / "south-data" / "images"
     securefair("predict", north, new, "--out", ward / "p.csv")

@@ -1,18 +1,13 @@
 """Sites of which one measures more: it asks about, and answers by, what both have."""
 
 import csv
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from securefair.sites.site.export import write_results
-from securefair.sites.site.starting import carried, open_site
-from securefair.storage import Secret
-from support.operators import securefair
+from support.operators import PASSPHRASE, kept_models, securefair
 
 NAMES = ("north", "south")
-PASSPHRASE = "correct horse"
 SETTINGS = """
 [transfer]
 q = 8
@@ -73,24 +68,6 @@ def init(ward, name, *more, **said):
     )
 
 
-def run(folder):
-    """What `site start` does, in a thread, which takes no signals."""
-    with open_site(folder, Secret(PASSPHRASE.encode())) as opened:
-        with carried(folder, opened):
-            opened.site.run(lambda _: None)
-        return write_results(
-            folder / "results",
-            opened.project,
-            opened.own,
-            opened.store,
-            seed=opened.seed,
-            data=opened.settings.data,
-            columns=opened.settings.columns,
-            role=opened.settings.role,
-            agreement=opened.agreement,
-        ).model
-
-
 def test_each_site_keeps_a_model_of_what_it_measures(ward):
     refused = init(ward, "south", "--own-column", "crp", fails=True)
     assert "the table has no such column" in refused
@@ -98,8 +75,7 @@ def test_each_site_keeps_a_model_of_what_it_measures(ward):
     init(ward, "south")
     said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
     assert "The model of north alone also uses column crp" in said
-    with ThreadPoolExecutor(2) as pool:
-        north, south = pool.map(run, [ward / name for name in NAMES])
+    north, south = kept_models([ward / name for name in NAMES])
     for model, table in ((north, "north"), (south, "south"), (south, "north")):
         out = ward / f"{model.name}-{table}.csv"
         securefair("predict", model, ward / f"{table}.csv", "--out", out)
