@@ -149,12 +149,14 @@ def recover_store(
     if proved > before.epoch:  # nobody knows how often it has made keys since
         before, renewals = Recovered(epoch=proved, round=-1), MOST_RENEWALS * rounds
     left = before.after(max(now, proved + 1), last, renewals)
+    known = state_in(tx).peers
     for peer in peers:
+        known = known.leaves(peer) if _said_farewell(tx, peer) else known
         _begin_epoch(tx, peer, left.epoch)
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
     for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
-    keep_state(tx, SiteState(peers=state_in(tx).peers.recovered()))
+    keep_state(tx, SiteState(peers=known.recovered()))
     for budget, (limit, often) in (promised or {}).items():
         for number in range(1, often + 1):  # the backup may be older than an earlier recovery
             tx.privacy.lose(budget, f"recovery {number}", limit)
@@ -196,7 +198,7 @@ def block_in(tx: Transaction, peer: str, now: float) -> None:
     """See `block`."""
     known, state = read_peer(tx, peer), state_in(tx)
     waiting = list(tx.inbox.pending(stream_of(peer, known.epoch)))
-    if any(is_farewell(item.payload) for item in waiting):  # else it would be waited for once back
+    if _said_farewell(tx, peer):
         state = replace(state, peers=state.peers.leaves(peer))
     if not known.blocked:
         state = replace(state, peers=state.peers.shuts(peer))
@@ -274,6 +276,12 @@ def _refuse_others_file(file: Path) -> None:
             expected=f"user {os.geteuid()}",
             hint="Run this as its owner",
         )
+
+
+def _said_farewell(tx: Transaction, peer: str) -> bool:
+    """Whether a farewell lies unread: it is thrown away, and who left would be waited for."""
+    waiting = tx.inbox.pending(stream_of(peer, read_peer(tx, peer).epoch))
+    return any(is_farewell(item.payload) for item in waiting)
 
 
 def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:

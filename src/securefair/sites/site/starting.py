@@ -147,7 +147,7 @@ def open_site(
         schedule = Timetable(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
-            wall=wall,
+            wall=clock,  # else one set past the project's end would let every deadline count
             monotonic=monotonic,
             fewest=fewest_peers(project, len(met)),
             ends=project.terms.valid_until,
