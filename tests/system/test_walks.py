@@ -36,11 +36,7 @@ def test_a_configuration_is_checked_in_few_places(walks, tmp_path, monkeypatch, 
     assert len(walk.files) <= 20, sorted(walk.files)
 
 
-RUN_STAYS, RUN_FILES = 47, 25
-"""Of a run, from its file to its report; never more than today."""
-
-
-def test_a_run_takes_its_configuration_through_no_more_places_than_before(
+def test_a_run_takes_its_configuration_through_few_places(
     walks, few, tmp_path, monkeypatch, capsys
 ):
     """A transfer, as nearly every hospital runs it: resolved, agreed on, kept, and reported."""
@@ -55,8 +51,8 @@ def test_a_run_takes_its_configuration_through_no_more_places_than_before(
     ((_, walk),) = walks.walk_configuration(["run", str(path), "--out", str(tmp_path / "out")])
     assert "report.html" in capsys.readouterr().out.replace("\n", "")
     assert "report.html:render_report" in walk.stays  # to its very end
-    assert len(walk.stays) <= RUN_STAYS, sorted(walk.stays)
-    assert len(walk.files) <= RUN_FILES, sorted(walk.files)
+    assert len(walk.stays) <= 40, sorted(walk.stays)
+    assert len(walk.files) <= 20, sorted(walk.files)
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))

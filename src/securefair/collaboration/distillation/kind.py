@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.agreement import PublicFacts
+from securefair.collaboration.agreement import PublicFacts, optimizer_of
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
@@ -222,7 +222,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
 def model_of(agreement: DistillationAgreement) -> ModelConfig:
     """The model that everyone trains."""
     from securefair.collaboration.distillation.participant import ModelConfig
-    from securefair.collaboration.training import optimizer_of
     from securefair.model.plausibility import Clip
 
     section, most = agreement.model, agreement.distillation
