@@ -8,15 +8,17 @@ import contextlib
 
 import pytest
 
+from securefair.errors import StorageError
 from securefair.protocol.states import RoundState
 from securefair.sites.post.streams import stream_of
 from securefair.sites.rehearsal.days import Year
 from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site.notes import BLAME, noted_in
 from securefair.sites.site.notices import Notice, notice_frame
-from securefair.sites.site.recovery import block_in, recover_store, take_back_in
-from securefair.storage import Store
-from support.town import NOW, towns
+from securefair.sites.site.recovery import block_in, recover, recover_store, take_back_in
+from securefair.storage import Keystore, Store
+from support.town import NOW, KilledError, towns
 
 pytestmark = pytest.mark.slow  # whole rounds
 
@@ -126,3 +128,42 @@ def test_a_clock_that_is_set_in_an_outage_burns_no_rounds(tmp_path, jump):
             year.night()
         assert site.finished
         assert set(year.records(own)) == set(range(12))
+
+
+@pytest.mark.parametrize("write", ["put", "delete"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_recovery_that_is_killed_between_two_writes(tmp_path, monkeypatch, write, when):
+    """Killed as its old keys were gone and its store was not new yet, the site went on under keys
+    that its peers did not have: it opened no answer any more, and blamed honest peers for that."""
+    data = hospitals(3)
+    project, identities = project_between(
+        data, "vpdl", 12, "rns", now=NOW, days=365, round_seconds=20 * DAY
+    )
+    make_places(tmp_path, data, project, identities, "local")
+    with contextlib.closing(year := Year(tmp_path, project, Clock(NOW))):
+        own, *others = year.names
+        while not year.records(own):
+            year.night()
+        year.stop(own)
+        write_of = getattr(Keystore, write)
+
+        def killed(keys, *arguments, **options):
+            if when == "after":
+                write_of(keys, *arguments, **options)
+            raise KilledError
+
+        with monkeypatch.context() as patch, contextlib.suppress(KilledError):
+            patch.setattr(Keystore, write, killed)
+            recover(year.place / own, year.secret, NOW + year.clock.now)
+        if (write, when) == ("delete", "after"):
+            with pytest.raises(StorageError, match="site recover"):
+                year.start(own)
+        recover(year.place / own, year.secret, NOW + year.clock.now)
+        for _ in range(60):
+            year.night()
+        assert year.opened(own).site.finished
+        last = year.records(own)[11]
+        assert set(last.opened) == set(others)
+        for name in year.names:
+            with year.opened(name).store.view() as tx:
+                assert not [facts for event, facts in noted_in(tx) if event == BLAME]
