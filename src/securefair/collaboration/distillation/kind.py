@@ -179,7 +179,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         from securefair.collaboration.distillation.observer import DistillationObserver
 
         del data, renewed
-        return DistillationObserver(self.name, agreement.encryption.backend, agreement)
+        return DistillationObserver(self.name, agreement)
 
     def recalled(
         self,

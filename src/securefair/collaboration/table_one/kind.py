@@ -92,7 +92,7 @@ class TableKind(AskingKind["TableAgreement"]):
         from securefair.collaboration.table_one.observer import TableObserver
 
         del data, renewed
-        return TableObserver(self.name, agreement.encryption.backend, agreement)
+        return TableObserver(self.name, agreement)
 
     def forecast(self, agreement: TableAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`."""
