@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
+from securefair.collaboration.agreement import optimizer_of
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
-from securefair.collaboration.training import optimizer_of
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning

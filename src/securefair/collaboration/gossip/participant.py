@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from securefair.averaging import Gathering, Shares, SumKeys, make_share, open_sum, release
 from securefair.averaging.spec import check_vector
 from securefair.ckks.keys import PublicKeys
+from securefair.collaboration.agreement import optimizer_of
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
-from securefair.collaboration.training import optimizer_of
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
