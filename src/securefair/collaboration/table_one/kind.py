@@ -35,7 +35,7 @@ class TableKind(AskingKind["TableAgreement"]):
         return keys_of("table_one") | {
             "disclosure.student_total",
             "disclosure.teacher_total",
-            "encryption.backend",
+            "encryption.backend",  # files name these two, although sums here are only masked
             "encryption.device",
             "training.class_weight",
         }
