@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from securefair.collaboration.agreement import PublicFacts, optimizer_of
+from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.distillation import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
     from securefair.collaboration.distillation.host import DistillingHost
     from securefair.collaboration.distillation.observer import DistillationObserver
-    from securefair.collaboration.distillation.participant import ModelConfig
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.private import PrivateTeacher
     from securefair.model.heads import Head
@@ -122,10 +121,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         host = DistillingHost(
             own,
             agreement,
-            model_of(agreement),
             seed=seed,
-            backend=agreement.encryption.backend,
-            device=agreement.encryption.device,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,
@@ -195,9 +191,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.distillation.host import DistillingHost
 
-        return DistillingHost(
-            own, agreement, model_of(agreement), seed=seed, backend=agreement.encryption.backend
-        )
+        return DistillingHost(own, agreement, seed=seed)
 
     def cautions(self, agreement: DistillationAgreement) -> list[str]:
         """See `Kind`."""
@@ -212,23 +206,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
         from securefair.collaboration.distillation.forecast import forecast_of
 
         return forecast_of(self.name, agreement, data)
-
-
-def model_of(agreement: DistillationAgreement) -> ModelConfig:
-    """The model that everyone trains."""
-    from securefair.collaboration.distillation.participant import ModelConfig
-    from securefair.model.plausibility import Clip
-
-    section, most = agreement.model, agreement.distillation
-    return ModelConfig(
-        kind=section.kind,
-        hidden=section.hidden,
-        network=section.network,
-        range_penalty=section.range_penalty,
-        optimizer=optimizer_of(agreement.training),
-        local_epochs=agreement.training.local_epochs,
-        clip=Clip(sample=most.sample_clip, answer=most.answer_clip),
-    )
 
 
 VPDL = DistillationKind(

@@ -126,15 +126,7 @@ class GossipKind(Kind["GossipAgreement"]):
         self.check_role(role)
         if given is not None:
             self._refuse({own.name: given})
-        host = GossipHost(
-            own,
-            agreement,
-            optimizer_of(agreement.training),
-            pretraining_epochs=agreement.training.local_epochs,
-            seed=seed,
-            backend=agreement.encryption.backend,
-            stored=stored,
-        )
+        host = GossipHost(own, agreement, seed=seed, stored=stored)
         if not host.restored:
             host.train_alone()
         return host
@@ -161,10 +153,7 @@ class GossipKind(Kind["GossipAgreement"]):
         """See `Kind`."""
         from securefair.collaboration.gossip.host import GossipHost
 
-        optimizer = optimizer_of(agreement.training)
-        return GossipHost(
-            own, agreement, optimizer, seed=seed, backend=agreement.encryption.backend
-        )
+        return GossipHost(own, agreement, seed=seed)
 
     def forecast(self, agreement: GossipAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`; the agreement says all that counts of the data."""
