@@ -83,7 +83,8 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     config = Reading(configured(name, **given), seen)
     agreement = kind.agree_all(config, data, seed=SEED)
     kind.forecast(agreement, data)
-    kind.rounds(config)
+    if kind.exchanges is None:
+        kind.rounds(config.training.rounds)
     run = simulated(kind, agreement, data, seed=SEED)
     for _ in run.rounds(2):
         pass
@@ -297,7 +298,7 @@ def test_privacy_is_kept_or_refused_and_never_passed_over(name):
         return
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
     run = simulated(kind, agreement, data, seed=SEED)
-    list(run.rounds(kind.rounds(config)))
+    list(run.rounds(kind.rounds(config.training.rounds)))
     promised = run.facts().privacy
     assert sorted(promised) == ["East", "North", "South"]
     assert all(0 < one.spent_epsilon <= one.epsilon == 2.0 for one in promised.values())
@@ -351,7 +352,7 @@ def test_a_host_comes_back_from_what_it_gave_out(name):
         assert to_bytes(again.model()) == to_bytes(host.model())
         assert again.machine.ledger == host.machine.ledger
         assert again.machine.memory == host.machine.memory
-        last = kind.rounds(config) - 1
+        last = kind.rounds(config.training.rounds) - 1
         assert again.received(last) == host.received(last)
         assert again.measured(last) == host.measured(last)
         assert again.export_keys() == left.keys
@@ -379,7 +380,7 @@ def test_a_refit_takes_one_peer_out_or_says_why_it_cannot(name):
     )
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
     hosts = [kind.host(agreement, own, seed=SEED, stored=Stored()) for own in data]
-    play(hosts, agreement, kind.rounds(config))
+    play(hosts, agreement, kind.rounds(config.training.rounds))
     host, own = hosts[0], data[0]
     pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
 

@@ -15,9 +15,9 @@ import pytest
 
 from securefair.protocol.codec import encode
 from securefair.sites.post.peers import CONFIRMS_NOTHING, QUESTION, REPLY, read_peer, unconfirmed
-from securefair.sites.site import pace
+from securefair.sites.site import attendance
+from securefair.sites.site.attendance import PATIENCE
 from securefair.sites.site.notices import Notice, message_frame, notice_frame
-from securefair.sites.site.pace import PATIENCE
 from securefair.sites.site.recovery import block_in, take_back_in
 from securefair.storage import Store
 from support.ends import End
@@ -156,7 +156,7 @@ def test_honest_sites_over_slow_ways_come_to_no_bound_and_no_standstill(make_tow
 def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town, monkeypatch, patience):
     """Replies pile up at one end, which lets a question be; its deadline counts for nothing, as the
     third site is gone. Each waited for the other for good, an empty outbox at both ends."""
-    monkeypatch.setattr(pace, "PATIENCE", patience)
+    monkeypatch.setattr(attendance, "PATIENCE", patience)
     town = make_town(3, rounds=12, round_seconds=50.0, fewest=1)
     laid, carrying, heals = {}, [], [float("inf")]
 

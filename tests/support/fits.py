@@ -82,11 +82,16 @@ def share_fits():
             return usual.estimated(few, samples, seed)
         return usual.usual_model(name, samples, seed)
 
-    class QuickEarlyStopping(controls.EarlyStopping):
+    slow = controls.EarlyStopping
+
+    class QuickEarlyStopping(slow):
         def __init__(self, *, rounds, **settings):
             super().__init__(rounds=min(rounds, EPOCHS), **settings)
 
-        init = remembering(controls.EarlyStopping.init)
+        init = remembering(slow.init)
+
+        def __reduce__(self):  # another process knows the class alone, and shares no fits
+            return functools.partial(slow, **vars(self)), ()
 
     tuned.own_fit = renewal.own_fit = remembering(tuned.own_fit)
     tuned.usual_model = remembering(usual_model)

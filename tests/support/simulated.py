@@ -18,6 +18,14 @@ def limited(agreement, disclosure):
     return agreement if disclosure is None else replace(agreement, disclosure=disclosure)
 
 
+def on_backend(agreement, backend):
+    """The same agreement, computed on by this encryption engine."""
+    if agreement.encryption.backend == backend:
+        return agreement  # and what a test has changed of it
+    encryption = agreement.encryption.model_copy(update={"backend": backend})
+    return replace(agreement, encryption=encryption)
+
+
 def start_transfer(
     algorithm,
     data,
@@ -58,7 +66,6 @@ def start_run(
     algorithm,
     data,
     collaboration,
-    models,
     *,
     seed,
     backend,
@@ -68,21 +75,17 @@ def start_run(
     teachers=None,
     alignments=None,
     required=None,
-    made_by=DistillingHost,
     **town,
 ):
-    """Participants that distil; `models` has an entry for each."""
-    collaboration = limited(collaboration, disclosure)
-    people = {own.name: (own, model) for own, model in zip(data, models, strict=True)}
+    """Participants that distil."""
+    collaboration = on_backend(limited(collaboration, disclosure), backend)
+    people = {own.name: own for own in data}
 
     def make(name, stored):
-        own, model = people[name]
-        host = made_by(
-            own,
+        host = DistillingHost(
+            people[name],
             collaboration,
-            model,
             seed=seed,
-            backend=backend,
             teacher=None if teachers is None else teachers[name],
             alignments=None if alignments is None else alignments.get(name),
             required=required,
@@ -101,26 +104,21 @@ def start_gossip(
     algorithm,
     data,
     agreement,
-    optimizer,
     *,
-    pretraining_epochs=0,
     seed,
     backend,
     disclosure=None,
     **town,
 ):
     """Participants that average models."""
-    agreement = limited(agreement, disclosure)
+    agreement = on_backend(limited(agreement, disclosure), backend)
     people = {own.name: own for own in data}
 
     def make(name, stored):
         host = GossipHost(
             people[name],
             agreement,
-            optimizer,
-            pretraining_epochs=pretraining_epochs,
             seed=seed,
-            backend=backend,
             stored=stored,
         )
         if not host.restored:

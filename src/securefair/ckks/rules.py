@@ -117,7 +117,7 @@ def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
         raise EncryptionError(
             "a layer of another width was applied", found=2 * x.count, expected=spec.inputs
         )
-    growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
+    growth = spec.l2 * 2.0**spec.log2_scale
     noise = max(x.noise * growth, zero_noise(x))  # as of a row of zeros, see `linear`
     return fits(
         replace(
