@@ -214,6 +214,7 @@ def test_a_run_goes_on_from_its_stores_as_if_nothing_had_been(name, tmp_path):
         later.close()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_within_a_round(name, tmp_path):
     """Its process ended between two inputs of the second round, or of the only one."""
     _, whole, facts = finished(name, "clear")
