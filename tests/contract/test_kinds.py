@@ -70,6 +70,7 @@ ELSEWHERE = {
     *("training.class_weight", "privacy.patient_column", "privacy.unit"),  # where data are read
     *("privacy.require_delta", "model.hidden"),  # only with the keys beside them
     "transfer.missing",  # only where means are opened
+    *("encryption.backend", "encryption.device"),  # where something is encrypted: not in sums
 }
 PASSED_ON = {"privacy.asked_epsilon"}
 """With all terms of privacy, to kinds that have no use for it."""
@@ -213,6 +214,7 @@ def test_a_run_goes_on_from_its_stores_as_if_nothing_had_been(name, tmp_path):
         later.close()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_within_a_round(name, tmp_path):
     """Its process ended between two inputs of the second round, or of the only one."""
     _, whole, facts = finished(name, "clear")

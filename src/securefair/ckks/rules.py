@@ -279,9 +279,9 @@ def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
         raise EncryptionError(
             "cannot rescale to that many limbs", found=limbs, expected=f"1 to {x.limbs}"
         )
-    log2_scale, flood = x.log2_scale, x.flood
-    for prime in reversed(x.params.primes[limbs : x.limbs]):
-        log2_scale, flood = log2_scale - math.log2(prime), flood / prime
+    params, log2_scale, flood = x.params, x.log2_scale, x.flood
+    for at in range(x.limbs - 1, limbs - 1, -1):
+        log2_scale, flood = log2_scale - params.log_primes[at], flood / params.primes[at]
     noise = divided(x.noise, x, limbs, polys=x.polys, slots=slots)
     return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise, flood=flood))
 
