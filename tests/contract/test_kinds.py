@@ -70,6 +70,7 @@ ELSEWHERE = {
     *("training.class_weight", "privacy.patient_column", "privacy.unit"),  # where data are read
     *("privacy.require_delta", "model.hidden"),  # only with the keys beside them
     "transfer.missing",  # only where means are opened
+    *("encryption.backend", "encryption.device"),  # where something is encrypted: not in sums
 }
 PASSED_ON = {"privacy.asked_epsilon"}
 """With all terms of privacy, to kinds that have no use for it."""

@@ -40,7 +40,7 @@ def start_transfer(
     **town,
 ):
     """Hospitals of a transfer; `renewals` names whose data have earlier states."""
-    agreement = limited(agreement, disclosure)
+    agreement = on_backend(limited(agreement, disclosure), backend)
     states = {own.name: [*own.earlier, replace(own, earlier=())] for own in data}
 
     def make(name, stored):
@@ -48,7 +48,6 @@ def start_transfer(
             states[name][0],
             agreement,
             seed=seed,
-            backend=backend,
             teacher=None if teachers is None else teachers[name],
             required=required,
             stored=stored,
@@ -56,9 +55,7 @@ def start_transfer(
 
     sites = Town([own.name for own in data], make, agreement, seed=seed, **town)
     later = {name: list(own[1:]) for name, own in states.items()}
-    observer = TransferObserver(
-        algorithm, backend, agreement, [later[name].pop(0) for name in renewals]
-    )
+    observer = TransferObserver(algorithm, agreement, [later[name].pop(0) for name in renewals])
     return SimulatedRun(sites, observer)
 
 
@@ -97,7 +94,7 @@ def start_run(
         return host
 
     sites = Town(list(people), make, collaboration, seed=seed, **town)
-    return SimulatedRun(sites, DistillationObserver(algorithm, backend, collaboration, audit=audit))
+    return SimulatedRun(sites, DistillationObserver(algorithm, collaboration, audit=audit))
 
 
 def start_gossip(
@@ -126,7 +123,7 @@ def start_gossip(
         return host
 
     sites = Town(list(people), make, agreement, seed=seed, **town)
-    return SimulatedRun(sites, GossipObserver(algorithm, backend, agreement))
+    return SimulatedRun(sites, GossipObserver(algorithm, agreement))
 
 
 def run_of(participants, collaboration, *, algorithm="cycle", **town):
@@ -135,7 +132,7 @@ def run_of(participants, collaboration, *, algorithm="cycle", **town):
     for own in participants:
         own.train_alone()
     sites = Town(list(people), lambda name, _: people[name], collaboration, seed=1, **town)
-    observer = DistillationObserver(algorithm, "clear", collaboration, audit=False)
+    observer = DistillationObserver(algorithm, collaboration, audit=False)
     return SimulatedRun(sites, observer)
 
 

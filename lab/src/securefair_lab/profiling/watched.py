@@ -97,7 +97,5 @@ def start_watched(
         participant.train_alone()
     people = {own.name: own for own in participants}
     town = Town(list(people), lambda name, _: people[name], collaboration, seed=seed)
-    observer = DistillationObserver(
-        name, collaboration.encryption.backend, collaboration, audit=False
-    )
+    observer = DistillationObserver(name, collaboration, audit=False)
     return SimulatedRun(town, observer), participants

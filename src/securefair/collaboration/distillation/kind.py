@@ -102,6 +102,13 @@ class DistillationKind(Kind["DistillationAgreement"]):
             fairness=RunConfig.model_fields["fairness"].default,  # nobody forms a reputation
         )
 
+    @property
+    def participant(self) -> type[DistillingHost]:
+        """What its hosts are."""
+        from securefair.collaboration.distillation.host import DistillingHost
+
+        return DistillingHost
+
     def host(
         self,
         agreement: DistillationAgreement,
@@ -113,12 +120,10 @@ class DistillationKind(Kind["DistillationAgreement"]):
         given: Head | None = None,
     ) -> DistillingHost:
         """See `Kind`."""
-        from securefair.collaboration.distillation.host import DistillingHost
-
         self.check_role(role)
         terms, budget = agreement.privacy, None if stored is None else stored.budget
         teachers, alignments = self._private(agreement, own, seed=seed, budget=budget)
-        host = DistillingHost(
+        host = self.participant(
             own,
             agreement,
             seed=seed,
@@ -179,7 +184,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         from securefair.collaboration.distillation.observer import DistillationObserver
 
         del data, renewed
-        return DistillationObserver(self.name, agreement.encryption.backend, agreement)
+        return DistillationObserver(self.name, agreement)
 
     def recalled(
         self,
@@ -189,9 +194,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         seed: int,
     ) -> DistillingHost:
         """See `Kind`."""
-        from securefair.collaboration.distillation.host import DistillingHost
-
-        return DistillingHost(own, agreement, seed=seed)
+        return self.participant(own, agreement, seed=seed)
 
     def cautions(self, agreement: DistillationAgreement) -> list[str]:
         """See `Kind`."""

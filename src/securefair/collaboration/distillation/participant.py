@@ -136,6 +136,7 @@ class Participant(Host):
             self.name, peers, settings, saved_state=left.saved_state, memory=left.memory
         )
         self.rounds = Rounds[RoundNotes]()
+        self._seed = seed
         self._clip = Clip(sample=most.sample_clip, answer=most.answer_clip)
         self._encryption = collaboration.encryption
         # One that is not there is no reason to decline later.

@@ -141,7 +141,7 @@ class GossipKind(Kind["GossipAgreement"]):
         from securefair.collaboration.gossip.observer import GossipObserver
 
         del data, renewed
-        return GossipObserver(self.name, agreement.encryption.backend, agreement)
+        return GossipObserver(self.name, agreement)
 
     def recalled(
         self,

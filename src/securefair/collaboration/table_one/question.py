@@ -225,11 +225,9 @@ class CountsQuestion(MaskedQuestion):
         del patients
         return False
 
-    def exchange(
-        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> CountsExchange:
+    def exchange(self, patients: Samples, *, keys: StoredKeys | None = None) -> CountsExchange:
         """See `TransferQuestion`."""
-        del backend, device, keys
+        del keys
         self.agreed.check_samples(len(patients))
         return CountsExchange(self, patients)
 

@@ -63,7 +63,7 @@ class ValidateKind(TransferKind):
         from securefair.collaboration.validation.observer import ValidationObserver
 
         del data, renewed
-        return ValidationObserver(self.name, agreement.encryption.backend, agreement)
+        return ValidationObserver(self.name, agreement)
 
 
 VALIDATE = ValidateKind(

@@ -42,10 +42,8 @@ def most_asked(agreed: TransferTerms) -> int:
 class LogitsExchange(AskedExchange):
     """See `HospitalExchange`; nothing is added up, and nothing is learnt from it."""
 
-    def __init__(
-        self, question: LogitsQuestion, student: AskingStudent, backend: str, device: str
-    ) -> None:
-        super().__init__(question, student, backend, device)
+    def __init__(self, question: LogitsQuestion, student: AskingStudent) -> None:
+        super().__init__(question, student)
         self._patients = student.patients
 
     def told(self, request: bytes, student: str) -> Charged:

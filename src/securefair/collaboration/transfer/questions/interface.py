@@ -225,15 +225,11 @@ class TransferQuestion(ABC):
         """What an answer tells, for the ledger."""
 
     @abstractmethod
-    def exchange(
-        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> HospitalExchange:
+    def exchange(self, patients: Samples, *, keys: StoredKeys | None = None) -> HospitalExchange:
         """At one hospital.
 
         Args:
             patients: its training patients.
-            backend: encryption engine.
-            device: what computes on ciphertexts.
             keys: of an earlier process; None makes new ones.
 
         Raises:
@@ -245,5 +241,5 @@ class TransferQuestion(ABC):
         """The numbers that a teacher's answer about these patients holds, in the clear."""
 
     @abstractmethod
-    def encryption(self, audit: Audit, *, backend: str) -> EncryptionFacts:
+    def encryption(self, audit: Audit) -> EncryptionFacts:
         """What a run says of how it was protected."""

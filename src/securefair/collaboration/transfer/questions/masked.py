@@ -140,9 +140,8 @@ class MaskedQuestion(TransferQuestion):
         numbers = self.plan.spec.parameters
         return Disclosed(self.release, numbers, numbers)
 
-    def encryption(self, audit: Audit, *, backend: str) -> EncryptionFacts:
+    def encryption(self, audit: Audit) -> EncryptionFacts:
         """See `TransferQuestion`."""
-        del backend
         return EncryptionFacts(
             backend=self.sums.name,
             ring_degree=0,
