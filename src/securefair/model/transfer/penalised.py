@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv
 
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.likelihood import Likelihood
@@ -30,6 +31,7 @@ TOLERANCE = 1e-11
 """Of the squared Newton decrement, twice the distance in the objective: a last step squares it."""
 _HALVINGS = 40
 _MEMORY = 1 << 23  # most numbers in one temporary array
+_MANY = 60  # coefficients from which a call a problem costs less than what it saves
 
 
 def fit(
@@ -92,7 +94,7 @@ def _newton(
         gradient, hessian = likelihood.derivatives(columns, logits, counts)
         gradient += penalties * theta
         hessian[:, diagonal, diagonal] += penalties
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        step = _solved(hessian, gradient)
         decrement = (step * gradient).sum(1)
         going = decrement > tolerance * (1 + value)
         if not going.all():
@@ -115,4 +117,21 @@ def _newton(
         theta, logits, value = trial, trial_logits, trial_value
     else:
         found[left] = theta
+    return found
+
+
+def _solved(hessian: Array, gradient: Array) -> Array:
+    """Solutions (S, P) of S positive definite systems, `hessian` (S, P, P).
+
+    Cholesky takes half the operations of what numpy solves many systems with.
+    """
+    found = np.empty_like(gradient)
+    if gradient.shape[1] < _MANY:
+        found[:] = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        return found
+    for at, (one, right) in enumerate(zip(hessian, gradient, strict=True)):
+        # LAPACK reads columns first: of a symmetric matrix the transpose is the same.
+        _, found[at], failed = dposv(one.T, right, lower=1)
+        if failed:  # rounding hides that it is definite
+            found[at] = np.linalg.solve(one, right)
     return found

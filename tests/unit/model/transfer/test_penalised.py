@@ -66,6 +66,20 @@ def test_finds_the_minimum_that_scipy_finds(seed, samples, width, own, shared, p
     np.testing.assert_allclose(found, reference.x, atol=2e-3)
 
 
+@pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.parametrize("definite", [True, False])
+def test_systems_of_many_coefficients_give_what_small_ones_give(width, definite, monkeypatch):
+    """And where rounding hides that one is definite, the general solver takes it over."""
+    columns, _, labels, offset = problem(5, 30, width, 6, 2)
+    parameters = columns.parameters
+    rest = (np.stack([offset, 0 * offset]), np.full((2, parameters), 0.3), np.ones((2, 30)))
+    few = fit(columns, labels, *rest)
+    monkeypatch.setattr(penalised, "_MANY", 1)
+    if not definite:
+        monkeypatch.setattr(penalised, "dposv", lambda a, b, **_: (a, np.nan * b, 1))
+    np.testing.assert_allclose(fit(columns, labels, *rest), few, atol=1e-9)
+
+
 @pytest.mark.parametrize("width", [1, 3])
 def test_many_problems_are_each_solved_as_alone(width):
     columns, _, labels, offset = problem(3, 15, width, 1, 4 - width)
