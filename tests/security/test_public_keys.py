@@ -10,9 +10,9 @@ releases anyway; otherwise as many bits as the released numbers have.
 
 import struct
 
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 
 from securefair.circuit.network import network_logits
 from securefair.circuit.planner import plan_exchange

@@ -77,7 +77,7 @@ def test_the_courier_imports_no_model_and_no_encryption():
 
     code = (
         "import sys, securefair.sites.couriers.flare; "
-        "print([m for m in ('torch', 'tenseal', 'numpy') if m in sys.modules])"
+        "print([m for m in ('torch', '_sealapi_cpp', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 
 from securefair.ckks.backends import kernel_choice, kernels, residues_fallback
 from securefair.ckks.backends.basis import Basis
