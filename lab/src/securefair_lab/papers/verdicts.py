@@ -32,7 +32,7 @@ DRAWS = 4096
 SURE = 0.95
 """Of all draws: each end of an interval of 90 % leaves a twentieth."""
 CHANCE = 1e-6
-"""With which some of the draws may mislead about all of them."""
+"""With which, at each look, some draws may mislead about all: a bound for independent draws."""
 _LOOK_EVERY = 64  # draws
 
 
