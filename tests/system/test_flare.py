@@ -24,8 +24,7 @@ from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.proof import Proof, proof_of_concept
 from securefair.sites.rehearsal.witness import Witness
-from securefair.sites.site.records import stored_pieces
-from securefair.sites.site.site import MODEL
+from securefair.sites.site.records import MODEL, stored_pieces
 from support.certificates import certificate
 
 installed = pytest.mark.skipif(

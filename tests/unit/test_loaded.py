@@ -113,11 +113,13 @@ def loaded_by(tmp_path_factory):
     return dict(zip(COMMANDS, map(set, map(str.split, done.stdout.splitlines())), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_imports_what_it_needs(command, loaded_by):
     assert loaded_by[command] - COMMANDS[command] == set()
 
 
+@pytest.mark.slow
 def test_nothing_is_allowed_that_no_command_needs(loaded_by):
     for name in set.union(*COMMANDS.values()):
         assert any(name in found for found in loaded_by.values()), name
