@@ -54,9 +54,11 @@ def key_file(folder: Path) -> Path:
 def files() -> Files:
     """Those of the size that the command line names: 0 to 3, or its name.
 
-    A stage lives for a second. Nothing of it is worth collecting, nor looking through when it ends.
+    A stage lives for a second. Nothing of it is worth collecting, nor looking through when it ends,
+    and the threads that numpy, where it is not loaded yet, starts for products would only spin.
     """
     gc.disable()
     atexit.register(gc.freeze)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     asked = sys.argv[1]
     return Files(list(IMAGES)[int(asked)] if asked.isdigit() else asked)

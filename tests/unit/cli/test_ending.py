@@ -1,6 +1,8 @@
 """Exit codes of what ends a command: a unit starts again what may pass, and nothing else."""
 
 import errno
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -18,6 +20,20 @@ def code_of(doing):
     with pytest.raises(typer.Exit) as ended, errors():
         doing()
     return ended.value.exit_code
+
+
+def test_nothing_is_looked_through_when_a_command_ends():
+    code = """
+import atexit, gc, sys
+atexit.register(lambda: print(gc.get_freeze_count(), len(gc.get_objects())))  # the last one
+from securefair.cli import main
+sys.argv = ["securefair", "--version"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    frozen, left = map(int, done.stdout.split()[-2:])
+    assert frozen > 10_000
+    assert left < 100
 
 
 def test_what_may_pass_by_itself_has_a_code_of_its_own():

@@ -62,7 +62,8 @@ def hidden_units(
         del products  # as large as all units
         units = contiguous(_separated(sums, turn)[: len(weights)])
         del sums
-        constants = contiguous(bias[..., None] + zeros_like(units[:, 0]))
+        constants = unset(units, (len(units), *units.shape[2:]))
+        overwrite_(constants, bias[..., None])
         kernels.add_to_first_(units, constants, basis)
     return units
 
