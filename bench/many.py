@@ -48,7 +48,7 @@ def main(
         started = time.process_time()
         called("run", str(many / "config.toml"), "--backend", "clear", "--out", str(out), "--quiet")
         seconds = time.process_time() - started
-        result = read_run(out).outcome.result
+        result = read_run(out).result
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(
         f"{hospitals} hospitals of {rows} rows: {seconds:.0f} s of the processor, {memory:.1f} GB"

@@ -1,7 +1,7 @@
 """Client: encrypt the features."""
 
 import numpy as np
-from task import files, key_file
+from stage import files, key_file
 
 import securefair as sf
 

@@ -1,6 +1,7 @@
 """Client: make keys, keep the secret one, hand out the public ones."""
 
-from task import UNSTRETCHED, files, new_key, spec
+from stage import files, new_key
+from task import UNSTRETCHED, spec
 
 import securefair as sf
 

@@ -1,7 +1,7 @@
 """Client: logits to labels, one a line."""
 
 import numpy as np
-from task import files
+from stage import files
 
 
 def main() -> None:

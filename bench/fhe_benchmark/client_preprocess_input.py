@@ -1,7 +1,8 @@
 """Client: pixels as text, one image a line, to features within the agreed bounds."""
 
 import numpy as np
-from task import features, files
+from stage import files
+from task import features
 
 
 def main() -> None:

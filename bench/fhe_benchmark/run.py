@@ -20,7 +20,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from task import IMAGES, Files, features, key_file, model
+from stage import IMAGES, Files, key_file
+from task import features, model
 
 import securefair as sf
 from securefair.profiling.head import describe_machine

@@ -2,16 +2,16 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from task import files, key_file
-
-import securefair as sf
+from stage import files, key_file
 
 
 def main() -> None:
     own = files()
-    key = key_file(own.server)
-    with ThreadPoolExecutor(1) as reader:  # a start is work of one core
+    with ThreadPoolExecutor(1) as reader:
         request = reader.submit((own.upload / "request.bin").read_bytes)
+        import securefair as sf  # a start is work of one core: the other one reads meanwhile
+
+        key = key_file(own.server)
         teacher = sf.Teacher.load(own.server / "teacher.keystore", passphrase_file=key)
         answer = teacher.answer(request.result(), peer="client")
     (own.download / "answer.bin").write_bytes(answer)

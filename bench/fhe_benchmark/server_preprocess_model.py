@@ -1,6 +1,7 @@
 """Server: keep the model and what was agreed, for the process that answers."""
 
-from task import UNSTRETCHED, files, model, new_key, spec
+from stage import files, new_key
+from task import UNSTRETCHED, model, spec
 
 import securefair as sf
 

@@ -13,8 +13,10 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import InspectLoader
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
+
+if TYPE_CHECKING:  # it takes archives and temporary files along, a twentieth of a start
+    from importlib.abc import InspectLoader
 
 MAY_PASS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE)
 """Of the system: a disk or quota that is full, a disk or a share that fails. Somebody may mend it
@@ -197,7 +199,7 @@ def on_first_use(
 def _imported_for_types(package: str) -> dict[str, str]:
     """Homes of the names that a package imports under `if TYPE_CHECKING`."""
     specification = sys.modules[package].__spec__
-    loader = cast(InspectLoader, specification.loader if specification else None)
+    loader = cast("InspectLoader", specification.loader if specification else None)
     return {
         alias.name: statement.module
         for block in ast.parse(loader.get_source(package) or "").body

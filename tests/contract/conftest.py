@@ -93,7 +93,14 @@ def planned(backend):
     return backend.name not in ("clear", "openfhe")
 
 
-@pytest.fixture(scope="session", params=sorted(VARIANTS))
+@pytest.fixture(
+    scope="session",
+    params=[
+        # Starts processes, which takes seconds.
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "crypten"))
+        for name in sorted(VARIANTS)
+    ],
+)
 def sums(request):
     try:
         return make(request.param)

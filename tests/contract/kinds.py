@@ -64,7 +64,7 @@ def begun(name, backend, *, folder=None, **changes):
     config = configured(name, **{"encryption.backend": backend} | changes)
     agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
     run = simulated(kind, agreement, data, seed=SEED, folder=folder)
-    return run, kind.rounds(config)
+    return run, kind.rounds(config.training.rounds)
 
 
 @cache
@@ -84,7 +84,7 @@ def hosts_of(name, *, stored=None):
 
 def played(name, *, stored=None):
     agreement, hosts = hosts_of(name, stored=stored)
-    play(hosts, agreement, kind_of(name).rounds(configured(name)))
+    play(hosts, agreement, kind_of(name).rounds(configured(name).training.rounds))
     return hosts
 
 

@@ -170,7 +170,7 @@ def test_the_map_can_be_squared_and_goes_on(side):
     assert np.abs(here.values(mapped) - expected).max() <= rules.slot_error(mapped.meta)
 
 
-@pytest.mark.parametrize("parts", [2, 8])
+@pytest.mark.parametrize("parts", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_the_noise_of_several_keys_is_below_the_rule(backend, planned, parts):
     if not planned:
         pytest.skip("errors are at the planned size on rns and seal only")

@@ -23,7 +23,7 @@ from securefair.model.projection import public_rows
 HEADS = {
     "narrow": {"features": 5, "hidden": 0},
     "quadratic": {"features": 5, "hidden": 3},
-    "wide": {"features": 130, "hidden": 3},
+    "wide": {"features": 70, "hidden": 3},
 }
 ASKED = {
     "logits": {"release": "logits"},

@@ -79,15 +79,16 @@ def success(made_by, amplitude, *, aimed=at_a_patient, clip=NO_CLIP, tested=Fals
 
 
 AMPLITUDE = {at_a_patient: 10.0, at_a_coefficient: 1.0}
+AIMS = [at_a_patient, pytest.param(at_a_coefficient, marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("aimed", [at_a_patient, at_a_coefficient])
+@pytest.mark.parametrize("aimed", AIMS)
 def test_an_aimed_answer_tells_a_secret_where_nothing_tests_it(aimed):
     right, _ = success(Victim, AMPLITUDE[aimed], aimed=aimed)
     assert right >= 0.9
 
 
-@pytest.mark.parametrize("aimed", [at_a_patient, at_a_coefficient])
+@pytest.mark.parametrize("aimed", AIMS)
 def test_the_same_answers_are_refused_and_tell_nothing(aimed):
     right, refused = success(Victim, AMPLITUDE[aimed], aimed=aimed, tested=True, clip=Clip())
     assert refused >= 0.9

@@ -16,13 +16,11 @@ import pytest
 from securefair.collaboration.gossip.participant import vector_of
 from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.data import load_heart
-from securefair.model.optimizer import OptimizerConfig
 from securefair.protocol.codec import decode
 from securefair.protocol.messages import Ask
 from support.agreements import agree
 from support.simulated import lose, start_gossip
 
-OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.01, clip_norm=5.0)
 ROUNDS = 40
 
 
@@ -50,6 +48,11 @@ def started(**changes):
     settings = {
         "kind": "linear",
         "averaging": "clear",  # the same sums, within their rounding
+        "learning_rate": 0.05,
+        "momentum": 0.9,
+        "weight_decay": 0.01,
+        "clip_norm": 5.0,
+        "local_epochs": 20,
         "local_steps": 2,
         "sketch": 0,
         "max_sums": 0,
@@ -58,8 +61,6 @@ def started(**changes):
         "cycle-gossip",
         data,
         agree("cycle-gossip", data, shape=32, **(settings | changes)),
-        OPTIMIZER,
-        pretraining_epochs=20,
         seed=0,
         backend="clear",
     )

@@ -40,6 +40,7 @@ from securefair.protocol.messages import Keys
 from security.colluding import Honest, Together, question
 from support.agreements import agree
 from support.examples import examples
+from support.simulated import on_backend
 
 ROUNDS, ACTIONS = 2, 30
 RUNS = 12
@@ -128,7 +129,7 @@ def transferring(agreement, together, weaken):
     for name in names:
         data = ParticipantData(name, patients(ord(name)), patients(ord(name) + 99))
         unlimited = replace(agreement, disclosure=DisclosureSection(fraction=None))
-        host = TransferHost(data, unlimited, seed=0, backend="clear")
+        host = TransferHost(data, on_backend(unlimited, "clear"), seed=0)
         if weaken is not None:
             weaken(host)
         honest[name] = Honest(host, publics)

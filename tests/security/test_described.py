@@ -205,7 +205,7 @@ def test_hospitals_that_were_told_different_things_add_up_to_noise():
     }
     assert len({layouts[name] for name in ("north", "south")}) == 2
     assert all(len(host.notes.released) == 1 for host in run.hosts.values())
-    sessions = {run.hosts[name]._session(1) for name in ("north", "south")}
+    sessions = {run.hosts[name]._bound_to(1) for name in ("north", "south")}
     assert len(sessions) == 2  # masks are of these
 
 
@@ -271,7 +271,7 @@ def test_the_same_hospitals_do_not_tell_other_cells_a_second_time(tmp_path):
     host._ledger = ledger
     host._exchange.allowed = (rules.TellableVariable(((0,),)),) * 2
     assert host.telling.layout == other
-    gathering = Gathering.of(host._session(1), 1, "west", ("north", "south"))
+    gathering = Gathering.of(host._bound_to(1), 1, "west", ("north", "south"))
     request = host._exchange.asking(1)
     with pytest.raises(LedgerError, match="of other cells"):
         host._masked_answer(AnswerAsk("west", 1, 0, request, gathering.senders), gathering)

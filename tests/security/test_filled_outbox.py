@@ -15,16 +15,16 @@ import pytest
 
 from securefair.protocol.codec import encode
 from securefair.sites.post.peers import CONFIRMS_NOTHING, QUESTION, REPLY, read_peer, unconfirmed
-from securefair.sites.site import pace
+from securefair.sites.site import attendance
+from securefair.sites.site.attendance import PATIENCE
 from securefair.sites.site.notices import Notice, message_frame, notice_frame
-from securefair.sites.site.pace import PATIENCE
 from securefair.sites.site.recovery import block_in, take_back_in
 from securefair.storage import Store
 from support.ends import End
 from support.town import towns
 
-TIMES = 60
-MANY = 250
+TIMES = 20
+MANY = 80
 
 
 @pytest.fixture
@@ -80,9 +80,11 @@ def attempts_of(served):
         yield msgspec.structs.replace(served.asked, attempt=attempt)
 
 
-@pytest.mark.parametrize("algorithm", ["cycle", "cycle-gossip"])
+@pytest.mark.parametrize(
+    "algorithm", ["cycle", pytest.param("cycle-gossip", marks=pytest.mark.slow)]
+)
 def test_replies_to_different_questions_have_a_bound(make_town, algorithm):
-    """250 others made 250 envelopes more."""
+    """As many others made as many envelopes more."""
     town = make_town(4, algorithm=algorithm, rounds=4, fewest=1)
     town.until("south", 1)
     machine = town.sites["north"].machine
@@ -150,11 +152,11 @@ def test_honest_sites_over_slow_ways_come_to_no_bound_and_no_standstill(make_tow
             assert not any(unconfirmed(tx, peer) for peer in town.names if peer != name)
 
 
-@pytest.mark.parametrize("patience", [PATIENCE, 100])
+@pytest.mark.parametrize("patience", [PATIENCE, pytest.param(100, marks=pytest.mark.slow)])
 def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town, monkeypatch, patience):
     """Replies pile up at one end, which lets a question be; its deadline counts for nothing, as the
     third site is gone. Each waited for the other for good, an empty outbox at both ends."""
-    monkeypatch.setattr(pace, "PATIENCE", patience)
+    monkeypatch.setattr(attendance, "PATIENCE", patience)
     town = make_town(3, rounds=12, round_seconds=50.0, fewest=1)
     laid, carrying, heals = {}, [], [float("inf")]
 
@@ -182,7 +184,9 @@ def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town, monke
     assert full or patience == PATIENCE  # who rests is asked too rarely for that
 
 
-@pytest.mark.parametrize("algorithm", ["cycle", "cycle-gossip"])
+@pytest.mark.parametrize(
+    "algorithm", ["cycle", pytest.param("cycle-gossip", marks=pytest.mark.slow)]
+)
 def test_a_block_taken_back_leaves_no_site_waiting(make_town, algorithm):
     """The question of the blocked site was confirmed, thrown away and never said again; as all
     peers were needed, nobody went on any more."""

@@ -26,7 +26,6 @@ from securefair.collaboration.gossip.participant import MARGIN, vector_of
 from securefair.collaboration.gossip.weighing import UNKNOWN, WeightRow
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.model.optimizer import OptimizerConfig
 from securefair.protocol.flows import OFFER_BITS, REPLY_BITS
 from securefair.protocol.jobs import Adapt
 from securefair.worth import mixing
@@ -189,7 +188,7 @@ def test_ours_normalises_what_it_opened(six):
     models = dict(zip(SIX, rng.normal(size=(6, 10)), strict=True))
     total = sum(weight * models[name] for name, weight in row.told(senders).items())
     mixed = row.mixed(senders)
-    average = row.own_of(mixed) * models["ann"] + row.scale(senders) * total
+    average = mixed[row.own] * models["ann"] + row.scale(senders) * total
     np.testing.assert_allclose(average, mixed @ np.array([models[name] for name in SIX]))
 
 
@@ -220,13 +219,7 @@ def pushed(sign, at, agreement):
     features = rng.uniform(-1, 1, (40, 4))
     labels = (sign * features[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(np.int64)
     samples = Samples(features, labels, 2)
-    victim = GossipHost(
-        ParticipantData(ASKER, samples, samples),
-        agreement,
-        OptimizerConfig(learning_rate=0.05),
-        seed=0,
-        backend="clear",
-    )
+    victim = GossipHost(ParticipantData(ASKER, samples, samples), agreement, seed=0)
     moved = victim.vector
     moved[at] = agreement.gossip.bound
     victim.train_states = victim.train_states.moved(torch.from_numpy(moved)[None])
@@ -236,7 +229,8 @@ def pushed(sign, at, agreement):
 
 def test_a_missing_offer_tells_nothing_of_the_own_step():
     """As it was, one sign of a chosen coordinate of the gradient a round, and counted nowhere."""
-    agreed = agree("cycle-gossip", NAMES, kind="linear", sketch=0, bound=1.0)
+    settings = {"kind": "linear", "sketch": 0, "bound": 1.0, "learning_rate": 0.05}
+    agreed = agree("cycle-gossip", NAMES, backend="clear", **settings)
     told, ours = {}, {}
     for sign in (1, -1):
         told[sign], ours[sign] = [], []
@@ -282,13 +276,18 @@ def started(**changes):
         features = rng.normal(0.3 * (2 * labels[:, None] - 1), 0.3, (20, 4))
         return Samples(np.clip(features, -1, 1), labels, 2)
 
-    settings = {"kind": "linear", "averaging": "clear", "forced_every": 1, "local_steps": 1}
+    settings = {
+        "kind": "linear",
+        "averaging": "clear",
+        "forced_every": 1,
+        "local_steps": 1,
+        "local_epochs": 1,
+        "learning_rate": 0.05,
+    }
     return start_gossip(
         "cycle-gossip",
         [ParticipantData(name, drawn(), drawn()) for name in NAMES],
         agree("cycle-gossip", NAMES, sketch=0, **(settings | changes)),
-        OptimizerConfig(learning_rate=0.05),
-        pretraining_epochs=1,
         seed=0,
         backend="clear",
     )

@@ -34,12 +34,12 @@ def patients(seed):
 
 
 def town(change=lambda *arrived: arrived[2], names=NAMES, **constants):
-    agreement = agree("transfer", names, samples=21, seed=1, **constants)
+    agreement = agree("transfer", names, samples=21, seed=1, backend="clear", **constants)
     return Town(
         {
             name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
-                agreement, seed=0, backend="clear",
+                agreement, seed=0,
             )
             for at, name in enumerate(names)
         },

@@ -6,7 +6,6 @@ built SEAL's context of whatever ring first, and kept sixteen of them: 40 reques
 Protected: the teacher's memory and time. `bench/refusals.py` measures both.
 """
 
-import gc
 import tracemalloc
 import weakref
 
@@ -47,7 +46,6 @@ def built(monkeypatch):
             found.append(params)
             super().__init__(params)
 
-    gc.collect()
     seal_context.seal_context.cache_clear()
     monkeypatch.setattr(seal_context, "_IN_USE", weakref.WeakValueDictionary())
     monkeypatch.setattr(seal_context, "SealContext", Counted)

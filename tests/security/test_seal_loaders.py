@@ -10,9 +10,9 @@ import ast
 import struct
 from pathlib import Path
 
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 import zstandard
 
 import securefair.ckks

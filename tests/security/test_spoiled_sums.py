@@ -32,13 +32,20 @@ SENDERS = tuple("bcdef")
 def town(change, *, sums="gradient", missing=1, samples=1023, names=NAMES):
     """At most 1023 patients: of uniform sums of 97 numbers nine in ten are within the bounds."""
     agreement = agree(
-        "transfer", names, samples=samples, seed=1, sums=sums, missing=missing, shape=4
+        "transfer",
+        names,
+        samples=samples,
+        seed=1,
+        sums=sums,
+        missing=missing,
+        shape=4,
+        backend="clear",
     )
     return Town(
         {
             name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
-                agreement, seed=0, backend="clear",
+                agreement, seed=0,
             )
             for at, name in enumerate(names)
         },
@@ -230,7 +237,7 @@ def made_again(people, seed):
     before = old._shares.of("a", 0)
     data = ParticipantData("c", patients(seed), old.data.test)
     keys = Stored(keys=old.export_keys())
-    again = TransferHost(data, old.agreement, seed=0, backend="clear", stored=keys)
+    again = TransferHost(data, old.agreement, seed=0, stored=keys)
     again._publics = dict(old._publics)
     again.run(AnswerAsk("a", 0, 0, before.request, senders=SENDERS))
     key = again.run(ReleaseKey("a", 0, 0, SENDERS)).key

@@ -163,7 +163,7 @@ def test_a_part_of_a_sum_is_noise(name):
     from securefair.collaboration.transfer.questions import MaskKeys
 
     keys = MaskKeys("h1", teacher.host._private, publics)
-    exchange = question.exchange(teacher.host.data.train, backend="clear", device="cpu")
+    exchange = question.exchange(teacher.host.data.train)
     shares = [
         exchange.share(question.digest, one, keys, own, own.model)
         for one in (

@@ -39,7 +39,8 @@ HOSPITALS = [ParticipantData(name, draw(seed, 21), draw(seed + 9, 20))
 
 
 def agreed(**constants):
-    return agree("transfer", NAMES, samples=21, seed=1, **constants)
+    settings = {"backend": "rns"} | constants
+    return agree("transfer", NAMES, samples=21, seed=1, **settings)
 
 
 class Teachers:
@@ -165,7 +166,7 @@ def test_nothing_that_was_opened_reaches_an_answer():
 
 def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
     """A student that claims to have lost a sender never gets both sums."""
-    participant = TransferHost(HOSPITALS[1], agreed(), seed=0, backend="rns")
+    participant = TransferHost(HOSPITALS[1], agreed(), seed=0)
     for peer in ("c", "d"):
         key = public_bytes(generate_private())
         participant.run(ImportPeer(peer, Keys(0, key, b""), None))
@@ -201,9 +202,7 @@ class OurTeachers:
     """Three participants with keys for masks, and their ledgers."""
 
     def __init__(self, agreement):
-        self.people = {
-            one.name: TransferHost(one, agreement, seed=0, backend="rns") for one in HOSPITALS[1:]
-        }
+        self.people = {one.name: TransferHost(one, agreement, seed=0) for one in HOSPITALS[1:]}
         for one in self.people.values():
             for name, other in self.people.items():
                 if other is not one:
@@ -282,10 +281,7 @@ def refuse(*_):
 @pytest.mark.parametrize("spoilt", [False, True])
 def test_whether_answers_open_is_not_told_by_asking_again(opened, spoilt):
     """Whoever moves a number to the edge of the range would read on which side of it it was."""
-    people = {
-        one.name: TransferHost(one, agreed(opened=opened), seed=0, backend="rns")
-        for one in HOSPITALS
-    }
+    people = {one.name: TransferHost(one, agreed(opened=opened), seed=0) for one in HOSPITALS}
     if spoilt:  # as a number beyond the edge is
         for name in ("open", "open_sum"):
             setattr(people["a"]._exchange, name, refuse)
@@ -307,7 +303,7 @@ def test_whether_answers_open_is_not_told_by_asking_again(opened, spoilt):
 def test_what_a_renewal_closed_is_closed_to_a_later_process():
     """Shares of the fit that was, and its version, by which a second mean is refused."""
     stored, agreement = Stored(), agreed()
-    first = TransferHost(HOSPITALS[3], agreement, seed=0, backend="rns", stored=stored)
+    first = TransferHost(HOSPITALS[3], agreement, seed=0, stored=stored)
     pieces = {}
 
     def keep():
@@ -327,7 +323,7 @@ def test_what_a_renewal_closed_is_closed_to_a_later_process():
     keep()
     later = Stored(pieces=pieces, keys=first.export_keys())
     changed = replace(HOSPITALS[3], train=draw(77, 20))
-    second = TransferHost(changed, agreement, seed=0, backend="rns", stored=later)
+    second = TransferHost(changed, agreement, seed=0, stored=later)
     assert second.version == 1
     with pytest.raises(RemoteProtocolError, match="of a round that is over"):
         second.run(AnswerAsk("a", 0, 1, question, ("b", "d")))
@@ -340,7 +336,7 @@ def test_a_fit_that_is_made_again_otherwise_is_another_version(another, monkeypa
     """A newer version may fit otherwise: two sums would tell by how much. A last digit tells
     nothing, and stops nobody."""
     everyone = ("b", "c", "d")
-    first = TransferHost(HOSPITALS[3], agreed(), seed=0, backend="rns", stored=Stored())
+    first = TransferHost(HOSPITALS[3], agreed(), seed=0, stored=Stored())
     for name in "bc":
         first.run(ImportPeer(name, Keys(0, public_bytes(generate_private()), b""), None))
     first.begin(0)
@@ -357,7 +353,7 @@ def test_a_fit_that_is_made_again_otherwise_is_another_version(another, monkeypa
 
     monkeypatch.setattr("securefair.collaboration.transfer.participant.answering_of", otherwise)
     later = Stored(pieces=dict(first.changed()), keys=first.export_keys())
-    second = TransferHost(HOSPITALS[3], agreed(), seed=0, backend="rns", stored=later)
+    second = TransferHost(HOSPITALS[3], agreed(), seed=0, stored=later)
     assert second.version == another
     if another:
         with pytest.raises(RemoteProtocolError, match="not under way"):  # of the fit that was
@@ -371,11 +367,11 @@ def test_a_fit_that_is_made_again_otherwise_is_another_version(another, monkeypa
 
 def test_whoever_has_opened_in_an_earlier_process_asks_no_more():
     """Nor whoever tried to, in vain."""
-    first = TransferHost(HOSPITALS[0], agreed(), seed=0, backend="rns", stored=Stored())
+    first = TransferHost(HOSPITALS[0], agreed(), seed=0, stored=Stored())
     with pytest.raises(SecureFairError):
         first.run(Combine(0, 0, ("b", "c", "d"), dict.fromkeys("bcd", b""), {}))
     later = Stored(pieces=dict(first.changed()), keys=first.export_keys())
-    second = TransferHost(HOSPITALS[0], agreed(), seed=0, backend="rns", stored=later)
+    second = TransferHost(HOSPITALS[0], agreed(), seed=0, stored=later)
     assert not second.run(PrepareAsk(1, 0, ("b", "c", "d"), summed=True)).payloads
 
 

@@ -78,11 +78,11 @@ class Nine:
     """Nine hospitals, encrypted: one as student and one as teacher work together."""
 
     def __init__(self, **changes):
-        self.agreement = agree("transfer", NINE, samples=21, seed=1)
+        self.agreement = agree("transfer", NINE, samples=21, seed=1, backend="rns")
         people = {
             name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
-                self.agreement, seed=0, backend="rns",
+                self.agreement, seed=0,
             )
             for at, name in enumerate(NINE)
         }  # fmt: skip
@@ -159,12 +159,12 @@ def test_now_no_teacher_gives_a_share_of_less_than_all_but_one():
 
 
 def town(names, change=lambda *arrived: arrived[2]):
-    agreement = agree("transfer", names, samples=21, seed=1)
+    agreement = agree("transfer", names, samples=21, seed=1, backend="clear")
     return Town(
         {
             name: TransferHost(
                 ParticipantData(name, patients(at), patients(at + 50)),
-                agreement, seed=0, backend="clear",
+                agreement, seed=0,
             )
             for at, name in enumerate(names)
         },

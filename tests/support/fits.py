@@ -71,7 +71,9 @@ def share_fits():
     """Let runs of this process share and shorten their fits; called once."""
     from securefair.collaboration import controls, scores
     from securefair.collaboration.transfer import host, renewal
+    from securefair.collaboration.validation import pages
     from securefair.model import usual
+    from securefair.prediction import evaluation
     from securefair.worth import tuned
 
     def usual_model(name, samples, seed):
@@ -80,16 +82,23 @@ def share_fits():
             return usual.estimated(few, samples, seed)
         return usual.usual_model(name, samples, seed)
 
-    class QuickEarlyStopping(controls.EarlyStopping):
+    slow = controls.EarlyStopping
+
+    class QuickEarlyStopping(slow):
         def __init__(self, *, rounds, **settings):
             super().__init__(rounds=min(rounds, EPOCHS), **settings)
 
-        init = remembering(controls.EarlyStopping.init)
+        init = remembering(slow.init)
+
+        def __reduce__(self):  # another process knows the class alone, and shares no fits
+            return functools.partial(slow, **vars(self)), ()
 
     tuned.own_fit = renewal.own_fit = remembering(tuned.own_fit)
     tuned.usual_model = remembering(usual_model)
     controls.EarlyStopping = QuickEarlyStopping
     scores.Scored = functools.partial(scores.Scored, draws=ERROR_DRAWS)
+    for module in (evaluation, pages):
+        module.score_page = functools.partial(module.score_page, draws=ERROR_DRAWS)
     host.linear_estimates = functools.partial(host.linear_estimates, draws=ESTIMATE_DRAWS)
 
 

@@ -2,7 +2,7 @@
 
 import struct
 
-import tenseal.sealapi as seal
+import _sealapi_cpp as seal
 
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_bytes import own_pipe, read_ciphertext, write_ciphertext

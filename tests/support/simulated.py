@@ -18,6 +18,14 @@ def limited(agreement, disclosure):
     return agreement if disclosure is None else replace(agreement, disclosure=disclosure)
 
 
+def on_backend(agreement, backend):
+    """The same agreement, computed on by this encryption engine."""
+    if agreement.encryption.backend == backend:
+        return agreement  # and what a test has changed of it
+    encryption = agreement.encryption.model_copy(update={"backend": backend})
+    return replace(agreement, encryption=encryption)
+
+
 def start_transfer(
     algorithm,
     data,
@@ -32,7 +40,7 @@ def start_transfer(
     **town,
 ):
     """Hospitals of a transfer; `renewals` names whose data have earlier states."""
-    agreement = limited(agreement, disclosure)
+    agreement = on_backend(limited(agreement, disclosure), backend)
     states = {own.name: [*own.earlier, replace(own, earlier=())] for own in data}
 
     def make(name, stored):
@@ -40,7 +48,6 @@ def start_transfer(
             states[name][0],
             agreement,
             seed=seed,
-            backend=backend,
             teacher=None if teachers is None else teachers[name],
             required=required,
             stored=stored,
@@ -48,9 +55,7 @@ def start_transfer(
 
     sites = Town([own.name for own in data], make, agreement, seed=seed, **town)
     later = {name: list(own[1:]) for name, own in states.items()}
-    observer = TransferObserver(
-        algorithm, backend, agreement, [later[name].pop(0) for name in renewals]
-    )
+    observer = TransferObserver(algorithm, agreement, [later[name].pop(0) for name in renewals])
     return SimulatedRun(sites, observer)
 
 
@@ -58,7 +63,6 @@ def start_run(
     algorithm,
     data,
     collaboration,
-    models,
     *,
     seed,
     backend,
@@ -68,21 +72,17 @@ def start_run(
     teachers=None,
     alignments=None,
     required=None,
-    made_by=DistillingHost,
     **town,
 ):
-    """Participants that distil; `models` has an entry for each."""
-    collaboration = limited(collaboration, disclosure)
-    people = {own.name: (own, model) for own, model in zip(data, models, strict=True)}
+    """Participants that distil."""
+    collaboration = on_backend(limited(collaboration, disclosure), backend)
+    people = {own.name: own for own in data}
 
     def make(name, stored):
-        own, model = people[name]
-        host = made_by(
-            own,
+        host = DistillingHost(
+            people[name],
             collaboration,
-            model,
             seed=seed,
-            backend=backend,
             teacher=None if teachers is None else teachers[name],
             alignments=None if alignments is None else alignments.get(name),
             required=required,
@@ -94,33 +94,28 @@ def start_run(
         return host
 
     sites = Town(list(people), make, collaboration, seed=seed, **town)
-    return SimulatedRun(sites, DistillationObserver(algorithm, backend, collaboration, audit=audit))
+    return SimulatedRun(sites, DistillationObserver(algorithm, collaboration, audit=audit))
 
 
 def start_gossip(
     algorithm,
     data,
     agreement,
-    optimizer,
     *,
-    pretraining_epochs=0,
     seed,
     backend,
     disclosure=None,
     **town,
 ):
     """Participants that average models."""
-    agreement = limited(agreement, disclosure)
+    agreement = on_backend(limited(agreement, disclosure), backend)
     people = {own.name: own for own in data}
 
     def make(name, stored):
         host = GossipHost(
             people[name],
             agreement,
-            optimizer,
-            pretraining_epochs=pretraining_epochs,
             seed=seed,
-            backend=backend,
             stored=stored,
         )
         if not host.restored:
@@ -128,7 +123,7 @@ def start_gossip(
         return host
 
     sites = Town(list(people), make, agreement, seed=seed, **town)
-    return SimulatedRun(sites, GossipObserver(algorithm, backend, agreement))
+    return SimulatedRun(sites, GossipObserver(algorithm, agreement))
 
 
 def run_of(participants, collaboration, *, algorithm="cycle", **town):
@@ -137,7 +132,7 @@ def run_of(participants, collaboration, *, algorithm="cycle", **town):
     for own in participants:
         own.train_alone()
     sites = Town(list(people), lambda name, _: people[name], collaboration, seed=1, **town)
-    observer = DistillationObserver(algorithm, "clear", collaboration, audit=False)
+    observer = DistillationObserver(algorithm, collaboration, audit=False)
     return SimulatedRun(sites, observer)
 
 

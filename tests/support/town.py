@@ -103,7 +103,7 @@ class Town:
         self.data = {own.name: own for own in data}
         self.names = tuple(self.data)
         self.kind = kind_of(config.run.collaborative[0])
-        self.rounds = self.kind.rounds(config)
+        self.rounds = self.kind.rounds(config.training.rounds)
         facts = PublicFacts(
             participants=self.names,
             shape=(4,),

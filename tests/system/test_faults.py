@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.distillation.host import DistillingHost
-from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.config import DisclosureSection
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.optimizer import OptimizerConfig
+from securefair.model.training import TrainState
 from securefair.protocol.jobs import AnswerAsk, Answered, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features
 from securefair.sites.couriers.memory import Faults, Link
 from support.agreements import agree
-from support.simulated import limited, run_of, start_run
+from support.simulated import limited, on_backend, run_of, start_run
 
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5
-MODEL = ModelConfig(kind="linear", local_epochs=10)
 UNLIMITED = DisclosureSection(fraction=None)
 
 
@@ -28,6 +27,7 @@ def data(hospitals):
 def collaboration_of(data, **changes):
     settings = {
         "kind": "linear",
+        "local_epochs": 10,
         "q": 16,
         "precision": 2.0**-18,
         "forced_every": 2,
@@ -44,7 +44,6 @@ def run_over(data, seed=1, **network):
         "cycle",
         data,
         collaboration_of(data),
-        [MODEL] * len(data),
         seed=seed,
         backend="clear",
         disclosure=UNLIMITED,
@@ -52,8 +51,8 @@ def run_over(data, seed=1, **network):
     )
 
 
-def honest(own, collaboration, kind=DistillingHost, model=MODEL):
-    return kind(own, limited(collaboration, UNLIMITED), model, seed=1, backend="clear")
+def honest(own, collaboration, kind=DistillingHost):
+    return kind(own, on_backend(limited(collaboration, UNLIMITED), "clear"), seed=1)
 
 
 def among(records, names, field, who):
@@ -245,31 +244,17 @@ class TestParticipants:
         assert all(all(row) for row in among(records[:1], names, "answered", names[:3])[0])
 
     def test_a_step_that_diverges_ends_the_run_with_its_name_and_round(self, data):
-        wild = ModelConfig(
-            kind="linear",
-            local_epochs=0,
-            optimizer=OptimizerConfig(learning_rate=1e300, clip_norm=None),
-        )
-        run = start_run(
-            "cycle",
-            data,
-            collaboration_of(data),
-            [MODEL, wild, MODEL, MODEL],
-            seed=1,
-            backend="clear",
-            disclosure=UNLIMITED,
-        )
+        run = run_over(data)
+        wild = run.hosts["Hungary"]
+        settings = OptimizerConfig(learning_rate=1e300, clip_norm=None)
+        wild.train_state = TrainState.start(wild.train_state.model, settings)
         with pytest.raises(SecureFairError, match=r"^Hungary, round \d: .*he training diverged"):
             list(run.rounds(3))
 
     def test_diverging_alone_is_noticed_before_any_exchange(self, data):
-        wild = ModelConfig(
-            kind="linear",
-            local_epochs=5,
-            optimizer=OptimizerConfig(learning_rate=1e300, clip_norm=None),
-        )
+        wild = collaboration_of(data, learning_rate=1e300, clip_norm=1e300)
         with pytest.raises(ModelError, match="the training diverged"):
-            start_run("cycle", data, collaboration_of(data), [wild] * 4, seed=1, backend="clear")
+            start_run("cycle", data, wild, seed=1, backend="clear")
 
     def test_a_model_beyond_the_public_bounds_declines_and_the_rounds_go_on(self, data):
         """Weights that the agreed scales cannot hold are the teacher's problem, not the run's."""

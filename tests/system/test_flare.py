@@ -24,8 +24,7 @@ from securefair.sites.rehearsal import rehearsal
 from securefair.sites.rehearsal.processes import Troupe
 from securefair.sites.rehearsal.proof import Proof, proof_of_concept
 from securefair.sites.rehearsal.witness import Witness
-from securefair.sites.site.records import stored_pieces
-from securefair.sites.site.site import MODEL
+from securefair.sites.site.records import MODEL, stored_pieces
 from support.certificates import certificate
 
 installed = pytest.mark.skipif(
@@ -78,7 +77,7 @@ def test_the_courier_imports_no_model_and_no_encryption():
 
     code = (
         "import sys, securefair.sites.couriers.flare; "
-        "print([m for m in ('torch', 'tenseal', 'numpy') if m in sys.modules])"
+        "print([m for m in ('torch', '_sealapi_cpp', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -2,12 +2,14 @@
 
 import importlib.util
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 
-from securefair.collaboration.kinds import REGISTERED, kind_of
-from support.few import few
+from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of, unread_by
+from securefair.user.template import new_project
+from support.few import few, thin_tables
 
 __all__ = ["few"]
 
@@ -36,14 +38,10 @@ def test_a_configuration_is_checked_in_few_places(walks, tmp_path, monkeypatch, 
     assert len(walk.files) <= 20, sorted(walk.files)
 
 
-RUN_STAYS, RUN_FILES = 47, 25
-"""Of a run, from its file to its report; never more than today."""
-
-
-def test_a_run_takes_its_configuration_through_no_more_places_than_before(
+def test_a_run_takes_its_configuration_through_few_places(
     walks, few, tmp_path, monkeypatch, capsys
 ):
-    """A transfer, as nearly every hospital runs it: resolved, agreed on, kept, and reported."""
+    """A transfer by the defaults: resolved, agreed on, kept, and reported."""
     path = tmp_path / "walk.toml"
     path.write_text(
         '[run]\nname = "walk"\nalgorithms = ["standalone", "transfer"]\n'
@@ -55,8 +53,29 @@ def test_a_run_takes_its_configuration_through_no_more_places_than_before(
     ((_, walk),) = walks.walk_configuration(["run", str(path), "--out", str(tmp_path / "out")])
     assert "report.html" in capsys.readouterr().out.replace("\n", "")
     assert "report.html:render_report" in walk.stays  # to its very end
-    assert len(walk.stays) <= RUN_STAYS, sorted(walk.stays)
-    assert len(walk.files) <= RUN_FILES, sorted(walk.files)
+    assert len(walk.stays) <= 40, sorted(walk.stays)
+    assert len(walk.files) <= 20, sorted(walk.files)
+
+
+FILE_STAYS, FILE_FILES = 59, 24
+"""The same with tables that hospitals bring, whose sections are read as well; never more."""
+
+
+def test_tables_of_hospitals_take_it_through_no_more_places_than_before(
+    walks, tmp_path, monkeypatch, capsys
+):
+    """What `securefair new` writes: everybody's table, and the rules of its columns."""
+    new_project(tmp_path / "mine", unread=unread_by([default_algorithm()]))
+    thin_tables(tmp_path / "mine" / "data", most=40)
+    path = tmp_path / "mine" / "config.toml"
+    text = path.read_text("utf-8")
+    path.write_text(re.sub(r'(?m)^backend = ".*"', 'backend = "clear"', text), "utf-8")
+    monkeypatch.setattr("sys.argv", [])
+    ((_, walk),) = walks.walk_configuration(["run", str(path), "--out", str(tmp_path / "out")])
+    assert "report.html" in capsys.readouterr().out.replace("\n", "")
+    assert "user.files:from_files" in walk.stays
+    assert len(walk.stays) <= FILE_STAYS, sorted(walk.stays)
+    assert len(walk.files) <= FILE_FILES, sorted(walk.files)
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))

@@ -60,7 +60,7 @@ def test_the_search_would_find_one():
 
 
 HEAVY = ("torch", "scipy", "sklearn", "pandas", "polars", "pyarrow", "numpy", "jinja2", "duckdb",
-         "matplotlib", "tenseal", "openpyxl", "onnx", "warp")  # fmt: skip
+         "matplotlib", "_sealapi_cpp", "openpyxl", "onnx", "warp")  # fmt: skip
 TABLE = {"numpy", "scipy", "pyarrow"}
 PAGE = {*TABLE, "jinja2"}
 
@@ -73,7 +73,7 @@ COMMANDS = {
     "plan": {"numpy", "pyarrow"},
     "new study --data a.csv --data b.csv --label ill": TABLE,
     "check study/config.toml": TABLE,
-    "run study/config.toml --quiet": {*PAGE, "sklearn", "pandas", "tenseal"},
+    "run study/config.toml --quiet": {*PAGE, "sklearn", "pandas", "_sealapi_cpp"},
     "report runs/study": PAGE,
     "show runs/study/models/a": {"numpy", "pyarrow"},
     "predict runs/study/models/a a.csv": TABLE,
@@ -113,11 +113,13 @@ def loaded_by(tmp_path_factory):
     return dict(zip(COMMANDS, map(set, map(str.split, done.stdout.splitlines())), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_imports_what_it_needs(command, loaded_by):
     assert loaded_by[command] - COMMANDS[command] == set()
 
 
+@pytest.mark.slow
 def test_nothing_is_allowed_that_no_command_needs(loaded_by):
     for name in set.union(*COMMANDS.values()):
         assert any(name in found for found in loaded_by.values()), name

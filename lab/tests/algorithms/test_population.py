@@ -15,7 +15,6 @@ from securefair_lab.algorithms import Cycle, LogitsRelease, ProjectionRelease
         ("hidden", 0),
         ("range_penalty", -1.0),
         ("local_epochs", -1),
-        ("batch_size", 0),
         ("local_steps", 0),
         ("temperature", 0.0),
         ("temperature", float("nan")),

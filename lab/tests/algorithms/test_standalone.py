@@ -26,7 +26,7 @@ def test_nobody_asks_anybody(make_population):
 
 
 def test_it_starts_where_the_collaborative_algorithms_start(make_population):
-    population = make_population(batch_size=16)
+    population = make_population()
     alone, together = Standalone().init(population, 5), Cycle().init(population, 5)
     for name in population.names:
         pairs = zip(

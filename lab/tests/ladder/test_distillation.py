@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.config import DisclosureSection
 from securefair.model.reconstruction import Reconstructor
 from securefair.worth import run as run_reference
@@ -139,6 +138,7 @@ def collaboration_of(case, data):
         precision=case.precision,
         weight_bits=case.weight_bits,
         fairness=None if case.algorithm == "vpdl" else {"forced_every": FORCED_EVERY},
+        local_epochs=EPOCHS,
         local_steps=STEPS,
         seed=SEED,
     )
@@ -179,12 +179,10 @@ def reference(case, data, *, rounded=True):
 
 def machines(case, data, backend):
     """The run, its records, and no problem on the way."""
-    model = ModelConfig(kind=case.head, hidden=case.hidden, local_epochs=EPOCHS)
     run = start_run(
         case.algorithm,
         data,
         collaboration_of(case, data),
-        [model] * len(data),
         seed=SEED,
         backend=backend,
         disclosure=UNLIMITED,

@@ -9,7 +9,7 @@ The rungs, from the bottom:
    that and by what slightly different weights make of them.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 import numpy as np
@@ -45,6 +45,8 @@ def agreement_of(data, **changes):
         "averaging": "masked",
         "beta": 5.0,
         "forced_every": 2,
+        **asdict(OPTIMIZER),
+        "local_epochs": EPOCHS,
         "local_steps": 2,
         "sketch": 0,
         "round_seconds": 60.0,
@@ -59,8 +61,6 @@ def start(data, agreement, *, backend="clear", **options):
         "cycle-gossip",
         data,
         agreement,
-        OPTIMIZER,
-        pretraining_epochs=EPOCHS,
         seed=SEED,
         backend=backend,
         **options,
@@ -174,7 +174,7 @@ def test_with_a_largest_share_everybody_asks_for_what_senders_grant(data, monkey
         asked.append(weights)
         return ask(plan, keys, gathering, weights)
 
-    agreed = agreement_of(data, max_share=0.5, beta=15.0)
+    agreed = agreement_of(data, max_share=0.5, beta=15.0, backend="clear")
     ask = agreed.sums.ask
     monkeypatch.setattr(agreed.sums, "ask", noted)
     run = start(data, agreed)
@@ -321,10 +321,8 @@ class TestBadInput:
         assert "offer" not in kinds
 
     def test_a_model_that_diverges_stops_the_run(self, data):
-        wild = replace(OPTIMIZER, learning_rate=1e200, clip_norm=None)
-        run = start_gossip(
-            "cycle-gossip", data, agreement_of(data), wild, seed=SEED, backend="clear"
-        )
+        wild = agreement_of(data, local_epochs=0, learning_rate=1e200, clip_norm=1e300)
+        run = start(data, wild)
         with pytest.raises(SecureFairError, match=r"round [01]"):
             list(run.rounds(2))
 

@@ -3,10 +3,10 @@
 import pytest
 
 from securefair.collaboration import PublicFacts
+from securefair.collaboration.agreement import optimizer_of
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.distillation.private_alignments import private_alignments
 from securefair.collaboration.private import private_teachers
-from securefair.collaboration.training import optimizer_of
 from securefair.config import demo_config, override
 from securefair.sites.simulation.starting import simulated
 from securefair.user.participants import load_participants

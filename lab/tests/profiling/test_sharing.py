@@ -30,7 +30,7 @@ from securefair_lab.profiling.tasks import reshaped, task_config
 pytestmark = pytest.mark.slow  # whole runs
 
 PROBABILITIES = [0.0, 0.25, 0.5, 0.75, 1.0]
-ROUNDS, FORCED_EVERY = 15, 5
+ROUNDS, FORCED_EVERY = 10, 5
 
 
 def small_task(**options: object) -> tuple[RunConfig, list[ParticipantData]]:

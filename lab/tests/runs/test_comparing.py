@@ -30,7 +30,7 @@ SMALL = {
 def run_into(folder, **changes):
     config = override(demo_config(), SMALL | changes, source="test")
     with show_progress(Console(file=io.StringIO())) as progress:
-        write_outcome(run_experiment(config, progress), config, folder)
+        write_outcome(run_experiment(config, progress), folder)
     return folder
 
 
@@ -49,14 +49,14 @@ def test_figures_are_those_of_the_runs(folders):
 
     comparison = compare_runs(folders)
     for run, folder in zip(comparison.runs, folders, strict=True):
-        outcome = read_run(folder).outcome
+        outcome = read_run(folder)
         assert [one.name for one in run.algorithms] == list(outcome.result.algorithms)
         assert set(outcome.result.controls) <= {one.name for one in run.algorithms}
         for one in run.algorithms:
             figure = outcome.result.algorithms[one.name]
             assert (one.mva, one.mcg, one.accuracy) == (figure.mva, figure.mcg, figure.accuracy)
     first = comparison.runs[0]
-    ledger = [r for r in read_run(folders[0]).outcome.ledger if r.algorithm == "cycle"]
+    ledger = [r for r in read_run(folders[0]).ledger if r.algorithm == "cycle"]
     by_teacher = {r.teacher: 0 for r in ledger}
     for row in ledger:
         by_teacher[row.teacher] += row.numbers_total

@@ -76,7 +76,7 @@ def spec_of(asked):
 
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
     encrypted, clear, rounds = outcomes
-    assert not encrypted.problems
+    assert not encrypted.result.problems
     assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == rounds
     assert encrypted.result.encryption.answers == rounds * 6
     plan = plan_exchange(spec_of(config(distillation__release=encrypted.result.encryption.release)))

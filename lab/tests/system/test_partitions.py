@@ -74,7 +74,7 @@ def test_a_partition_that_is_impossible_is_refused():
 def test_networks_are_kept_too(tmp_path):
     config = parse_config(NETWORK, source="test")
     outcome = finished(config)
-    write_outcome(outcome, config, tmp_path)
+    write_outcome(outcome, tmp_path)
     last = [one for one in outcome.rounds if one.algorithm == outcome.result.algorithm][-1]
     scores = [one.card.model.scores["accuracy"] for one in outcome.models]
     assert scores == pytest.approx(last.accuracy)

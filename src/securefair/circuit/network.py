@@ -24,7 +24,6 @@ from msgspec import structs
 from securefair.circuit.bands import Band, BandedMap
 from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
-from securefair.ckks import memory
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator
@@ -102,8 +101,7 @@ def network_logits(
             if isinstance(features, CipherTensor)
             else features
         )
-        with memory.used_again():
-            return Stream(evaluator, chunks, specs, stages, banded).logits()
+        return Stream(evaluator, chunks, specs, stages, banded).logits()
     if not isinstance(features, CipherTensor):
         raise EncryptionError("whole layers read their features as a whole")
     value, place = features, 0

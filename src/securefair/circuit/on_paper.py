@@ -77,7 +77,7 @@ def run_on_paper(
     return PaperRun(blocks, features, factors, value, which)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1 << 11)  # a search tries some hundred
 def parameters(spec: CkksSpec) -> CkksParameters:
     """The primes of a spec, found once.
 

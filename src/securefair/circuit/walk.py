@@ -186,7 +186,7 @@ def lowered(x: CipherMeta, target: float) -> int:
     """Limbs that are left when as many primes are dropped as the target allows."""
     limbs, scale = x.limbs, x.log2_scale
     while limbs > 1:
-        scale -= math.log2(x.params.primes[limbs - 1])
+        scale -= x.params.log_primes[limbs - 1]
         if scale < target:
             break
         limbs -= 1

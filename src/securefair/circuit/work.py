@@ -7,6 +7,7 @@ Ratios matter here, and they change little; `securefair profile cnn` measures.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -53,9 +54,14 @@ def encryption_seconds(x: CipherMeta) -> float:
 
 def map_seconds(x: CipherMeta, outputs: int, multiply_adds: int) -> float:
     """A linear map of values like x."""
-    short = sum(bits <= SHORT_BITS for bits in x.params.spec.limb_bits[: x.limbs])
+    short = _short_limbs(x.params.spec.limb_bits, x.limbs)
     each = short * SHORT_MULTIPLY_ADD + (x.limbs - short) * MULTIPLY_ADD
     return x.polys * x.params.ring_degree * (multiply_adds * each + outputs * x.limbs * OUTPUT)
+
+
+@lru_cache(maxsize=1 << 10)
+def _short_limbs(limb_bits: tuple[int, ...], limbs: int) -> int:
+    return sum(bits <= SHORT_BITS for bits in limb_bits[:limbs])
 
 
 def square_seconds(x: CipherMeta) -> float:

@@ -1,10 +1,11 @@
-"""Memory of residues that is used again while a network is evaluated.
+"""Memory of residues that is used again while a model is evaluated.
 
 Bands of a network make and drop arrays of up to some hundred megabytes, 61 GB for a batch of
-`cifar`. The C library gives arrays of this size back to the system. The next one starts with
-pages that the system has to clear, and on a virtual machine to ask its host for.
+`cifar`, and blocks of a head their hidden units. The C library gives arrays of this size back to
+the system. The next one starts with pages that the system has to clear, and on a virtual machine
+to ask its host for.
 
-So a thread that evaluates a network takes arrays from regions of its own, for the time of one
+So a thread that evaluates a model takes arrays from regions of its own, for the time of one
 evaluation. They hold what the evaluation makes, ciphertexts of one student, and nothing else: no
 key and no plaintext passes through. Whoever takes an array overwrites all of it.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
@@ -34,9 +34,16 @@ def switching_noise(x: CipherMeta) -> float:
 
 
 def _switching_noise(params: CkksParameters, limbs: int) -> float:
-    n = params.ring_degree
-    digits = n / math.pi * params.norm(limbs) * ERROR_STD / params.special_prime
-    return math.hypot(digits, rounding(n, 2))
+    return _switched(params.ring_degree, params.norm(limbs), params.special_prime)
+
+
+# A search asks for these of a few primes some hundred thousand times.
+_remembered = lru_cache(maxsize=1 << 12)
+
+
+@_remembered
+def _switched(n: int, norm: float, special_prime: int) -> float:
+    return math.hypot(n / math.pi * norm * ERROR_STD / special_prime, rounding(n, 2))
 
 
 def zero_noise(x: CipherMeta) -> float:
@@ -45,14 +52,18 @@ def zero_noise(x: CipherMeta) -> float:
     Made one prime higher, e u + e0 + e1 s with ternary u and s, and divided by that prime. For
     three polynomials a second one is added, whose error is multiplied by s;
     """
-    n = x.params.ring_degree
     params = x.params
     above = params.primes[x.limbs] if x.limbs < params.limbs else params.special_prime
+    return _zero_noise(params.ring_degree, above, x.polys)
+
+
+@_remembered
+def _zero_noise(n: int, above: int, polys: int) -> float:
     drawn = ERROR_STD * math.sqrt(1 + 4 * n / 3) / above
     once = math.hypot(drawn, rounding(n, 2))
-    if x.polys == 2:
+    if polys == 2:
         return once
-    again = math.hypot(drawn * math.sqrt(4 * n / 3), rounding(n, x.polys))
+    again = math.hypot(drawn * math.sqrt(4 * n / 3), rounding(n, polys))
     return math.hypot(once, again)
 
 

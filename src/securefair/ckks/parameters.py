@@ -114,9 +114,14 @@ class CkksParameters:
         return len(self.spec.limb_bits)
 
     @cached_property
+    def log_primes(self) -> tuple[float, ...]:
+        """log2 of each data prime."""
+        return tuple(map(math.log2, self.primes))
+
+    @cached_property
     def _log_q(self) -> tuple[float, ...]:
         # Planning asks for these some hundred thousand times.
-        bits = [math.log2(p) for p in self.primes]
+        bits = self.log_primes
         return tuple(math.fsum(bits[:limbs]) for limbs in range(len(bits) + 1))
 
     def log_q(self, limbs: int) -> float:

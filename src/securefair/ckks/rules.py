@@ -117,7 +117,7 @@ def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
         raise EncryptionError(
             "a layer of another width was applied", found=2 * x.count, expected=spec.inputs
         )
-    growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
+    growth = spec.l2 * 2.0**spec.log2_scale
     noise = max(x.noise * growth, zero_noise(x))  # as of a row of zeros, see `linear`
     return fits(
         replace(
@@ -279,9 +279,9 @@ def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
         raise EncryptionError(
             "cannot rescale to that many limbs", found=limbs, expected=f"1 to {x.limbs}"
         )
-    log2_scale, flood = x.log2_scale, x.flood
-    for prime in reversed(x.params.primes[limbs : x.limbs]):
-        log2_scale, flood = log2_scale - math.log2(prime), flood / prime
+    params, log2_scale, flood = x.params, x.log2_scale, x.flood
+    for at in range(x.limbs - 1, limbs - 1, -1):
+        log2_scale, flood = log2_scale - params.log_primes[at], flood / params.primes[at]
     noise = divided(x.noise, x, limbs, polys=x.polys, slots=slots)
     return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise, flood=flood))
 

@@ -32,7 +32,7 @@ def report(
     from securefair.report.screen import Screen
     from securefair.run.folder import read_run, write_page
 
-    run = read_run(folder)
+    outcome = read_run(folder)
     language = language.lower()
     if out is not None and out.suffix in (".html", ".htm") and not out.exists():
         stop(f"{out}: the report goes into a folder, as {file_name(language)}")
@@ -40,8 +40,7 @@ def report(
         check_new_file(
             out / file_name(language), force=force or (out.is_dir() and out.samefile(folder))
         )
-    page = write_page(run, out or folder, language=language)
-    outcome = run.outcome
+    page = write_page(outcome, out or folder, language=language)
     if json:
         say_json(outcome.result)
         return
@@ -51,7 +50,7 @@ def report(
             outcome.result,
             ledger=outcome.ledger,
             traffic=outcome.traffic,
-            source=run.config.data.source,
+            source=outcome.config.data.source,
             smaller=None if outcome.smaller is None else outcome.smaller.result,
         )
     )

@@ -29,8 +29,9 @@ from securefair.cli.trust import check_trusted
 from securefair.report.telling import say_json
 
 if TYPE_CHECKING:
-    from securefair.collaboration.kinds import AnyKind
     from securefair.config import RunConfig
+    from securefair.data.findings import Finding
+    from securefair.report.screen import Screen
 
 
 def demo(
@@ -50,12 +51,12 @@ def demo(
     """
     from securefair.config import demo_config
 
-    _start(
+    _run(
         demo_config(),
         out,
-        restart,
         quiet,
         json,
+        restart=restart,
         options=_keys_of(seeds, rounds, backend, ceiling),
         processes=processes,
     )
@@ -81,12 +82,12 @@ def run(
     """
     from securefair.config import load_config
 
-    _start(
+    _run(
         load_config(config),
         out,
-        restart,
         quiet,
         json,
+        restart=restart,
         options=_keys_of(seeds, rounds, backend, ceiling, device),
         processes=processes,
         log=log or (),
@@ -112,23 +113,11 @@ def resume(
 
     Example: securefair resume runs/demo
     """
-    from securefair.collaboration.kinds import kinds_of
-    from securefair.report import check_writable
     from securefair.run.checkpoint import unfinished_config
 
     config = unfinished_config(folder)
     check_trusted(config, trust=trust)
-    check_writable(folder)
-    _run(
-        config,
-        kinds_of(config),
-        folder,
-        quiet,
-        json,
-        resume=True,
-        processes=processes,
-        log=log or (),
-    )
+    _run(config, folder, quiet, json, resume=True, processes=processes, log=log or ())
 
 
 def renew(
@@ -187,7 +176,7 @@ def renew(
     config = override(config, changes, source="command line")
     named = folder.resolve() if folder.name in ("", "..") else folder
     place = out or named.with_name(f"{named.name}-renewed")
-    _start(config, place, restart, quiet, json, again=True)
+    _run(config, place, quiet, json, restart=restart, again=True)
 
 
 def _keys_of(
@@ -208,66 +197,36 @@ def _keys_of(
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _start(
+def _run(
     config: RunConfig,
     out: Path | None,
-    restart: bool,
     quiet: bool,
     json: bool,
     *,
     options: Mapping[str, object] | None = None,
+    restart: bool = False,
+    again: bool = False,
+    resume: bool = False,
     processes: int | None = None,
     log: Sequence[str] = (),
-    again: bool = False,
 ) -> None:
-    """Check and run; `again`: these settings were run before, so none of them is a new wish."""
-    from securefair.collaboration.kinds import kinds_of, refuse_unread
-    from securefair.config import override
-    from securefair.report import check_writable
-    from securefair.run.checkpoint import is_unfinished
+    """Check and run.
 
-    if options:
-        config = override(config, options, source="command line")
-    kinds = kinds_of(config)
-    if not again:
-        refuse_unread(config)
-    folder = out or (config.run.out or Path("runs")) / config.run.name
-    check_writable(folder)
-    if is_unfinished(folder) and not restart:
-        stop(
-            f"{folder} holds an interrupted run. Go on with it: securefair resume {shown(folder)}; "
-            "or start anew with --restart, or in another folder with --out"
-        )
-    if (folder / "metrics.json").exists() and not restart:
-        stop(
-            f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
-            "with --out"
-        )
-    results = (folder / "metrics.json").exists() or is_unfinished(folder)
-    if not results and (folder / "config.toml").exists():
-        stop(
-            f"{folder} holds a configuration, which that of the results would replace. Write to "
-            "another folder with --out"
-        )
-    _run(config, kinds, folder, quiet, json, resume=False, processes=processes, log=log)
-
-
-def _run(
-    loaded: RunConfig,
-    kinds: Mapping[str, AnyKind],
-    folder: Path,
-    quiet: bool,
-    json: bool,
-    *,
-    resume: bool,
-    processes: int | None,
-    log: Sequence[str],
-) -> None:
+    Args:
+        config: checked.
+        out: folder of the results; None: as the configuration says.
+        quiet, json, restart, processes, log: options of the commands.
+        options: keys that the command line changes.
+        again: these settings were run before, so none of them is a new wish.
+        resume: whether to go on with what is interrupted in `out`.
+    """
     from securefair.ckks.threads import set_threads
-    from securefair.cli.findings import findings_report
+    from securefair.collaboration.kinds import kinds_of, refuse_unread
     from securefair.collaboration.resolved import ResolvedRun
+    from securefair.config import override
     from securefair.data.findings import of_weight
-    from securefair.report import show_progress, summary
+    from securefair.report import check_writable, show_progress, summary
+    from securefair.report.facts import problem_lines
     from securefair.report.screen import Screen
     from securefair.run.execute import run_resolved
     from securefair.run.folder import write_outcome
@@ -275,25 +234,25 @@ def _run(
     from securefair.run.processes import usual_processes
     from securefair.user.inspection import inspect_tables
 
+    if options:
+        config = override(config, options, source="command line")
+    kinds = kinds_of(config)
+    if not again and not resume:
+        refuse_unread(config)
+    folder = out or (config.run.out or Path("runs")) / config.run.name
+    check_writable(folder)
+    if not resume:
+        _check_free(folder, restart)
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
     console = Screen(err=json, quiet=quiet)
-    resolved = ResolvedRun.of(loaded, kinds)  # once: tables may change while it runs
+    resolved = ResolvedRun.of(config, kinds)  # once: tables may change while it runs
     config = resolved.config
-    findings = inspect_tables(config, resolved.tables)
-    urgent = of_weight(findings)
-    resolved = replace(resolved, findings=urgent)
-    if told := [one for one in urgent if one.severity != "refusal"]:  # those stop it: see below
-        console.print(findings_report(told))
-    points = sum(one.severity == "warning" for one in findings)
-    if points:
-        said = "1 point" if points == 1 else f"{points} points"
-        if urgent:
-            said = said.replace(" ", " more ")
-        console.print(
-            f"{said} to look at in the tables: securefair check lists them.",
-            style="yellow",
-        )
+    findings = inspect_tables(
+        config.table, config.participants, resolved.tables, renewals=config.renewals
+    )
+    resolved = replace(resolved, findings=of_weight(findings))
+    _tell(console, findings)
     try:
         with (
             loggers(log, [one.name for one in config.participants], config.run.name) as callbacks,
@@ -308,7 +267,7 @@ def _run(
                 callbacks=callbacks,
                 processes=processes or usual_processes(len(config.run.seeds)),
             )
-            write_outcome(outcome, config, folder)
+            write_outcome(outcome, folder)
     except KeyboardInterrupt:
         interrupted(_how_to_go_on("Interrupted", folder))
     except OSError as error:  # such as a full disk
@@ -325,10 +284,51 @@ def _run(
             smaller=None if outcome.smaller is None else outcome.smaller.result,
         )
     )
-    for problem in outcome.problems:
+    for problem in problem_lines(outcome.result):
         console.print(problem, style="yellow")
     name = "report.html" if config.report.html else "metrics.json"
     Screen().print(f"Results: {folder / name}", soft_wrap=True)
+
+
+def _check_free(folder: Path, restart: bool) -> None:
+    """Stop where results, or what belongs to them, would be replaced that nobody gave up."""
+    from securefair.run.checkpoint import is_unfinished
+
+    if is_unfinished(folder) and not restart:
+        stop(
+            f"{folder} holds an interrupted run. Go on with it: securefair resume {shown(folder)}; "
+            "or start anew with --restart, or in another folder with --out"
+        )
+    if (folder / "metrics.json").exists() and not restart:
+        stop(
+            f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
+            "with --out"
+        )
+    results = (folder / "metrics.json").exists() or is_unfinished(folder)
+    if not results and (folder / "config.toml").exists():
+        stop(
+            f"{folder} holds a configuration, which that of the results would replace. Write to "
+            "another folder with --out"
+        )
+
+
+def _tell(console: Screen, findings: Sequence[Finding]) -> None:
+    """What to look at before a run goes on; refusals stop it and are told there."""
+    from securefair.cli.findings import findings_report
+    from securefair.data.findings import of_weight
+
+    urgent = of_weight(findings)
+    if told := [one for one in urgent if one.severity != "refusal"]:
+        console.print(findings_report(told))
+    points = sum(one.severity == "warning" for one in findings)
+    if points:
+        said = "1 point" if points == 1 else f"{points} points"
+        if urgent:
+            said = said.replace(" ", " more ")
+        console.print(
+            f"{said} to look at in the tables: securefair check lists them.",
+            style="yellow",
+        )
 
 
 def _how_to_go_on(why: str, folder: Path) -> str:

@@ -183,7 +183,9 @@ def check(
     try:
         kinds, tables = kinds_of(loaded), ReadTables()
         refuse_unread(loaded)
-        findings += inspect_tables(loaded, tables)
+        findings += inspect_tables(
+            loaded.table, loaded.participants, tables, renewals=loaded.renewals
+        )
         checked = check_config(ResolvedRun.of(loaded, kinds, tables), cost_model=model)
     except SecureFairError as error:
         if json:

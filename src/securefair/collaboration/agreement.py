@@ -17,10 +17,11 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from securefair.config import DisclosureSection, RunConfig, defaults
+from securefair.config import DisclosureSection, RunConfig, TrainingSection, defaults
 from securefair.config.base import Section
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
+from securefair.model.optimizer import OptimizerConfig
 from securefair.model.outcomes import agreed_outcome
 from securefair.protocol.codec import Limits
 from securefair.protocol.messages import PROTOCOL_VERSION
@@ -71,6 +72,16 @@ class PublicFacts:
             samples=max(map(most_samples, data)),
             brought=any(own.teacher is not None for own in data),
         )
+
+
+def optimizer_of(training: TrainingSection) -> OptimizerConfig:
+    """How everyone takes every step."""
+    return OptimizerConfig(
+        learning_rate=training.learning_rate,
+        momentum=training.momentum,
+        weight_decay=training.weight_decay,
+        clip_norm=training.clip_norm,
+    )
 
 
 def most_samples(own: ParticipantData) -> int:

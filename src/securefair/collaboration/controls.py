@@ -18,12 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from securefair.config import RunConfig
-from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
 from securefair.model.transfer.folds import FOLDS
+from securefair.model.transfer.polynomial import Degree
 from securefair.model.usual import LIBRARIES
 from securefair.records import STANDALONE
 from securefair.worth import Algorithm, EarlyStopping, SelfTaught
@@ -66,26 +65,26 @@ class Control:
 
 
 def controls_of(
-    config: RunConfig,
     data: Sequence[ParticipantData],
     trained: SelfTaught[Any],
     *,
+    epochs: int,
+    degree: Degree,
     fits: bool,
 ) -> Mapping[str, Control]:
     """All controls, by name.
 
     Args:
-        config: of the run.
         data: of everyone.
         trained: everyone with the run's model as it starts, before any epoch, and one epoch a
             round.
+        epochs: most that the run's model is trained.
+        degree: of everybody's own regularised fit.
         fits: whether regularised fits can stand in for the run's model: not for networks.
     """
-    training = config.training
-    epochs = training.local_epochs + training.rounds * training.local_steps
     early = Control(EarlyStopping(rounds=epochs), trained, 1)
     of_classes = outcome_of(data[0].train).tells_classes
-    own = TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer.fit))
+    own = TunedPopulation(participants=tuple(data), degree=degree)
     common = Control(MOST_COMMON, own, 1)
     if not fits:
         tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=STANDALONE)
@@ -106,8 +105,6 @@ def controls_of(
     }
 
 
-def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
+def ceiling_of(data: Sequence[ParticipantData], degree: Degree) -> Control:
     """What one fit on everybody's samples reaches: head-room, in experiments only."""
-    return Control(
-        POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer.fit)), 1
-    )
+    return Control(POOLED, TunedPopulation(participants=tuple(data), degree=degree), 1)

@@ -22,11 +22,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from securefair.collaboration.agreement import Agreement, PublicFacts, most_samples
+from securefair.collaboration.agreement import Agreement, PublicFacts, most_samples, optimizer_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
+from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from securefair.collaboration.observer import Observer
     from securefair.collaboration.told import TellingLedger
     from securefair.model.heads import Head
+    from securefair.worth import SelfTaught
 
 A = TypeVar("A", bound=Agreement)
 
@@ -175,10 +177,15 @@ class Kind(ABC, Generic[A]):
             StorageError: what was told cannot be read.
         """
 
-    def rounds(self, config: RunConfig) -> int:
-        """That it takes; every participant whose patients change brings one more."""
-        once = config.training.rounds if self.exchanges is None else self.exchanges
-        return once + (len(config.renewals) if self.renews else 0)
+    def rounds(self, training: int, *, renewals: int = 0) -> int:
+        """That it takes.
+
+        Args:
+            training: rounds of who trains in them, `training.rounds`.
+            renewals: participants whose patients change; each brings one more, where it renews.
+        """
+        once = training if self.exchanges is None else self.exchanges
+        return once + (renewals if self.renews else 0)
 
     def controls(
         self,
@@ -189,8 +196,6 @@ class Kind(ABC, Generic[A]):
     ) -> Mapping[str, Control]:
         """What its gains are measured against, by name; the first is called "standalone".
 
-        Everyone's own model is that of the configuration, or given, as in most kinds.
-
         Args:
             config: of the run.
             data: of everyone.
@@ -200,20 +205,43 @@ class Kind(ABC, Generic[A]):
             ConfigError: this kind cannot start from given models.
         """
         from securefair.collaboration.controls import controls_of
-        from securefair.collaboration.training import optimizer_of
+
+        training = config.training
+        trained, fits = self.learners(config, tuple(data), models)
+        return controls_of(
+            data,
+            trained,
+            epochs=training.local_epochs + training.rounds * training.local_steps,
+            degree=degree_of(config.transfer.fit),
+            fits=fits,
+        )
+
+    def learners(
+        self,
+        config: RunConfig,
+        people: tuple[ParticipantData, ...],
+        models: Mapping[str, Head] | None,
+    ) -> tuple[SelfTaught[Any], bool]:
+        """Everyone with the run's model as it starts, before any epoch, and one epoch a round; and
+        whether regularised fits can stand in for that model, as for no network.
+
+        The model is that of the configuration, or given, as in most kinds.
+
+        Args, Raises:
+            As `controls`.
+        """
         from securefair.worth.plain_heads import PlainLearners
 
         model, optimizer = config.model, optimizer_of(config.training)
-        people = tuple(data)
         if models is None and model.kind != "network":
             plain = PlainLearners(
                 participants=people, head=model.kind, hidden=model.hidden, optimizer=optimizer
             )
-            return controls_of(config, data, plain, fits=True)
+            return plain, True
         from securefair.collaboration.given_heads import GivenHeads  # trains with torch
         from securefair.worth import HeadLearners
 
-        learners = HeadLearners(
+        trained = HeadLearners(
             participants=people,
             head=model.kind,
             hidden=model.hidden,
@@ -224,8 +252,8 @@ class Kind(ABC, Generic[A]):
             local_steps=1,
         )
         if models is not None:
-            learners = GivenHeads(**vars(learners), heads=models)
-        return controls_of(config, data, learners, fits=model.kind != "network")
+            trained = GivenHeads(**vars(trained), heads=models)
+        return trained, model.kind != "network"
 
     @abstractmethod
     def host(

@@ -93,7 +93,7 @@ class ModelOrigin:
             feature_range=config.data.feature_range,
             origin=table.origin if table is not None and table.columns else None,
             tells_ranges=config.tells_ranges,
-            weights=extractor_files(table, folder or Path()),
+            weights=extractor_files(() if table is None else table.columns, folder or Path()),
         )
 
 

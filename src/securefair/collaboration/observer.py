@@ -102,14 +102,13 @@ class Observer(ABC, Generic[Participant]):
 
     Args:
         algorithm: the name that records carry.
-        backend: encryption engine.
 
     Attributes:
         problems: that it has found.
     """
 
-    def __init__(self, algorithm: str, backend: str) -> None:
-        self.algorithm, self.backend = algorithm, backend
+    def __init__(self, algorithm: str) -> None:
+        self.algorithm = algorithm
         self.problems: list[str] = []
 
     def begins(self, round: int, hosts: Mapping[str, Participant]) -> bool:

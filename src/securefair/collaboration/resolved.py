@@ -91,7 +91,7 @@ class ResolvedRun:
         )
 
     def load(self, *, outlines: bool = False) -> Self:
-        """The same with everyone's data as they are now, and with what is agreed on.
+        """The same with everyone's data as they are now, and with what is agreed on; once.
 
         Finds out before a long run, not in it, for whom it is impossible.
 
@@ -103,6 +103,8 @@ class ResolvedRun:
             SecureFairError: data cannot be read, used or divided so, or a measurement is in two
                 units.
         """
+        if self.agreements:
+            return self
         config = self.config
         if config.table is not None:
             tables = {one.name: self.tables.of(one) for one in config.participants if one.is_table}
@@ -139,16 +141,29 @@ class ResolvedRun:
         Raises:
             SecureFairError: as `load`; it is impossible with so few samples.
         """
-        config = smaller_config(self.config)
-        if config is None:
+        asked, most = self.config.run, self.config.run.smaller
+        if most is None:
             return None
-        kinds = {name: self.kinds[name] for name in config.run.collaborative}
+        changes = {
+            "name": f"{asked.name[:50]}-smaller",
+            "algorithms": (STANDALONE, *list(self.kinds)[-1:]),
+            "smaller": None,
+            "out": None,
+        }
+        config = self.config.model_copy(
+            update={
+                "run": asked.model_copy(update=changes),
+                "data": self.config.data.model_copy(update={"most_training": most}),
+            }
+        )
+        kinds = dict(list(self.kinds.items())[-1:])
+        fewer = replace(self, config=config, kinds=kinds, data={}, agreements={})
         try:
-            return replace(self, config=config, kinds=kinds, data={}).load(outlines=outlines)
+            return fewer.load(outlines=outlines)
         except PlanError as error:
             raise PlanError(
                 error.problem,
-                where=f"run.smaller = {self.config.run.smaller}: {error.where}",
+                where=f"run.smaller = {most}: {error.where}",
                 found=error.found,
                 expected=error.expected,
                 hint=error.hint,
@@ -178,21 +193,3 @@ def _refuse_further(kinds: Mapping[str, AnyKind], data: Sequence[ParticipantData
                 expected="no such columns, or "
                 + " or ".join(name for name in REGISTERED if kind_of(name).takes_own),
             )
-
-
-def smaller_config(config: RunConfig) -> RunConfig | None:
-    """The configuration of what is run once more, for small participants; None: nothing is."""
-    if config.run.smaller is None:
-        return None
-    changes = {
-        "name": f"{config.run.name[:50]}-smaller",
-        "algorithms": (STANDALONE, *config.run.collaborative[-1:]),
-        "smaller": None,
-        "out": None,
-    }
-    return config.model_copy(
-        update={
-            "run": config.run.model_copy(update=changes),
-            "data": config.data.model_copy(update={"most_training": config.run.smaller}),
-        }
-    )

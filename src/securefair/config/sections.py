@@ -125,7 +125,8 @@ class RunConfig(Section):
                 found="columns",
                 expected="no such section",
             )
-        if self._tables and (self.table is None or self.table.label is None):
+        tables = any(one.is_table for one in (*self.participants, *self.renewals))
+        if tables and (self.table is None or self.table.label is None):
             raise contradiction(
                 "table.label",
                 "a table needs a column to predict",
@@ -190,8 +191,3 @@ class RunConfig(Section):
     def tells_ranges(self) -> bool:
         """Whether ranges and levels of columns tell everyone something of some patients."""
         return self.table is not None and self.table.origin == "participants"
-
-    @property
-    def _tables(self) -> bool:
-        """Whether any file has columns with names."""
-        return any(one.is_table for one in (*self.participants, *self.renewals))

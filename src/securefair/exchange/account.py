@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, most_bits, plan_exchange
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
@@ -79,6 +80,7 @@ class Allowance:
         agreed: ExchangeSpec | None,
         *,
         coefficients: bool = True,
+        kept: Schedule | None = None,
     ) -> DisclosurePolicy:
         """The limits for answers by this plan.
 
@@ -92,6 +94,7 @@ class Allowance:
             determining: numbers that determine the model (`FoldedNetwork.determining`).
             agreed: the spec that was agreed on, if any.
             coefficients: whether the own engine packs coefficients.
+            kept: of the own plan of what was agreed, if it was found before.
 
         Raises:
             PlanError: what was agreed is impossible.
@@ -101,7 +104,7 @@ class Allowance:
             numbers = determining
             if agreed is not None:
                 bound = min(determining, plan.spec.samples * plan.spec.classes)
-                numbers = max(_one_answer(plan, agreed, coefficients), bound)
+                numbers = max(_one_answer(plan, agreed, coefficients, kept), bound)
         bits = most_bits(plan) * numbers if self.max_bits is None else self.max_bits
         return self._policy(plan.spec, determining, numbers, bits)
 
@@ -264,14 +267,16 @@ def _whole(limit: float) -> int | None:
     return None if limit == math.inf else math.floor(limit)
 
 
-def _one_answer(plan: ExchangePlan, agreed: ExchangeSpec, coefficients: bool) -> int:
+def _one_answer(
+    plan: ExchangePlan, agreed: ExchangeSpec, coefficients: bool, kept: Schedule | None
+) -> int:
     """Numbers of one answer, at most those of the own plan.
 
     Of `logits` they depend on packing and ring, which the student chooses with its schedule: in
     slots thousands leave where one a sample and class would do. The own plan is searched once a
-    process, at nobody else's word.
+    process, at nobody else's word, unless it was kept and is the student's as well.
     """
-    if not plan.spec.leaves.whole:
+    if not plan.spec.leaves.whole or plan.schedule == kept:
         return plan.numbers
     return min(plan.numbers, plan_exchange(agreed, coefficients=coefficients).numbers)
 

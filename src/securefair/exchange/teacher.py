@@ -280,4 +280,5 @@ class Teacher(NeverPickled, Answerer):
             self.model.folded().determining,
             self._agreed,
             coefficients=self._backend.packs_coefficients,
+            kept=self._kept,
         )

@@ -159,7 +159,6 @@ def collaborate(
             outcome.heads or {kept.model.record.hospital: kept.model for kept in outcome.models}
         ),
         plan=kind.forecast(run.agreements[seed][algorithm], data).plan,
-        config=config,
         outcome=outcome,
         findings=tuple(given.findings),
     )

@@ -24,6 +24,7 @@ from securefair.records import (
     RoundRecord,
     TrafficRow,
 )
+from securefair.report.facts import problem_lines
 from securefair.run.folder import write_outcome
 from securefair.run.results import Outcome
 from securefair.words import words_of
@@ -38,7 +39,6 @@ class Result:
             makes, which has `predict_proba`. After a transfer with one data set a hospital it was
             fitted anew to all of it, the part held out included.
         plan: of the exchange with the hospital that has the most samples; None without one.
-        config: the settings, as a configuration file would have them.
         outcome: everything that was recorded.
         findings: what to look at in tables that were given, as `securefair check` lists it, and
             columns that are no features.
@@ -46,9 +46,13 @@ class Result:
 
     models: Mapping[str, Any]
     plan: ExchangePlan | None
-    config: RunConfig
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def config(self) -> RunConfig:
+        """The settings, as a configuration file would have them."""
+        return self.outcome.config
 
     @property
     def verdict(self) -> str:
@@ -137,7 +141,7 @@ class Result:
     @property
     def problems(self) -> list[str]:
         """What hospitals blamed each other for, or what failed."""
-        return self.outcome.problems
+        return problem_lines(self.outcome.result)
 
     def write(self, folder: Path | str, *, name: str = "collaboration") -> Path:
         """Write report.html and all records, as a run from a configuration file does.
@@ -161,9 +165,13 @@ class Result:
         if folder.exists() and not folder.is_dir():
             raise ConfigError("a run is a folder, and this is none", where=str(folder))
         config = override(self.config, {"run.name": name})
-        named = replace(self.outcome, result=structs.replace(self.outcome.result, name=name))
+        named = replace(
+            self.outcome,
+            result=structs.replace(self.outcome.result, name=name),
+            config=config,
+        )
         folder.mkdir(parents=True, exist_ok=True)
-        write_outcome(named, config, folder)
+        write_outcome(named, folder)
         return folder / "report.html"
 
     def __repr__(self) -> str:

@@ -6,17 +6,7 @@ A pure function, so that a reference run and a run of separate participants star
 from __future__ import annotations
 
 import json
-import secrets
 from hashlib import blake2b
-
-
-def private_seed() -> int:
-    """A seed in [0, 2^63) from the operating system, which nobody else can know.
-
-    What is drawn from a public seed can be foretold by everybody: sharing coins then bracket a
-    reputation, and a model's first weights are known. Only simulations want that.
-    """
-    return secrets.randbits(63)
 
 
 def derive_seed(seed: int, purpose: str, participant: str) -> int:

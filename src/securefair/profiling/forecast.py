@@ -122,7 +122,13 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
     return Checked(
         name=config.run.name,
         seeds=list(config.run.seeds),
-        rounds=max((one.rounds(config) for one in kinds.values()), default=config.training.rounds),
+        rounds=max(
+            (
+                one.rounds(config.training.rounds, renewals=len(config.renewals))
+                for one in kinds.values()
+            ),
+            default=config.training.rounds,
+        ),
         backend=config.encryption.backend,
         participants=[_participant(own) for own in first],
         features=list(table_spec(table).features)

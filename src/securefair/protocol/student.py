@@ -168,17 +168,18 @@ def give_up(turn: Turn, name: str) -> None:
 
 
 def ask_who_is_back(turn: Turn, name: str) -> None:
-    """Ask a teacher that was away as the round began, as long as others are waited for.
+    """Ask a teacher that was away, as the round began or since, as long as others are waited for.
 
     A round in which one comes back as another goes would otherwise end without either. Questions
-    that say something are made for all together: with those the next round asks.
+    that say something are made for all together: who has none is asked in the next round.
     """
-    if turn.memory.state is not RoundState.EXCHANGING or turn.settings.needs_question:
-        return
     peer, round = turn.peer(name), turn.round
-    late = peer.asking.state is AskingState.NOT_ASKED and turn.settings.asks(name, round)
-    if late and _wanted(peer, turn.settings.forced(round)):
-        turn.set_asking(name, Asking(ASKING.next(peer.asking.state, Event.CHOSEN)))
+    late = peer.asking.state in (AskingState.NOT_ASKED, AskingState.MISSED)
+    if turn.memory.state is not RoundState.EXCHANGING or not late:
+        return
+    made = not turn.settings.needs_question or name in turn.memory.questions.payloads
+    if made and turn.settings.asks(name, round) and _wanted(peer, turn.settings.forced(round)):
+        turn.set_asking(name, Asking(ASKING.next(ASKING.initial, Event.CHOSEN)))
         ask_waiting(turn)
 
 

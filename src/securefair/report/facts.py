@@ -121,6 +121,11 @@ def problems_of(result: RunResult) -> list[tuple[str, str]]:
     ]
 
 
+def problem_lines(result: RunResult) -> list[str]:
+    """The same as lines, with the seed where there are several."""
+    return [f"Seed {seed}: {problem}" if seed else problem for seed, problem in problems_of(result)]
+
+
 def best_control(result: RunResult) -> str:
     """What the run's gains are stated against: the control that is hardest to beat."""
     return result.algorithms[result.algorithm].best_control or STANDALONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from securefair.collaboration.kinds import toml_of, unread_keys, wording_of
+from securefair.collaboration.kinds import REGISTERED, kind_of, toml_of, unread_keys, wording_of
 from securefair.collaboration.verdict import headline
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
@@ -92,6 +92,8 @@ def render_report(
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
     gains_in = outcome_named(result.outcome).headline
+    told_by = kind_of(subject).tell if subject in REGISTERED else None
+    account = told_by(config, result, words) if told_by else sentences.alone(result, words)
     return rendered(
         "report.html.j2",
         title=config.report.title or result.name,
@@ -136,7 +138,11 @@ def render_report(
         smaller=None if smaller is None else scores.smaller_part(smaller, words),
         found=sentences.found_in(result),
         cautions=sentences.cautions(result, words),
-        account=sentences.tell(config, result, words),
+        account=account,
+        limits=[
+            *sentences.everywhere(words, ranges_told=config.tells_ranges),
+            *account.limits,
+        ],
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.telling import Limit, Told
 from securefair.collaboration.wording import encrypts
-from securefair.config import RunConfig
 from securefair.model.outcomes import outcome_named
 from securefair.records import (
     STANDALONE,
@@ -74,24 +72,24 @@ def control_note(result: RunResult, words: Words) -> list[str]:
     return [words("cautions.gains", over=words.listing(over))]
 
 
-def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
-    """What was done, how to read the ledger, and what is not protected.
-
-    Of a kind that is not known only what holds for all.
+def alone(result: RunResult, words: Words) -> Told:
+    """What is told where no kind of collaboration tells anything: that everyone stayed alone, or,
+    of a kind that is not known, only what holds for all.
     """
-    steps: Sequence[str] = []
-    counted = words("ledger.counted")
-    limits: Sequence[Limit] = []
-    if result.algorithm == STANDALONE:
-        people = words.either("counts.participants", len(result.participants))
-        steps = [words("alone.fitted", people=people)]
-    elif result.algorithm in REGISTERED:
-        told = kind_of(result.algorithm).tell(config, result, words)
-        steps, counted, limits = told.steps, told.counted, told.limits
-    everywhere = [simulated(words)]
-    if config.tells_ranges:
-        everywhere.append((words("limits.ranges"), words("limits.ranges_text")))
-    return Told(steps=steps, counted=counted, limits=[*everywhere, *limits])
+    people = words.either("counts.participants", len(result.participants))
+    steps = [words("alone.fitted", people=people)] if result.algorithm == STANDALONE else []
+    return Told(steps=steps, counted=words("ledger.counted"), limits=[])
+
+
+def everywhere(words: Words, *, ranges_told: bool) -> list[Limit]:
+    """What is protected in no kind of collaboration.
+
+    Args:
+        words: about these participants.
+        ranges_told: whether ranges of columns come from patients.
+    """
+    ranges = (words("limits.ranges"), words("limits.ranges_text"))
+    return [simulated(words), *([ranges] if ranges_told else [])]
 
 
 def encryption(result: EncryptionResult | None, words: Words) -> str:

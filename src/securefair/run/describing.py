@@ -45,7 +45,7 @@ def describe_resolved(
         left={name: Stored(told=one) for name, one in ledgers.items()},
     )
     try:
-        list(simulation.rounds(kind.rounds(run.config)))
+        list(simulation.rounds(kind.rounds(run.config.training.rounds)))
         found = [host.description() for host in simulation.hosts.values()]
         told = [one for one in found if one is not None]
         if len(told) < len(found):

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
+from securefair.collaboration.controls import ceiling_of
 from securefair.collaboration.kept import ModelOrigin
-from securefair.collaboration.kinds import toml_of
+from securefair.collaboration.kinds import REGISTERED, kind_of, toml_of
 from securefair.collaboration.privacy import caveats_of
 from securefair.collaboration.resolved import ResolvedRun
+from securefair.config.transfer import degree_of
 from securefair.data.findings import by_site
 from securefair.data.table import class_names
 from securefair.errors import SecureFairError
 from securefair.model.outcomes import outcome_of
 from securefair.prediction.versions import versions
+from securefair.records import CEILING, STANDALONE
 from securefair.report import Progress
 from securefair.run.callbacks import Callback, Telling, tell_models
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.folder import SMALLER
 from securefair.run.kept import kept_models
-from securefair.run.parts import Part, parts_of
+from securefair.run.parts import Part
 from securefair.run.processes import carrying_out
 from securefair.run.results import Outcome, Repetition, conclude
 
@@ -52,33 +53,61 @@ def run_resolved(
         KeyboardInterrupt: the checkpoint stays.
         ChildProcessError: one of the processes was ended; the checkpoint stays.
     """
-    smaller, run = run.smaller(), run.load()
+    run = run.load()
+    smaller = run.smaller()
     run.tables.forget()
-    outcome = _run_all(run, progress, processes, out=out, resume=resume, callbacks=callbacks)
-    if smaller is not None:
-        inner = None if out is None else out / SMALLER
-        begun = resume and inner is not None and is_unfinished(inner)
-        outcome.smaller = _run_all(smaller, progress, processes, out=inner, resume=begun)
-    return outcome
-
-
-def _run_all(
-    run: ResolvedRun,
-    progress: Progress,
-    processes: int,
-    *,
-    out: Path | None,
-    resume: bool,
-    callbacks: Sequence[Callback] = (),
-) -> Outcome:
-    """See `run_resolved`; data are loaded."""
-    config = run.config
-    repetitions = {seed: Repetition(seed, data) for seed, data in run.data.items()}
+    config, used = run.config, versions()
     checkpoint = None
     if out is not None:
         begun = Checkpoint.resume if resume else Checkpoint.begin
-        checkpoint = begun(out, toml_of(config), run.data, run.models, versions())
-    parts = [part for seed in repetitions for part in parts_of(run, seed)]
+        checkpoint = begun(out, toml_of(config), run.data, run.models, used)
+    every = _carried_out(_parts_of(run), progress, callbacks, checkpoint, processes)
+    first = every[0]
+    samples = first.data[0].train
+    result = conclude(
+        every,
+        name=config.run.name,
+        metric=config.run.metric,
+        learning=list(run.kinds),
+        classes=outcome_of(samples).strata
+        or run.classes
+        or class_names(run.rules, samples.classes),
+        caveats=caveats_of(ranges_told=config.tells_ranges, seeds=len(every)),
+        findings=by_site(run.findings),
+    )
+    models = kept_models(ModelOrigin.of(config), run.own_rules, first, result, used)
+    tell_models(callbacks, models)
+    outcome = Outcome(
+        config=config,
+        versions=used,
+        result=result,
+        rounds=[record for records in first.rounds.values() for record in records],
+        exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
+        ledger=[row for facts in first.runs.values() for row in facts.ledger],
+        traffic=[row for facts in first.runs.values() for row in facts.traffic],
+        interrupted=sum(one.interrupted for one in every),
+        repeated_bytes=sum(facts.repeated for one in every for facts in one.runs.values()),
+        models=models,
+        heads=first.heads.get(result.algorithm, {}),
+    )
+    if smaller is not None:
+        inner = None if out is None else out / SMALLER
+        taken_up = resume and inner is not None and is_unfinished(inner)
+        outcome.smaller = run_resolved(
+            smaller, progress, out=inner, resume=taken_up, processes=processes
+        )
+    return outcome
+
+
+def _carried_out(
+    parts: Sequence[Part],
+    progress: Progress,
+    callbacks: Sequence[Callback],
+    checkpoint: Checkpoint | None,
+    processes: int,
+) -> list[Repetition]:
+    """What the parts leave behind, by seed; one that is refused leaves no new checkpoint."""
+    repetitions = {part.seed: Repetition(part.seed, list(part.data)) for part in parts}
 
     def told(part: Part) -> Progress:
         return progress if part.controls else Telling(progress, callbacks)
@@ -91,17 +120,44 @@ def _run_all(
         if checkpoint is not None and not checkpoint.resumed:
             checkpoint.remove()
         raise
-    caveats = caveats_of(ranges_told=config.tells_ranges, seeds=len(config.run.seeds))
-    outcome = conclude(config.run, list(repetitions.values()), caveats=caveats)
-    first = repetitions[config.run.seeds[0]]
-    samples = first.data[0].train
-    strata = outcome_of(samples).strata
-    classes = strata or run.classes or class_names(run.rules, samples.classes)
-    outcome.result = msgspec.structs.replace(
-        outcome.result, classes=list(classes), findings=by_site(run.findings)
-    )
-    outcome.models = kept_models(
-        ModelOrigin.of(config), run.own_rules, first, outcome.result, versions()
-    )
-    tell_models(callbacks, outcome.models)
-    return outcome
+    return list(repetitions.values())
+
+
+def _parts_of(run: ResolvedRun) -> list[Part]:
+    """Seed by seed its algorithms in their order; where there are gains, with all controls."""
+    config, kinds = run.config, run.kinds
+    # The last kind is what the run is about; whoever stays alone has the controls of the first.
+    about = list(kinds.values())[-1] if kinds else kind_of(next(iter(REGISTERED)))
+    renewed = [one.name for one in config.renewals]
+    first, *others = run.data
+    parts = []
+    for seed, data in run.data.items():
+        controls = dict(about.controls(config, data, models=run.models))
+        names = list(config.run.algorithms)
+        if kinds:
+            at = names.index(STANDALONE)
+            names[at : at + 1] = list(controls)
+        if config.run.ceiling:
+            names.append(CEILING)
+            controls[CEILING] = ceiling_of(data, degree_of(config.transfer.fit))
+        for name in names:
+            kind = kinds.get(name)
+            parts.append(
+                Part(
+                    name=name,
+                    what=kind or controls[name],
+                    rounds=controls[name].rounds
+                    if kind is None
+                    else kind.rounds(config.training.rounds, renewals=len(renewed)),
+                    seed=seed,
+                    data=data,
+                    agreement=run.agreements[seed].get(name),
+                    renewed=renewed,
+                    models=run.models,
+                    rules=run.own_rules,
+                    kept=seed == first and name == [STANDALONE, *kinds][-1],
+                    repeated=bool(others),
+                    keeps_heads=run.keeps_heads,
+                )
+            )
+    return parts

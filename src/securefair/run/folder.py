@@ -8,8 +8,7 @@ encryption was off with the keys that were drawn.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,11 @@ import msgspec
 
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.kinds import toml_of
-from securefair.collaboration.resolved import smaller_config
 from securefair.collaboration.verdict import with_verdicts
-from securefair.config import RunConfig, load_config
+from securefair.config import load_config
 from securefair.errors import DataError
 from securefair.prediction.effects import ESTIMATES, estimates_csv, read_estimates
 from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
-from securefair.prediction.versions import versions
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -68,32 +65,20 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
 
 
-@dataclass(frozen=True, eq=False)
-class StoredRun:
-    """A finished run as it stands on disk."""
-
-    config: RunConfig
-    outcome: Outcome
-    versions: Mapping[str, str]
-
-
-def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
+def write_outcome(outcome: Outcome, out: Path) -> None:
     """Write every file of a run, each atomically, the report last; its checkpoint is then removed.
 
     Args:
         outcome: outcome of `run_resolved`.
-        config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
-            tables may have changed since.
         out: folder of the results.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    smaller, used = smaller_config(config), dict(versions())
-    if outcome.smaller is not None and smaller is not None:
-        write_outcome(outcome.smaller, smaller, out / SMALLER)
+    if outcome.smaller is not None:
+        write_outcome(outcome.smaller, out / SMALLER)
     metrics, measured = _divided(outcome.result)
-    write_text(out / "config.toml", toml_of(config))
+    write_text(out / "config.toml", toml_of(outcome.config))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
     write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
     write_json(out / "ledger.json", outcome.ledger)
@@ -104,24 +89,24 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
             encryption=measured,
             interrupted=outcome.interrupted,
             repeated_bytes=outcome.repeated_bytes,
-            versions=used,
+            versions=dict(outcome.versions),
         ),
     )
-    _write_models(outcome, out / MODELS)
+    _write_models(outcome.models, out / MODELS)
     estimates = {one.model.record.hospital: one.estimates for one in outcome.models}
     if any(estimates.values()):
         write_text(out / ESTIMATES, estimates_csv(estimates))
     write_json(out / "metrics.json", metrics)
-    if config.report.html:
-        write_page(StoredRun(config, outcome, used), out)
+    if outcome.config.report.html:
+        write_page(outcome, out)
     if is_unfinished(out):
         Checkpoint(out / UNFINISHED, resumed=False).remove()
 
 
-def _write_models(outcome: Outcome, folder: Path) -> None:
+def _write_models(models: Sequence[KeptModel], folder: Path) -> None:
     """One folder a participant; those of an earlier run in the same place go."""
     shutil.rmtree(folder, ignore_errors=True)
-    for kept in outcome.models:
+    for kept in models:
         place = folder / folder_name(kept.model.record.hospital)
         save_model(kept.model, place, card=kept.card, estimates=kept.estimates)
 
@@ -136,14 +121,13 @@ def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
     ]
 
 
-def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
+def write_page(outcome: Outcome, out: Path, *, language: str = ENGLISH) -> Path:
     """The report of a run, from its records alone; returns its path.
 
     Raises:
         ConfigError: there are no words in this language.
         OSError: the folder cannot be written.
     """
-    outcome = run.outcome
     page = render_report(
         result=outcome.result,
         smaller=None if outcome.smaller is None else outcome.smaller.result,
@@ -151,8 +135,8 @@ def write_page(run: StoredRun, out: Path, *, language: str = ENGLISH) -> Path:
         exchanges=outcome.exchanges,
         ledger=outcome.ledger,
         traffic=outcome.traffic,
-        config=run.config,
-        versions=run.versions,
+        config=outcome.config,
+        versions=outcome.versions,
         models=[one.model for one in outcome.models],
         estimates={one.model.record.hospital: one.estimates for one in outcome.models},
         language=language,
@@ -176,7 +160,7 @@ def _where_instead(folder: Path) -> str:
     return "A run writes runs/NAME, or the folder that --out names"
 
 
-def read_run(folder: Path) -> StoredRun:
+def read_run(folder: Path) -> Outcome:
     """A finished run.
 
     Raises:
@@ -192,20 +176,18 @@ def read_run(folder: Path) -> StoredRun:
         )
     result, measured = read_result(folder)
     inner = folder / SMALLER
-    return StoredRun(
+    return Outcome(
         config=load_config(folder / "config.toml"),
-        outcome=Outcome(
-            result=result,
-            rounds=read_json_lines(folder / "rounds.jsonl", RoundRecord),
-            exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
-            ledger=read_json(folder / "ledger.json", list[LedgerRow]),
-            traffic=read_json(folder / "traffic.json", list[TrafficRow]),
-            interrupted=measured.interrupted,
-            repeated_bytes=measured.repeated_bytes,
-            models=_read_models(folder / MODELS, [own.name for own in result.participants]),
-            smaller=read_run(inner).outcome if (inner / "metrics.json").exists() else None,
-        ),
         versions=measured.versions,
+        result=result,
+        rounds=read_json_lines(folder / "rounds.jsonl", RoundRecord),
+        exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
+        ledger=read_json(folder / "ledger.json", list[LedgerRow]),
+        traffic=read_json(folder / "traffic.json", list[TrafficRow]),
+        interrupted=measured.interrupted,
+        repeated_bytes=measured.repeated_bytes,
+        models=_read_models(folder / MODELS, [own.name for own in result.participants]),
+        smaller=read_run(inner) if (inner / "metrics.json").exists() else None,
     )
 
 

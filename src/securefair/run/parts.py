@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from securefair.collaboration.controls import Control, ceiling_of
+from securefair.collaboration.controls import Control
 from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import has_estimates, kept_estimates
-from securefair.collaboration.kinds import REGISTERED, AnyKind, kind_of
-from securefair.collaboration.resolved import ResolvedRun
+from securefair.collaboration.kinds import AnyKind
+from securefair.data import ParticipantData, TableSpec
 from securefair.model.stored import from_bytes
 from securefair.prediction.effects import ColumnEstimate
-from securefair.records import CEILING, STANDALONE
 from securefair.report import Progress
 from securefair.run.checkpoint import Checkpoint
 from securefair.run.entry import Entry
 from securefair.run.results import Repetition
 from securefair.run.rounds import ReferenceRun, RunInRounds, run_rounds
 from securefair.sites.simulation.starting import simulated
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,32 +32,34 @@ class Part:
 
     Attributes:
         what: a kind of collaboration, or the control of one.
+        rounds: from its first to its last.
+        data: of everyone.
+        agreement: of a collaboration.
+        renewed: who asks its peers anew later, in order.
+        models: that everyone starts from, by name; None: as the configuration says.
+        rules: of tables, by participant; empty where samples are numbers.
+        kept: whether its models are those that participants keep.
         repeated: whether the run has other seeds.
+        keeps_heads: whether everyone's last model is wanted as it trains.
     """
 
     name: str
     what: AnyKind | Control
-    run: ResolvedRun
+    rounds: int
     seed: int
-    repeated: bool
+    data: Sequence[ParticipantData]
+    agreement: Any = None
+    renewed: Sequence[str] = ()
+    models: Mapping[str, Head] | None = None
+    rules: Mapping[str, TableSpec] = field(default_factory=dict)
+    kept: bool = False
+    repeated: bool = False
+    keeps_heads: bool = False
 
     @property
     def controls(self) -> bool:
         """Whether nobody learns from anybody else in it, or not as in a collaboration."""
         return isinstance(self.what, Control)
-
-    @property
-    def kept(self) -> bool:
-        """Whether its models are those that participants keep."""
-        asked = self.run.config.run
-        return self.name == asked.main and self.seed == asked.seeds[0]
-
-    @property
-    def rounds(self) -> int:
-        """Rounds from its first to its last."""
-        if isinstance(self.what, Control):
-            return self.what.rounds
-        return self.what.rounds(self.run.config)
 
     @property
     def loads(self) -> tuple[str, ...]:
@@ -68,12 +73,12 @@ class Part:
             return ReferenceRun(what.algorithm, what.members, seed)
         run = simulated(
             what,
-            self.run.agreements[seed][what.name],
-            self.run.data[seed],
+            self.agreement,
+            self.data,
             seed=seed,
-            models=self.run.models,
+            models=self.models,
             folder=entry.stores,
-            renewed=[one.name for one in self.run.config.renewals],
+            renewed=self.renewed,
         )
         closing.callback(run.close)
         if entry.state is not None and entry.state.seen is not None:
@@ -89,7 +94,7 @@ class Part:
 
     def estimated(self, run: RunInRounds) -> dict[str, list[ColumnEstimate]]:
         """What is told of coefficients: by whom models are kept, where columns have names."""
-        rules, people = self.run.own_rules, self.run.data[self.seed]
+        rules, people = self.rules, self.data
         if not self.kept or not has_estimates(rules.get(people[0].name), people[0]):
             return {}
         found = run.estimates()
@@ -107,32 +112,7 @@ class Part:
         if isinstance(self.what, Control) or entry.state is None or entry.state.finished:
             return False
         lost = entry.stores is None or not any(entry.stores.glob("*"))
-        return lost or bool(self.run.config.renewals)  # which no store knows of
-
-
-def parts_of(run: ResolvedRun, seed: int) -> list[Part]:
-    """The algorithms of a run in their order; where there are gains, with all controls."""
-    config, kinds, data = run.config, run.kinds, run.data[seed]
-    names = list(config.run.algorithms)
-    # The last kind is what the run is about; whoever stays alone has the controls of the first.
-    about = list(kinds.values())[-1] if kinds else kind_of(next(iter(REGISTERED)))
-    controls = dict(about.controls(config, data, models=run.models))
-    if kinds:
-        first = names.index(STANDALONE)
-        names[first : first + 1] = list(controls)
-    if config.run.ceiling:
-        names.append(CEILING)
-        controls[CEILING] = ceiling_of(config, data)
-    return [
-        Part(
-            name=name,
-            what=kinds[name] if name in kinds else controls[name],
-            run=run,
-            seed=seed,
-            repeated=len(config.run.seeds) > 1,
-        )
-        for name in names
-    ]
+        return lost or bool(self.renewed)  # which no store knows of
 
 
 def carry_out(part: Part, progress: Progress, checkpoint: Checkpoint | None) -> Repetition:
@@ -164,12 +144,12 @@ def carry_out(part: Part, progress: Progress, checkpoint: Checkpoint | None) -> 
                 estimated=partial(part.estimated, run),
                 refitted=partial(part.refitted, run),
             )
-        if part.run.keeps_heads and not part.controls:
+        if part.keeps_heads and not part.controls:
             done.heads[name] = (run or part.end(entry, closing)).heads()
         if entry.state is not None and not entry.state.models:  # they only predict
             done.models[name] = (run or part.end(entry, closing)).models()
     progress.finish()
-    if not part.run.keeps_heads:
+    if not part.keeps_heads:
         entry.drop_stores()
     last = entry.state
     if last is None:

@@ -18,11 +18,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from securefair.collaboration.resolved import ResolvedRun
 from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.run.checkpoint import Checkpoint
-from securefair.run.parts import Part, carry_out, parts_of
+from securefair.run.parts import Part, carry_out
 from securefair.run.results import Repetition
 
 LOOK_AGAIN = 0.2
@@ -53,7 +52,7 @@ def carrying_out(
     """What each part leaves behind, in their order; processes end with the context.
 
     Args:
-        parts: of one run, as `parts_of` has them seed by seed.
+        parts: of one run.
         told: who hears of the rounds of a part.
         checkpoint: where every round is written down; None: in memory only.
         processes: that share the parts; 1: all in this one, as is a run that cannot be sent.
@@ -62,7 +61,7 @@ def carrying_out(
         SecureFairError: as `carry_out`.
         ChildProcessError: a process was ended, as one is where memory is short.
     """
-    if processes > 1 and len(parts) > 1 and _can_be_sent(parts[0].run):
+    if processes > 1 and len(parts) > 1 and _can_be_sent(parts):
         with _elsewhere(parts, told, checkpoint, min(processes, len(parts))) as every:
             yield every
     else:
@@ -82,13 +81,10 @@ def _elsewhere(
     events: multiprocessing.Queue[_Event] = context.Queue()
     earlier = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
-        processes, context, initializer=_begin, initargs=(events, parts[0].run, checkpoint)
+        processes, context, initializer=_begin, initargs=(events, parts, checkpoint)
     )
     try:
-        done = [
-            pool.submit(_carry_out, number, part.seed, part.name)
-            for number, part in enumerate(parts)
-        ]
+        done = [pool.submit(_carry_out, number) for number in range(len(parts))]
         yield _in_order(parts, told, done, events)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -127,11 +123,11 @@ def _result(done: Future[Repetition]) -> Repetition:
         ) from None
 
 
-def _can_be_sent(run: ResolvedRun) -> bool:
-    """Whether other processes can be given it: a model that somebody brings may hold anything."""
-    brought = [own.teacher for everyone in run.data.values() for own in everyone]
+def _can_be_sent(parts: Sequence[Part]) -> bool:
+    """Whether other processes can be given them: a model that is brought may hold anything."""
+    brought = [(part.models, [own.teacher for own in part.data]) for part in parts]
     try:
-        pickle.dumps((brought, run.models))  # all else is ours, and data may be large
+        pickle.dumps(brought)  # all else is ours, and data may be large
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
@@ -143,18 +139,17 @@ _given: dict[str, Any] = {}
 
 
 def _begin(
-    events: multiprocessing.Queue[_Event], run: ResolvedRun, checkpoint: Checkpoint | None
+    events: multiprocessing.Queue[_Event], parts: Sequence[Part], checkpoint: Checkpoint | None
 ) -> None:
     from securefair.ckks.threads import set_threads
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
     set_threads(1)
-    _given.update(events=events, run=run, checkpoint=checkpoint)
+    _given.update(events=events, parts=parts, checkpoint=checkpoint)
 
 
-def _carry_out(number: int, seed: int, name: str) -> Repetition:
-    run: ResolvedRun = _given["run"]
-    (part,) = (one for one in parts_of(run, seed) if one.name == name)
+def _carry_out(number: int) -> Repetition:
+    part: Part = _given["parts"][number]
     return carry_out(part, _Teller(number, _given["events"]), _given["checkpoint"])
 
 

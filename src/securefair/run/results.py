@@ -15,7 +15,7 @@ from securefair.collaboration.host import FittedToAll
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.privacy import joined
 from securefair.collaboration.scores import class_counts, scores_of
-from securefair.config.run import RunSection
+from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.outcomes import outcome_of
 from securefair.model.stored import Function
@@ -38,7 +38,6 @@ from securefair.records import (
     TrafficRow,
     TrustResult,
 )
-from securefair.report.facts import problems_of
 from securefair.worth import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.worth.tuned import headline
 
@@ -83,10 +82,12 @@ class Repetition:
         return self.rounds[algorithm][-1].accuracy
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Outcome:
     """Everything a run leaves behind, in memory."""
 
+    config: RunConfig  # of the run, with the rules of tables spelt out: tables may have changed
+    versions: Mapping[str, str]  # of what computed it
     result: RunResult
     rounds: list[RoundRecord]  # of the first seed, all algorithms
     exchanges: list[ExchangeRecord]
@@ -98,59 +99,54 @@ class Outcome:
     heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
     smaller: Outcome | None = None  # with fewer training samples, where asked for
 
-    @property
-    def problems(self) -> list[str]:
-        """What failed or was left out, with its seed where there are several."""
-        return [
-            f"Seed {seed}: {problem}" if seed else problem
-            for seed, problem in problems_of(self.result)
-        ]
-
 
 def conclude(
-    asked: RunSection, repetitions: Sequence[Repetition], *, caveats: Sequence[str] = ()
-) -> Outcome:
-    """Means and spreads over the repetitions; rounds, traffic and ledger of the first.
+    repetitions: Sequence[Repetition],
+    *,
+    name: str,
+    metric: str,
+    learning: Sequence[str],
+    classes: Sequence[str],
+    caveats: Sequence[str],
+    findings: Mapping[str, list[str]],
+) -> RunResult:
+    """Means and spreads over the repetitions.
 
     Args:
-        asked: what was to be computed.
-        repetitions: repetitions of every seed, finished.
+        repetitions: of every seed, finished.
+        name: of the run.
+        metric: that algorithms are compared by.
+        learning: algorithms in which participants learn from each other; the run is about the last.
+        classes: names of labels.
         caveats: what the configuration adds to those of promises to patients.
+        findings: in tables, that may make results wrong, by participant.
     """
     first = repetitions[0]
-    main = asked.main
-    runs = list(first.runs.values())
+    main = [STANDALONE, *learning][-1]
     # Those in which nobody learns from anybody: neither a kind of collaboration nor a ceiling.
-    controls = [name for name in first.rounds if name not in (*asked.collaborative, CEILING)]
+    controls = [one for one in first.rounds if one not in (*learning, CEILING)]
     outcome = outcome_of(first.data[0].train)
-    return Outcome(
-        result=RunResult(
-            format=RESULT_FORMAT,
-            name=asked.name,
-            seeds=list(asked.seeds),
-            algorithm=main,
-            participants=_participant_results(main, repetitions),
-            algorithms=_with_scores(
-                {name: _algorithm_result(name, repetitions, controls) for name in first.rounds},
-                controls,
-                asked.metric,
-                repetitions,
-            ),
-            encryption=_encryption_result(main, repetitions),
-            privacy=_privacy_result(repetitions, caveats),
-            class_counts=class_counts(first.data),
-            metric=outcome.deciding(asked.metric),
-            controls=controls,
-            outcome=outcome.name,
-            problems=_problems(repetitions),
+    return RunResult(
+        format=RESULT_FORMAT,
+        name=name,
+        seeds=[one.seed for one in repetitions],
+        algorithm=main,
+        participants=_participant_results(main, repetitions),
+        algorithms=_with_scores(
+            {one: _algorithm_result(one, repetitions, controls) for one in first.rounds},
+            controls,
+            metric,
+            repetitions,
         ),
-        rounds=[record for records in first.rounds.values() for record in records],
-        exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
-        ledger=[row for run in runs for row in run.ledger],
-        traffic=[row for run in runs for row in run.traffic],
-        interrupted=sum(rep.interrupted for rep in repetitions),
-        repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
-        heads=first.heads.get(main, {}),
+        encryption=_encryption_result(main, repetitions),
+        privacy=_privacy_result(repetitions, caveats),
+        class_counts=class_counts(first.data),
+        metric=outcome.deciding(metric),
+        controls=controls,
+        outcome=outcome.name,
+        problems=_problems(repetitions),
+        classes=list(classes),
+        findings=dict(findings),
     )
 
 

@@ -96,7 +96,7 @@ def validate_resolved(
         roles=found_roles,
     )
     try:
-        list(simulation.rounds(kind.rounds(run.config)))
+        list(simulation.rounds(kind.rounds(run.config.training.rounds)))
         facts = simulation.facts()
         return Validation(
             name=run.config.run.name,

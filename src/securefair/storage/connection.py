@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -119,6 +118,7 @@ def explained(error: Exception, folder: Path) -> StorageError:
 def _room(folder: Path) -> float:
     """Free bytes; infinitely many where nobody can say."""
     try:
-        return shutil.disk_usage(folder).free
+        disk = os.statvfs(folder)
     except OSError:
         return math.inf
+    return disk.f_bavail * disk.f_frsize

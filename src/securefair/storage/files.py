@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -37,7 +36,7 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
     """
     # Same folder, because a rename is atomic only within one file system; a name that nobody
     # guesses, because two runs may write at once, and others may plant a link where they can.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         with os.fdopen(os.open(temporary, flags, mode), "wb") as file:

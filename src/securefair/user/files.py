@@ -47,11 +47,12 @@ def from_files(
         DataError: a file cannot be used; names participant, file, line and column.
     """
     load = _FileLoader(config, tables, outlines=outlines)
+    held_out = config.data.test_fraction
 
     def loaded(one: ParticipantSection, further: Sequence[OwnColumn]) -> ParticipantData:
         if not outlines:
-            return _loaded(config, partial(load, further=further), one, seed)
-        own = _loaded(config, lambda path: _outline(load(path, further=further)), one, seed)
+            return _loaded(partial(load, further=further), one, held_out, seed)
+        own = _loaded(lambda path: _outline(load(path, further=further)), one, held_out, seed)
         return replace(own, train=_outline(own.train), test=_outline(own.test))
 
     everyone = []
@@ -83,7 +84,8 @@ def one_from_files(
         DataError: a file cannot be used; names file, line and column.
     """
     load, further = _FileLoader(config, ReadTables(), classes), one.columns or ()
-    return load.completed(_loaded(config, partial(load, further=further), one, seed), further)
+    own = _loaded(partial(load, further=further), one, config.data.test_fraction, seed)
+    return load.completed(own, further)
 
 
 def _outline(samples: Samples) -> Samples:
@@ -92,16 +94,16 @@ def _outline(samples: Samples) -> Samples:
 
 
 def _loaded(
-    config: RunConfig,
     load: Callable[[Path | str], Samples],
     one: ParticipantSection,
+    held_out: float,
     seed: int,
 ) -> ParticipantData:
     with about(one.name):
         samples = load(one.source)
         if one.test_file is not None:
             return ParticipantData(one.name, samples, load(one.test_file))
-    return hold_out(one.name, samples, config.data.test_fraction, seed)
+    return hold_out(one.name, samples, held_out, seed)
 
 
 class _FileLoader:
@@ -168,7 +170,8 @@ class _FileLoader:
             return None
         from securefair.model.image_columns import ImageColumns, headers_only  # torch
 
-        images = ImageColumns(extractor_files(self._table, folder), cache=folder / FEATURES)
+        files = extractor_files(() if self._table is None else self._table.columns, folder)
+        images = ImageColumns(files, cache=folder / FEATURES)
         if not self._outlines:
             return images
         for rule in spec.images:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -26,47 +26,35 @@ from securefair.user.tables import ReadTables, about, target_of
 
 
 def inspect_tables(
-    config: RunConfig, read: ReadTables, images: Sequence[str] = ()
+    section: TableSection | None,
+    participants: Sequence[ParticipantSection],
+    read: ReadTables,
+    *,
+    renewals: Sequence[ParticipantSection] = (),
+    images: Sequence[str] = (),
 ) -> list[Finding]:
     """Every finding of every table, those of single tables first; none where there are no tables.
 
     Args:
-        config: checked.
+        section: how tables are read.
+        participants: all of them, or one where nobody sees the others'.
         read: their tables.
-        images: columns of paths, besides those that it describes.
+        renewals: tables that some of them have later, which are looked at beside the others'.
+        images: columns of paths, besides those that the section describes.
 
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
-    found = _inspected(config.table, config.participants, read, images)
-    if config.renewals:  # the tables of now, beside those of the others
-        now = {one.name: one for one in (*config.participants, *config.renewals)}
-        found += [
-            one for one in _inspected(config.table, now.values(), read, images) if one not in found
-        ]
-    return found
-
-
-def inspect_own(config: RunConfig, one: ParticipantSection) -> list[Finding]:
-    """Every finding of one participant's table, where nobody sees the others'.
-
-    Raises:
-        DataError: as `inspect_tables`.
-    """
-    return _inspected(config.table, [one], ReadTables(), ())
-
-
-def _inspected(
-    section: TableSection | None,
-    participants: Iterable[ParticipantSection],
-    read: ReadTables,
-    images: Sequence[str],
-) -> list[Finding]:
+    if renewals:
+        found = inspect_tables(section, participants, read, images=images)
+        now = {one.name: one for one in (*participants, *renewals)}
+        later = inspect_tables(section, list(now.values()), read, images=images)
+        return found + [one for one in later if one not in found]
     files = [one for one in participants if one.is_table]
     if section is None or section.label is None or not files:
         return []
     label, joined = section.label, section.spellings == "joined"
-    found: list[Finding] = []
+    found = []
     tables = {}
     for one in files:
         with about(one.name):

@@ -17,7 +17,7 @@ from securefair.config import (
     TableSection,
     override,
 )
-from securefair.config.columns import ColumnRule
+from securefair.config.columns import AnyColumn, ColumnRule
 from securefair.data import (
     HEART_SPEC,
     Table,
@@ -273,17 +273,16 @@ def _rule(column: ColumnRule) -> ColumnRule:
     return column
 
 
-def extractor_files(table: TableSection | None, folder: Path) -> dict[str, Path]:
+def extractor_files(columns: Sequence[AnyColumn], folder: Path) -> dict[str, Path]:
     """The files of weights that columns of images name, by the SHA-256 that they should have.
 
     Args:
-        table: the rules.
+        columns: rules of a table.
         folder: that relative paths start from.
 
     Raises:
         BackendUnavailableError: weights that come with the extra `vision` are not installed.
     """
-    columns = () if table is None else table.columns
     images = [one for one in columns if isinstance(one, ImageColumn)]
     if not images:
         return {}

@@ -297,7 +297,7 @@ def _own_files(
     title += '# write ranges from general knowledge, then say origin = "public".'
     text = _config_text(config, title, unread)
     images = () if column is None else (column.name,)
-    found = inspect_tables(smallest, read, images)
+    found = inspect_tables(smallest.table, smallest.participants, read, images=images)
     assert config.table is not None
     further = {name: [rule.name for rule in rules] for name, rules in own.items()}
     written = {

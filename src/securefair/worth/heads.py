@@ -36,7 +36,6 @@ class HeadLearners(Learners):
         range_penalty: weight of the penalty on a network's activations; heads have none.
         optimizer: of all training.
         local_epochs: everyone alone, before round 0.
-        batch_size: of the local epochs; None for full batches.
         local_steps: full-batch optimiser steps of a round.
 
     Raises:
@@ -50,7 +49,6 @@ class HeadLearners(Learners):
     range_penalty: float = defaults.RANGE_PENALTY
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = defaults.LOCAL_EPOCHS
-    batch_size: int | None = None
     local_steps: int = defaults.LOCAL_STEPS
 
     def __post_init__(self) -> None:
@@ -58,7 +56,6 @@ class HeadLearners(Learners):
             ("hidden", self.hidden >= 1, "1 or more"),
             ("range_penalty", 0 <= self.range_penalty < math.inf, "0 or more"),
             ("local_epochs", self.local_epochs >= 0, "0 or more"),
-            ("batch_size", self.batch_size is None or self.batch_size >= 1, "1 or more, or None"),
             ("local_steps", self.local_steps >= 1, "1 or more"),
         ):
             if not accepted:
@@ -85,13 +82,7 @@ class HeadLearners(Learners):
             )
             train_state = TrainState.start(head, self.optimizer)
             with about(participant.name):
-                train_epochs(
-                    train_state,
-                    participant.train,
-                    self.local_epochs,
-                    batch_size=self.batch_size,
-                    seed=derive_seed(seed, "batches", participant.name),
-                )
+                train_epochs(train_state, participant.train, self.local_epochs)
             train_states[participant.name] = train_state
         return train_states
 

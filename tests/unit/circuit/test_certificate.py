@@ -98,6 +98,7 @@ def test_weights_of_most_bits_are_granted_and_certified(release, hidden, bounds)
     assert failing(plan_exchange(spec)) == []
 
 
+@pytest.mark.slow
 @given(SHAPES)
 @settings(max_examples=examples(20), deadline=None)
 def test_heads_within_any_bounds_are_certified(spec):

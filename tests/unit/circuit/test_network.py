@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.answer import Inputs, answer, logits_of
 from securefair.circuit.network import Chunk, Stream, network_logits, planned_peak
 from securefair.circuit.planner import plan_exchange
 from securefair.ckks import memory, rules
@@ -237,13 +237,9 @@ def test_memory_is_used_again_and_the_bits_are_the_same(make_network, monkeypatc
 
     def logits(smallest):
         monkeypatch.setattr(memory, "Arena", lambda: Watched(smallest=smallest))
-        found = network_logits(
-            evaluator,
-            evaluator.load(data, plan.features),
-            plan.specs,
-            plan.schedule.stages,
-            plan.spec.network,
-            network.maps,
+        features = [evaluator.load(data, plan.features)]
+        (found,) = logits_of(
+            evaluator, plan.spec, plan.schedule, plan.specs, network.maps, features
         )
         return whole(found.payload)
 

@@ -1,6 +1,6 @@
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """The modulus caps against sources that this package does not compute from."""
 
+import _sealapi_cpp as seal
 import pytest
-import tenseal.sealapi as seal
 
 from securefair.ckks.security import MAX_LOG_QP
 

@@ -18,6 +18,7 @@ IN_SLOTS = pytest.param("logits", 4, {"samples": 1500}, id="slots")
 SLOWLY_IN_SLOTS = pytest.param(*IN_SLOTS.values, id="slots", marks=pytest.mark.slow)
 IN_PAIRS = pytest.param("logits", 3, {"features": 65, "samples": 2100}, id="pairs")
 BESIDE = pytest.param("logits", 3, {"features": 65}, id="beside")
+SLOWLY_BESIDE = pytest.param(*BESIDE.values, id="beside", marks=pytest.mark.slow)
 LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS, BESIDE)
 SUMS = ("class_sums", 3, {})
 OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {"q": 3}), ("loss", 0, {}))
@@ -38,7 +39,10 @@ def test_logits_travel_in_every_way_and_switch_keys():
     assert beside.schedule.parts > 1
 
 
-@pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS])
+@pytest.mark.parametrize(
+    ("release", "hidden", "changes"),
+    [IN_MONOMIALS, SLOWLY_IN_SLOTS, IN_PAIRS, SLOWLY_BESIDE, *OTHERS],
+)
 def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
     done = run(spec_of(release, hidden, **changes), "rns")
     teacher = Teacher(head_of(done.plan.spec), device="cpu-kernels", max_numbers=math.inf)
@@ -47,7 +51,8 @@ def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
 
 
 @pytest.mark.parametrize(
-    ("release", "hidden", "changes"), [IN_MONOMIALS, SLOWLY_IN_SLOTS, IN_PAIRS, BESIDE, *OTHERS[2:]]
+    ("release", "hidden", "changes"),
+    [IN_MONOMIALS, SLOWLY_IN_SLOTS, IN_PAIRS, SLOWLY_BESIDE, *OTHERS[2:]],
 )
 def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     """Student and teacher without native kernels, and answers that either of them gave."""

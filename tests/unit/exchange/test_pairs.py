@@ -17,7 +17,10 @@ def wide(release):
 
 @pytest.mark.parametrize(
     "release",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "student")) for name in RELEASES],
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("class_sums", "logits")))
+        for name in RELEASES
+    ],
 )
 def test_wide_heads_answer_as_in_the_clear(release, samples_in_slots):
     # Rings of 16384 take SEAL seconds, and it computes the same residues.

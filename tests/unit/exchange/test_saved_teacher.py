@@ -1,6 +1,5 @@
 """A teacher that goes on in another process: the same answers, the same account."""
 
-import logging
 import shutil
 
 import msgspec
@@ -12,7 +11,7 @@ from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.data.dataset import Samples
 from securefair.errors import LedgerError, ModelError, PlanError, StorageError
-from securefair.exchange import answerer, saved_teacher
+from securefair.exchange import account, answerer, saved_teacher
 from securefair.exchange.saved_teacher import SAVED_FORMAT, read_teacher
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -25,9 +24,9 @@ SPEC = ExchangeSpec(features=3, hidden=2, classes=2, samples=40, q=4)
 MODEL = build_head("quadratic", 3, 2, 2, 1)
 
 
-def asked(backend="clear"):
+def asked(backend="clear", spec=SPEC):
     rng = np.random.default_rng(0)
-    student = Student(SPEC, backend=backend, seed=b"seed")
+    student = Student(spec, backend=backend, seed=b"seed")
     samples = Samples(rng.uniform(-1, 1, (40, 3)), np.arange(40) % 2, 2)
     return student, student.request(samples)
 
@@ -78,15 +77,14 @@ def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
         loaded.answer(request)
 
 
-def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, caplog):
-    with caplog.at_level(logging.WARNING):
-        Teacher(MODEL, SPEC, store=tmp_path / "store", create_store=True).save(
-            tmp_path / "with", passphrase="a white horse", cost=CHEAP
-        )
-    assert caplog.messages == []
-    with caplog.at_level(logging.WARNING):
-        Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="a white horse", cost=CHEAP)
-    assert "without a store" in caplog.text
+def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, logged):
+    Teacher(MODEL, SPEC, store=tmp_path / "store", create_store=True).save(
+        tmp_path / "with", passphrase="a white horse", cost=CHEAP
+    )
+    assert logged == []
+    Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="a white horse", cost=CHEAP)
+    (message,) = logged
+    assert "without a store" in message
 
 
 def test_the_file_is_private_and_shows_no_weight(tmp_path):
@@ -126,8 +124,8 @@ def test_a_teacher_of_another_version_is_refused_by_name(tmp_path, found):
         Teacher.load(tmp_path / "teacher", passphrase="a white horse")
 
 
-def saved(tmp_path):
-    Teacher(MODEL, SPEC, seed=b"seed").save(tmp_path / "teacher", "a white horse", cost=CHEAP)
+def saved(tmp_path, spec=SPEC):
+    Teacher(MODEL, spec, seed=b"seed").save(tmp_path / "teacher", "a white horse", cost=CHEAP)
     return tmp_path / "teacher"
 
 
@@ -149,6 +147,21 @@ def test_a_loaded_teacher_has_its_plan_and_searches_none(tmp_path, monkeypatch):
     assert loaded.answer(request)
     with pytest.raises(AssertionError, match="searched"):
         loaded._check_parameters(SPEC, LARGER)
+
+
+def test_numbers_of_the_kept_plan_are_known_and_of_another_one_are_not(tmp_path, monkeypatch):
+    """How many numbers leave as logits depends on the plan, so that limits need the own one."""
+    spec = msgspec.structs.replace(SPEC, release="logits")
+    path, (_, request) = saved(tmp_path, spec), asked("rns", spec)
+    state = read_teacher(path, Secret(b"a white horse"))
+    slots = plan_exchange(spec, coefficients=False)
+    assert slots.numbers > plan_exchange(spec).numbers
+    other = msgspec.structs.replace(state, schedule=slots.schedule)
+    saved_teacher.write_teacher(tmp_path / "other", Secret(b"a white horse"), other, CHEAP)
+    monkeypatch.setattr(account, "plan_exchange", never)
+    assert Teacher.load(path, "a white horse").answer(request)
+    with pytest.raises(AssertionError, match="searched"):
+        Teacher.load(tmp_path / "other", "a white horse").answer(request)
 
 
 def test_where_a_student_plans_otherwise_the_own_plan_is_searched(tmp_path):

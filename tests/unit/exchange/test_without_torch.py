@@ -90,7 +90,8 @@ def loaded(release, folder, *codes):
     ("release", "shape", "keys"),
     [
         ("logits", (8, 3), 0),
-        ("logits", (2100, 65), 2),  # in pairs: a key for squares and one for conjugates
+        # In pairs: a key for squares and one for conjugates.
+        pytest.param("logits", (2100, 65), 2, marks=pytest.mark.slow),
         ("projection", (8, 3), 0),
         ("loss", (8, 3), 1),
     ],

@@ -49,10 +49,10 @@ def test_a_written_run_reads_back(result, tmp_path):
     assert "South" in html
     assert "The data came from code" in html
     run = read_run(page.parent)
-    assert run.config.run.name == run.outcome.result.name == "three-hospitals"
-    assert run.outcome.rounds == result.outcome.rounds
-    assert run.outcome.ledger == result.ledger
-    assert run.outcome.result.participants == result.outcome.result.participants
+    assert run.config.run.name == run.result.name == "three-hospitals"
+    assert run.rounds == result.outcome.rounds
+    assert run.ledger == result.ledger
+    assert run.result.participants == result.outcome.result.participants
     assert result.outcome.result.name == "collaboration"
 
 

@@ -108,6 +108,7 @@ def test_every_row_trains_as_torch_would_train_it(form: Any) -> None:
     assert moved.float().mean() > 0.99  # statistics ran along
 
 
+@pytest.mark.slow
 @needs_torchvision
 def test_the_whole_network_trains_as_torch_would_train_it() -> None:
     stacked = Stacked(architecture("resnet18", (3, 8, 8), CLASSES))

@@ -146,6 +146,7 @@ def test_rows_do_not_depend_on_how_many_cores_compute_them() -> None:
     assert torch.equal(found[0].momentum, found[1].momentum)
 
 
+@pytest.mark.slow
 def test_one_computation_has_the_same_result_on_several_cores() -> None:
     parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
     before = torch.get_num_threads()

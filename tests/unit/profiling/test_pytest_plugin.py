@@ -97,7 +97,7 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
     )
 
     assert "securefair.profiling.pytest_plugin" in done.stdout.split()
-    assert not {"numpy", "torch", "tenseal", "msgspec"} & set(done.stdout.split())
+    assert not {"numpy", "torch", "_sealapi_cpp", "msgspec"} & set(done.stdout.split())
 
 
 def test_a_budget_needs_a_measurement() -> None:

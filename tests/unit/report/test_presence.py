@@ -11,9 +11,8 @@ import pytest
 from securefair.report.presence import PeerLife, SiteLife
 from securefair.report.site import site_markdown, site_page
 from securefair.sites.operator.metrics import metrics
-from securefair.sites.post.peers import PeerState
-from securefair.sites.site.health import Health, presence_of
-from securefair.sites.site.pace import Pace
+from securefair.sites.site.attendance import Attendance
+from securefair.sites.site.health import Health
 from securefair.sites.site.status import sentences
 from support.site_reports import site_facts, site_peer
 from support.site_statuses import peer_status, site_status
@@ -51,13 +50,13 @@ def test_how_a_peer_is_has_one_word_everywhere(life):
 
 
 def test_every_word_has_its_case():
-    pace, heard = Pace(away=("a",), left=("l",)), PeerState(heard=1)
+    peers = Attendance(away=("a",), left=("l",))
     found = [
-        presence_of("h", heard, pace),
-        presence_of("a", heard, pace),
-        presence_of("a", PeerState(), pace),
-        presence_of("l", heard, pace),
-        presence_of("l", PeerState(heard=1, blocked=True), pace),
+        peers.life("h", heard=True),
+        peers.life("a", heard=True),
+        peers.life("a", heard=False),
+        peers.life("l", heard=True),
+        peers.life("l", heard=True, blocked=True),
     ]
     assert found == list(PeerLife)
 

@@ -1,5 +1,7 @@
 """Sentences say what the records say, and never promise more."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -14,16 +16,24 @@ from securefair.words import words_of
 WORDS = words_of().about("hospitals")
 
 
+def account_of(config, result, words):
+    """What the page's account is of: the kind's, and what holds in every one."""
+    tell = kind_of(result.algorithm).tell if result.algorithm in REGISTERED else None
+    account = sentences.alone(result, words) if tell is None else tell(config, result, words)
+    everywhere = sentences.everywhere(words, ranges_told=config.tells_ranges)
+    return replace(account, limits=[*everywhere, *account.limits])
+
+
 def test_alone_has_one_step(make_run):
     run = make_run(algorithms=("standalone",), backend=None)
-    assert len(sentences.tell(run.config, run.result, WORDS).steps) == 1
+    assert len(account_of(run.config, run.result, WORDS).steps) == 1
 
 
 @pytest.mark.parametrize("origin", ["public", "participants"])
 def test_ranges_that_come_from_tables_are_told(run, origin):
     given = {"label": "sick", "classes": [["0"], ["1"]], "origin": origin}
     config = run.config.model_copy(update={"table": TableSection.model_validate(given)})
-    titles = [title for title, _ in sentences.tell(config, run.result, WORDS).limits]
+    titles = [title for title, _ in account_of(config, run.result, WORDS).limits]
     assert ("Ranges from tables" in titles) == (origin == "participants")
 
 
@@ -72,7 +82,7 @@ def test_no_encryption_is_claimed_where_there_was_none(make_run, backend):
     run = make_run(backend=backend)
     assert not encrypts(run.result.encryption)
     assert "Nothing in this run was encrypted" in sentences.encryption(run.result.encryption, WORDS)
-    steps = " ".join(sentences.tell(run.config, run.result, WORDS).steps)
+    steps = " ".join(account_of(run.config, run.result, WORDS).steps)
     assert "without encryption" in steps
     assert "encrypted under a key" not in steps
     assert "No readable record" not in steps
@@ -80,7 +90,7 @@ def test_no_encryption_is_claimed_where_there_was_none(make_run, backend):
 
 def test_encryption_is_told_where_there_was_some(run):
     assert "128-bit" in sentences.encryption(run.result.encryption, WORDS)
-    steps = " ".join(sentences.tell(run.config, run.result, WORDS).steps)
+    steps = " ".join(account_of(run.config, run.result, WORDS).steps)
     assert "encrypted under a key that only it holds" in steps
     assert "Every 5 rounds" in steps
 
@@ -104,28 +114,24 @@ def test_each_release_is_described(run, release, text):
 
 def test_logits_are_admitted_to_be_a_public_service(run):
     open_ = override(run.config, {"distillation.release": "logits"})
-    assert "public prediction service" in str(sentences.tell(open_, run.result, WORDS).limits)
-    assert "more of them than its samples need" in str(
-        sentences.tell(open_, run.result, WORDS).limits
-    )
-    plain = str(sentences.tell(run.config, run.result, WORDS).limits)
+    assert "public prediction service" in str(account_of(open_, run.result, WORDS).limits)
+    assert "more of them than its samples need" in str(account_of(open_, run.result, WORDS).limits)
+    plain = str(account_of(run.config, run.result, WORDS).limits)
     assert "public prediction service" not in plain
     assert "It gets no more of them" in plain
 
 
 def test_what_is_not_protected_names_malicious_teachers_and_the_exact_number_of_samples(run):
-    told = dict(sentences.tell(run.config, run.result, WORDS).limits)
+    told = dict(account_of(run.config, run.result, WORDS).limits)
     assert "student's secret key" in told["Malicious teachers"]
     assert "checked and rounded" in told["Malicious teachers"]
     open_ = override(run.config, {"distillation.release": "logits"})
-    assert (
-        "checked" not in dict(sentences.tell(open_, run.result, WORDS).limits)["Malicious teachers"]
-    )
+    assert "checked" not in dict(account_of(open_, run.result, WORDS).limits)["Malicious teachers"]
     assert "exactly how many patients" in told["Sizes and times"]
 
 
 def test_no_record_is_said_to_have_stayed_in_a_house_that_a_simulation_read(run):
-    steps = " ".join(sentences.tell(run.config, run.result, WORDS).steps)
+    steps = " ".join(account_of(run.config, run.result, WORDS).steps)
     assert "passed from one hospital to another" in steps
     assert "left a hospital" not in steps
 
@@ -146,13 +152,13 @@ def test_reputations_name_best_and_least(run):
 @pytest.mark.parametrize(("every", "text"), [(1, "every single round"), (2, "Every 2 rounds")])
 def test_how_often_everyone_answers_is_told(run, every, text):
     changed = override(run.config, {"fairness.forced_every": every})
-    assert text in sentences.tell(changed, run.result, WORDS).steps[-1]
+    assert text in account_of(changed, run.result, WORDS).steps[-1]
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))
 def test_what_is_not_protected_is_that_of_the_kind_that_ran(name, make_run):
     run = make_run(algorithms=("standalone", name))
-    told = sentences.tell(run.config, run.result, WORDS).limits
+    told = account_of(run.config, run.result, WORDS).limits
     assert told[0] == sentences.simulated(WORDS)
     assert told[1:] == kind_of(name).tell(run.config, run.result, WORDS).limits
 
@@ -160,19 +166,19 @@ def test_what_is_not_protected_is_that_of_the_kind_that_ran(name, make_run):
 def test_where_nothing_flows_back_no_report_says_that_it_does(make_run):
     run = make_run(algorithms=("standalone", "transfer"))
     logits = override(run.config, {"distillation.release": "logits"})
-    told = sentences.tell(run.config, run.result, WORDS).limits
-    assert sentences.tell(logits, run.result, WORDS).limits == told
+    told = account_of(run.config, run.result, WORDS).limits
+    assert account_of(logits, run.result, WORDS).limits == told
     text = str(told)
     for untrue in ("carry it back", "public prediction service", "eputation"):
         assert untrue not in text
     assert "It reads nothing by that" in text
     assert "nothing that was opened flows back" in str(
-        sentences.tell(run.config, run.result, WORDS).steps
+        account_of(run.config, run.result, WORDS).steps
     )
 
 
 def test_of_a_kind_that_is_gone_nothing_is_said(run):
     gone = msgspec.structs.replace(run.result, algorithm="mean-logits")
-    assert sentences.tell(run.config, gone, WORDS).steps == []
-    assert sentences.tell(run.config, gone, WORDS).limits == [sentences.simulated(WORDS)]
-    assert "counts numbers" in sentences.tell(run.config, gone, WORDS).counted
+    assert account_of(run.config, gone, WORDS).steps == []
+    assert account_of(run.config, gone, WORDS).limits == [sentences.simulated(WORDS)]
+    assert "counts numbers" in account_of(run.config, gone, WORDS).counted

@@ -58,7 +58,7 @@ def interrupt(config, out, after, *, resume=False):
 
 def finish(config, out, *, resume):
     listener = Listener()
-    write_outcome(run_experiment(config, listener, out=out, resume=resume), config, out)
+    write_outcome(run_experiment(config, listener, out=out, resume=resume), out)
     return listener
 
 
@@ -120,7 +120,7 @@ def test_twice_interrupted_is_as_good(whole, tmp_path):
     interrupt(small(), tmp_path, 1, resume=True)
     finish(small(), tmp_path, resume=True)
     assert files(tmp_path) == files(whole)
-    stored = read_run(tmp_path).outcome
+    stored = read_run(tmp_path)
     assert stored.interrupted == 2
     assert stored.repeated_bytes == 0  # participants have kept their keys
 
@@ -144,15 +144,15 @@ def test_an_encrypted_run_goes_on_with_its_keys(tmp_path, backend, rounds):
             for name in ("whole", "broken")
         )
     )
-    assert whole.outcome.ledger == broken.outcome.ledger
-    for a, b in zip(whole.outcome.rounds, broken.outcome.rounds, strict=True):
+    assert whole.ledger == broken.ledger
+    for a, b in zip(whole.rounds, broken.rounds, strict=True):
         assert (a.asked, a.answered) == (b.asked, b.answered)
         if a.algorithm == "cycle":
             assert a.cross_entropy == pytest.approx(b.cross_entropy, abs=SCORES)
         else:
             assert (a.accuracy, a.cross_entropy) == (b.accuracy, b.cross_entropy)
-    assert any(map(any, broken.outcome.rounds[-1].answered))
-    assert broken.outcome.traffic == whole.outcome.traffic
+    assert any(map(any, broken.rounds[-1].answered))
+    assert broken.traffic == whole.traffic
 
 
 AVERAGING = {
@@ -167,7 +167,7 @@ def whole_of_averages(tmp_path_factory):
     """A run of averages without interruption."""
     out = tmp_path_factory.mktemp("whole")
     finish(small(**AVERAGING), out, resume=False)
-    return read_run(out).outcome
+    return read_run(out)
 
 
 @pytest.mark.parametrize("after", [CONTROLS + 1, CONTROLS + 2, CONTROLS + 3])
@@ -177,7 +177,7 @@ def test_averages_go_on(whole_of_averages, tmp_path, after):
     interrupt(config, tmp_path, after)
     listener = finish(config, tmp_path, resume=True)
     assert listener.started[-1] == ("cycle-gossip", None, after - CONTROLS)
-    whole, again = whole_of_averages, read_run(tmp_path).outcome
+    whole, again = whole_of_averages, read_run(tmp_path)
     assert again.rounds == whole.rounds
     assert again.ledger == whole.ledger
     assert again.traffic == whole.traffic

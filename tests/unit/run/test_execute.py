@@ -145,7 +145,7 @@ class TestRefusals:
 
 class TestFiles:
     def test_all_are_written_and_read_back(self, outcome, tmp_path):
-        write_outcome(outcome, small(), tmp_path / "new" / "folder")
+        write_outcome(outcome, tmp_path / "new" / "folder")
         written = tmp_path / "new" / "folder"
         assert sorted(path.name for path in written.iterdir()) == [
             "config.toml",
@@ -162,20 +162,20 @@ class TestFiles:
         assert read_json_lines(written / "rounds.jsonl", RoundRecord) == outcome.rounds
 
     def test_the_written_configuration_repeats_the_run(self, outcome, tmp_path):
-        write_outcome(outcome, small(), tmp_path)
+        write_outcome(outcome, tmp_path)
         again = run_experiment(load_config(tmp_path / "config.toml"), Listener())
         assert again.rounds == outcome.rounds
 
     def test_the_page_can_be_left_out(self, tmp_path):
         config = small(**{"report.html": False, "run.algorithms": ["standalone"]})
-        write_outcome(run_experiment(config, Listener()), config, tmp_path)
+        write_outcome(run_experiment(config, Listener()), tmp_path)
         assert not (tmp_path / "report.html").exists()
         assert (tmp_path / "metrics.json").exists()
 
     def test_a_file_where_the_folder_should_be_is_an_error(self, outcome, tmp_path):
         (tmp_path / "taken").write_text("mine")
         with pytest.raises(OSError, match="taken"):
-            write_outcome(outcome, small(), tmp_path / "taken")
+            write_outcome(outcome, tmp_path / "taken")
         assert (tmp_path / "taken").read_text() == "mine"
 
 

@@ -139,8 +139,8 @@ class TestRun:
         assert sums.request_bytes + KEY_BYTES == 40
 
     def test_files_are_written_read_back_and_shown(self, outcome, tmp_path):
-        write_outcome(outcome, configured(), tmp_path)
-        stored = read_run(tmp_path).outcome
+        write_outcome(outcome, tmp_path)
+        stored = read_run(tmp_path)
         assert stored.result == outcome.result
         assert stored.ledger == outcome.ledger
         page = (tmp_path / "report.html").read_text("utf-8")
@@ -159,7 +159,7 @@ class TestRun:
         config = configured(**{"training.rounds": 1} | changes)
         found = run_experiment(config, Silent())
         assert found.result.encryption.backend == "clear"
-        write_outcome(found, config, tmp_path)
+        write_outcome(found, tmp_path)
         assert words in (tmp_path / "report.html").read_text("utf-8")
 
     def test_a_check_warns_of_what_is_not_private_and_of_who_never_averages(self):

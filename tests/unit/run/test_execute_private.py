@@ -17,6 +17,7 @@ from securefair.collaboration.privacy import (
 )
 from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
+from securefair.report.facts import problem_lines
 from securefair.run.folder import write_outcome
 from securefair.sites.simulation.starting import simulated
 from support.experiments import run_experiment
@@ -54,7 +55,7 @@ def small(**changes):
 def test_metrics_state_what_every_hospital_promises_and_has_spent(tmp_path):
     config = small()
     outcome = run_experiment(config, Silent())
-    write_outcome(outcome, config, tmp_path / "out")
+    write_outcome(outcome, tmp_path / "out")
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert set(metrics["privacy"]) == {one["name"] for one in metrics["participants"]}
     for one in metrics["privacy"].values():
@@ -117,7 +118,7 @@ def test_peers_that_promise_too_little_are_not_asked():
     config = small(**{"privacy.require_epsilon": 1.0, "privacy.require_delta": 1e-2})
     outcome = run_experiment(config, Silent())
     assert outcome.exchanges == [] or not any(one.answered for one in outcome.exchanges)
-    assert any("promises its patients less" in problem for problem in outcome.problems)
+    assert any("promises its patients less" in problem for problem in problem_lines(outcome.result))
 
 
 def test_a_store_makes_the_budget_last(tmp_path):
@@ -248,7 +249,7 @@ def test_terminal_report_and_card_say_what_is_promised(tmp_path):
 
     config = small()
     outcome = run_experiment(config, Silent())
-    write_outcome(outcome, config, tmp_path / "out")
+    write_outcome(outcome, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Answers come from private models." in page
     assert "7.39 times as likely" in page
@@ -270,7 +271,7 @@ def test_terminal_report_and_card_say_what_is_promised(tmp_path):
 
 def test_a_report_without_the_section_promises_nothing(tmp_path):
     config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
-    write_outcome(run_experiment(config, Silent()), config, tmp_path / "out")
+    write_outcome(run_experiment(config, Silent()), tmp_path / "out")
     assert "there is no [privacy] section" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -284,7 +285,7 @@ def test_all_algorithms_of_a_run_answer_from_one_fit_that_is_charged_once(tmp_pa
 
 def test_a_transfer_answers_from_private_fits():
     outcome = run_experiment(small(**{"run.algorithms": ["standalone", "transfer"]}), Silent())
-    assert not outcome.problems
+    assert not problem_lines(outcome.result)
     for one in outcome.result.privacy.values():
         assert one.mechanism == "objective perturbation"
         assert one.spent_epsilon == one.epsilon == 2.0
@@ -302,7 +303,7 @@ ALIGNMENTS = {
 def test_private_alignments_state_a_second_pair_of_figures(tmp_path):
     config = small(**ALIGNMENTS)
     outcome = run_experiment(config, Silent())
-    assert not outcome.problems
+    assert not problem_lines(outcome.result)
     for one in outcome.result.privacy.values():
         assert one.asked_epsilon == pytest.approx(1.0, rel=0.01)
         assert one.asked_epsilon <= 1.0
@@ -314,7 +315,7 @@ def test_private_alignments_state_a_second_pair_of_figures(tmp_path):
     spent = [one.privacy_spent for one in outcome.rounds if one.algorithm == "cycle"]
     assert spent[0] == spent[1]
     assert spent[0][0] == pytest.approx(3.0, rel=0.01)
-    write_outcome(outcome, config, tmp_path / "out")
+    write_outcome(outcome, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Epsilon spent in this run by the end of a round" in page
     assert ", delta 1.0e-03" in page

@@ -37,17 +37,16 @@ def outcome(config):
 
 @pytest.fixture
 def folder(outcome, config, tmp_path):
-    write_outcome(outcome, config, tmp_path)
+    write_outcome(outcome, tmp_path)
     return tmp_path
 
 
 def test_what_is_written_reads_back_equal(folder, outcome, config):
-    stored = read_run(folder)
-    read, written = vars(stored.outcome), vars(outcome)
+    read, written = vars(read_run(folder)), vars(outcome)
     assert [one.card for one in read.pop("models")] == [one.card for one in outcome.models]
     assert read == {name: value for name, value in written.items() if name != "models"}
-    assert stored.config == config
-    assert stored.versions == versions()
+    assert outcome.config == config
+    assert outcome.versions == versions()
 
 
 def test_what_cannot_repeat_is_kept_apart(folder, outcome):

@@ -66,8 +66,7 @@ def test_the_card_counts_what_the_ledger_counts(outcome):
 
 
 def test_a_stored_model_predicts_for_the_patients_it_was_tested_on(outcome, tmp_path):
-    config = override(demo_config(), SMALL, source="test")
-    write_outcome(outcome, config, tmp_path)
+    write_outcome(outcome, tmp_path)
     model = load_model(tmp_path / "models" / "Hungary")
     test = next(own for own in few_patients(3, 1 / 3) if own.name == "Hungary").test
     names = model.classes_.tolist()
@@ -120,10 +119,10 @@ def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
     assert [one.estimates for one in resumed.models] == [one.estimates for one in outcome.models]
     for one, other in zip(resumed.models, outcome.models, strict=True):
         assert to_bytes(one.model.function) == to_bytes(other.model.function)
-    write_outcome(outcome, config, tmp_path / "done")
+    write_outcome(outcome, tmp_path / "done")
     rows = (tmp_path / "done" / "estimates.csv").read_text().splitlines()
     assert len(rows) == 1 + sum(len(one.estimates) for one in outcome.models)
-    again = read_run(tmp_path / "done").outcome.models[0].estimates
+    again = read_run(tmp_path / "done").models[0].estimates
     assert [row.column for row in again] == [row.column for row in outcome.models[0].estimates]
 
 

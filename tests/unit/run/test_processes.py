@@ -11,7 +11,7 @@ import pytest
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import demo_config, override
 from securefair.errors import SecureFairError
-from securefair.run import parts, processes
+from securefair.run import execute, parts, processes
 from securefair.run.checkpoint import is_unfinished
 from securefair.run.folder import write_outcome
 from securefair.run.results import Repetition
@@ -57,7 +57,7 @@ def test_results_and_what_is_heard_are_those_of_one_process(config, tmp_path):
     for number in (1, 2):
         listener, callback, out = Listener(), Callback(), tmp_path / str(number)
         outcome = run_experiment(config, listener, out=out, processes=number, callbacks=[callback])
-        write_outcome(outcome, config, out)
+        write_outcome(outcome, out)
         outcomes.append(outcome)
         told.append([one if isinstance(one, tuple | str) else "round" for one in listener.told])
         heard.append([(one.algorithm, one.round, one.accuracy) for one in callback.heard])
@@ -120,7 +120,7 @@ def test_what_cannot_be_sent_is_computed_here(config, monkeypatch):
     monkeypatch.setattr(
         processes, "carry_out", lambda part, *_: Repetition(part.seed, [], seconds={part.name: 1})
     )
-    part = parts.Part(name="a", what=None, run=None, seed=0, repeated=False)
+    part = parts.Part(name="a", what=None, rounds=1, seed=0, data=[])
     with processes.carrying_out([part, part], lambda _: None, None, 2) as every:
         assert [done.seconds for done in every] == [{"a": 1}, {"a": 1}]
 
@@ -134,7 +134,7 @@ def test_the_process_that_others_are_forked_from_loads_their_libraries(config, m
     )
     changes = {"run.algorithms": ["standalone", "transfer", "vpdl"]}
     resolved = ResolvedRun.of(override(config, changes, source="test")).load()
-    every = parts.parts_of(resolved, 0)
+    every = execute._parts_of(resolved)
     with processes._elsewhere(every, lambda _: None, None, 2):
         pass
     assert named == [

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from securefair.config import demo_config, override
 from securefair.report import show_progress
+from securefair.report.facts import problem_lines
 from securefair.report.scores import left_out
 from securefair.run import execute as experiment
 from securefair.run.results import conclude
@@ -60,7 +61,7 @@ def test_what_was_left_out_stands_in_the_results_by_seed(monkeypatch):
     assert (seed, teachers) == ("1", ["all"])
     assert student in transfer.trust
     assert transfer.trust[student].left_out == []  # of the first seed: it does not hide the other
-    (problem,) = outcome.problems
+    (problem,) = problem_lines(outcome.result)
     assert problem.startswith(f"Seed 1: {student} leaves out the mean")
     assert left_out(transfer, words_of()) == {student: "their mean (seed 1)"}
 
@@ -154,20 +155,20 @@ def test_spreads_are_standard_deviations_of_a_sample_of_seeds(outcome):
 def test_the_largest_error_is_that_of_the_worst_seed(monkeypatch):
     kept = []
 
-    def listening(asked, runs, **more):
-        kept.append((asked, runs))
-        return conclude(asked, runs, **more)
+    def listening(runs, **more):
+        kept.append((runs, more))
+        return conclude(runs, **more)
 
     monkeypatch.setattr(experiment, "conclude", listening)
     outcome_of(**{"run.seeds": [0, 1], "training.rounds": 1})
-    ((asked, repetitions),) = kept
+    ((repetitions, more),) = kept
     for repetition, error in zip(repetitions, (3e-5, 1e-5), strict=True):
         run = repetition.runs["cycle"]
         encryption = msgspec.structs.replace(
             run.encryption, max_abs_error=error, error_over_range=error / 2
         )
         repetition.runs["cycle"] = msgspec.structs.replace(run, encryption=encryption)
-    facts = conclude(asked, repetitions).result.encryption
+    facts = conclude(repetitions, **more).encryption
     assert (facts.max_abs_error, facts.error_over_range) == (3e-5, 1.5e-5)
 
 

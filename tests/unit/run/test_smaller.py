@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from securefair.collaboration.resolved import smaller_config
+from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import demo_config, override
 from securefair.data.split import keep_training
 from securefair.errors import PlanError
@@ -47,7 +47,7 @@ class Listener:
 def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("smaller")
     outcome = run_experiment(small(), Listener(), out=out)
-    write_outcome(outcome, small(), out)
+    write_outcome(outcome, out)
     return out, outcome
 
 
@@ -80,7 +80,7 @@ def test_it_stands_in_the_report_and_in_a_folder_of_its_own(finished):
     inner = json.loads((out / "smaller" / "metrics.json").read_text("utf-8"))
     assert inner["name"] == "demo-smaller"
     assert sum(row["answers"] for row in json.loads((out / "smaller/ledger.json").read_bytes())) > 0
-    again = read_run(out).outcome
+    again = read_run(out)
     assert again.smaller.result == outcome.smaller.result
     assert "smaller" not in (out / "smaller" / "config.toml").read_text("utf-8").split("[data]")[1]
 
@@ -90,18 +90,19 @@ def test_an_interruption_in_it_repeats_nothing_of_the_whole(finished, tmp_path):
         run_experiment(small(), Listener(stop_at=6 + 3), out=tmp_path)
     listener = Listener()
     outcome = run_experiment(small(), listener, out=tmp_path, resume=True)
-    write_outcome(outcome, small(), tmp_path)
+    write_outcome(outcome, tmp_path)
     assert outcome.smaller.result.algorithms == finished[1].smaller.result.algorithms
     assert outcome.result.algorithms == finished[1].result.algorithms
     assert not list(tmp_path.rglob("unfinished"))
 
 
 def test_nothing_is_run_once_more_unless_asked():
-    assert smaller_config(override(small(), {"run.name": "x"}, source="test")) is not None
+    again = ResolvedRun.of(small()).smaller()
+    assert (again.config.run.smaller, again.config.data.most_training) == (None, 20)
     plain = demo_config().model_copy(
         update={"run": demo_config().run.model_copy(update={"smaller": None})}
     )
-    assert smaller_config(plain) is None
+    assert ResolvedRun.of(plain).smaller() is None
 
 
 def test_what_is_impossible_with_few_samples_is_refused_before_anything():

@@ -1,7 +1,6 @@
 """Opening, locking, migrating; and that a transaction is whole or not there."""
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -363,7 +362,7 @@ def test_a_disk_without_room_for_an_index_is_called_full(tmp_path, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", fail)
     with pytest.raises(StorageError, match="the store cannot be used"):
         Store.open(tmp_path / "s")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1, f_frsize=4096))
     with pytest.raises(StorageError, match=r"the disk is full.*nothing was changed"):
         Store.open(tmp_path / "s")
 

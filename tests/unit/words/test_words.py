@@ -1,6 +1,8 @@
 """Every language says everything, of the same values."""
 
+import re
 import string
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,15 @@ from securefair.errors import ConfigError
 from securefair.words import ENGLISH, languages, words_of
 
 
+@cache
+def nouns():
+    return set(words_of().about("hospitals").nouns)
+
+
 def values_of(template):
     """Names in braces, but for nouns: which form of them a sentence takes is the language's."""
     found = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
-    return found - set(words_of().about("hospitals").nouns)
+    return found - nouns()
 
 
 @pytest.mark.parametrize("language", languages())
@@ -79,9 +86,12 @@ def test_every_key_is_said_somewhere():
         "caution",
     )
     groups += ("releases", "distillation.ran", "distillation.asked")
+    said = set(re.findall(r"[\w.]+", text))  # most keys stand alone
     unsaid = [
         key
         for key in words_of().templates
-        if key not in text and key.removesuffix(".one").removesuffix(".many") not in text
+        if key not in said
+        and key not in text
+        and key.removesuffix(".one").removesuffix(".many") not in text
     ]
     assert [key for key in unsaid if not key.startswith(groups)] == []

@@ -26,7 +26,6 @@ def networks(make_participant):
         ("hidden", 0),
         ("range_penalty", -1.0),
         ("local_epochs", -1),
-        ("batch_size", 0),
         ("local_steps", 0),
     ],
 )

@@ -2,6 +2,7 @@ import itertools
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ NAMES = ["Cleveland", "Hungary", "Switzerland", "VA Long Beach"]
 unit = st.floats(0, 1)
 
 
+@cache
 def all_coins(seed, rounds):
     pairs = list(itertools.permutations(NAMES, 2))
     return np.array([[coin(seed, t, k, n) for k, n in pairs] for t in range(rounds)])

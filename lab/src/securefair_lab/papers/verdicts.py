@@ -14,11 +14,12 @@ at most, whatever its number of parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import rel_entr
 from scipy.stats import chi2, norm, qmc
 
 from securefair_lab.papers.experiment import Parts, Row
@@ -30,6 +31,8 @@ DRAWS = 4096
 """Spread evenly (Sobol), in opposite pairs: as exact as many more drawn at random."""
 SURE = 0.95
 """Of all draws: each end of an interval of 90 % leaves a twentieth."""
+CHANCE = 1e-6
+"""With which some of the draws may mislead about all of them."""
 _LOOK_EVERY = 64  # draws
 
 
@@ -45,44 +48,62 @@ def verdicts(
         return ["cannot be told" for _ in claims]
     counts = [_Count() for _ in claims]
     for possible in _possible(rows, start):
-        open_still = False
-        for claim, count in zip(claims, counts, strict=True):
-            if not count.untold:
-                count.add(claim(possible))
-                open_still = True
-        if not open_still:
+        unanswered = [pair for pair in zip(claims, counts, strict=True) if not pair[1].verdict]
+        if not unanswered:
             break
-    return [count.verdict for count in counts]
+        for claim, count in unanswered:
+            count.add(claim(possible))
+    return [count.verdict or "cannot be told" for count in counts]
 
 
 class _Count:
     """In how many draws a claim is true, and each of its parts.
 
     Attributes:
-        untold: whether no further draw can make it hold or fail. Counts only rise: so most claims
-            that cannot be told are through after a few hundred draws.
+        verdict: None as long as the draws that are left may decide. Most claims are told after a
+            few hundred draws.
     """
 
     def __init__(self) -> None:
-        self.draws, self.true, self.untold, self.but = 0, 0, False, 0
+        self.draws, self.true = 0, 0
         self.parts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.verdict: Verdict | None = None
 
     def add(self, found: Parts) -> None:
         """What was found in another draw."""
         if self.draws == 0:
-            self.parts, self.but = np.zeros(len(found.each), dtype=np.int64), found.but
+            self.parts = np.zeros(len(found.each), dtype=np.int64)
         self.draws += 1
         self.true += bool(found)
         self.parts += np.asarray(found.each, dtype=np.int64)
-        self.untold = self.draws % _LOOK_EVERY == 0 and self.verdict == "cannot be told"
+        if self.draws % _LOOK_EVERY == 0:
+            self.verdict = self._told(found.but)
 
-    @property
-    def verdict(self) -> Verdict:
-        """After all draws; before, what is possible still."""
-        if (self.true + DRAWS - self.draws) / DRAWS >= SURE:
+    def _told(self, but: int) -> Verdict | None:
+        all_true = _side(np.array([self.true]), self.draws, SURE)[0]
+        if all_true > 0:
             return "holds"
-        failing = self.parts / DRAWS <= (1 - SURE) / max(len(self.parts), 1)
-        return "fails" if np.count_nonzero(failing) > self.but else "cannot be told"
+        parts = _side(self.parts, self.draws, (1 - SURE) / max(len(self.parts), 1))
+        if all_true == 0:
+            return None
+        if np.count_nonzero(parts < 0) > but:
+            return "fails"
+        return "cannot be told" if np.count_nonzero(parts <= 0) <= but else None
+
+
+def _side(true: NDArray[np.int64], draws: int, share: float) -> NDArray[np.int64]:
+    """Of counts in so many draws: 1 where of all DRAWS more than a share is true, -1 where less.
+
+    0 where it is open still. Either no further draw can turn it, or, among the first half, which
+    are no pairs, Chernoff's bound leaves it CHANCE: exp(-n KL(count / n, share)) for n draws.
+    """
+    sure = np.where(true + DRAWS - draws < share * DRAWS, -1, np.where(true > share * DRAWS, 1, 0))
+    if draws > DRAWS // 2:
+        return sure
+    seen = true / draws
+    apart = rel_entr(seen, share) + rel_entr(1 - seen, 1 - share)
+    likely = np.where(draws * apart > -np.log(CHANCE), np.sign(seen - share), 0)
+    return np.where(sure == 0, likely.astype(np.int64), sure)
 
 
 def _weights(seeds: int, start: int) -> NDArray[np.float64]:
@@ -112,14 +133,37 @@ def _possible(rows: Sequence[Row], start: int) -> Iterator[list[Row]]:
     each = np.array([row.each[metric] for row, metric in keys])
     centred = each - each.mean(axis=1, keepdims=True)
     for off in (centred @ _weights(each.shape[1], start).T).T:
-        moved, seen = (means + off).tolist(), (each + off[:, None]).tolist()
+        moved, by = (means + off).tolist(), off.tolist()
         yield [
             Row(
                 fields=row.fields,
                 metrics=dict(zip(own, moved[at], strict=True)),
                 spread=row.spread,
                 paper=row.paper,
-                each=dict(zip(own, seen[at], strict=True)),
+                each=_Moved(row.each, own, by[at]),
             )
             for row, own, at in zip(rows, names, places, strict=True)
         ]
+
+
+class _Moved(Mapping[str, Sequence[float]]):
+    """Every seed's number, each metric moved by its own; few claims ask for any."""
+
+    __slots__ = ("_by", "_each", "_names")
+
+    def __init__(
+        self, each: Mapping[str, Sequence[float]], names: tuple[str, ...], by: Sequence[float]
+    ) -> None:
+        self._each, self._names, self._by = each, names, by
+
+    def __getitem__(self, name: str) -> Sequence[float]:
+        if name not in self._names:
+            raise KeyError(name)
+        by = self._by[self._names.index(name)]
+        return [one + by for one in self._each[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

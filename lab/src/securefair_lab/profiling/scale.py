@@ -22,7 +22,7 @@ from securefair.circuit import ExchangePlan, ExchangeSpec, plan_exchange
 from securefair.ckks import set_threads
 from securefair.ckks.backends import get_backend
 from securefair.collaboration import PublicFacts
-from securefair.collaboration.distillation import DistillationAgreement, ModelConfig
+from securefair.collaboration.distillation import DistillationAgreement
 from securefair.config import (
     DistillationSection,
     EncryptionSection,
@@ -257,15 +257,12 @@ def _collaborate(plan: ExchangePlan, participants: int, backend: str) -> tuple[f
             {"release": spec.release, "basis": spec.basis, "q": spec.q, "lambda_0": 0.0}
         ),
         fairness=FairnessSection(),
-        encryption=EncryptionSection(flooding_bits=spec.flooding_bits, precision=spec.precision),
+        encryption=EncryptionSection(
+            backend=backend, flooding_bits=spec.flooding_bits, precision=spec.precision
+        ),
         always_share=True,
     )
-    head = ModelConfig(
-        kind="quadratic" if spec.hidden else "linear", hidden=spec.hidden or 1, local_epochs=0
-    )
-    run, everyone = start_watched(
-        "scale", data, agreed, head, seed=0, backend=backend, clock=time.process_time
-    )
+    run, everyone = start_watched("scale", data, agreed, seed=0, clock=time.process_time)
     for _ in run.rounds(ROUNDS):
         pass
     seconds = sum(p.teacher_seconds for p in everyone) / participants

@@ -93,16 +93,16 @@ def profile_transfer(
             ),
             transfer=section,
             model=ModelSection(),
-            encryption=EncryptionSection(),
+            encryption=EncryptionSection(backend=backend),
         )
 
     sizes = [*participants, held_out]
-    _measured(agreed(4), backend)  # starts what starts only once
+    _measured(agreed(4))  # starts what starts only once
     shortest = dict.fromkeys(sizes, np.inf)
     sent: dict[int, int] = {}
     for _ in range(repeats):
         for size in sizes:
-            seconds, sent[size] = _measured(agreed(size), backend)
+            seconds, sent[size] = _measured(agreed(size))
             shortest[size] = min(shortest[size], seconds)
             on_point()
     rows = np.array([_counts(agreed(size)) for size in participants], dtype=np.float64)
@@ -147,7 +147,7 @@ def _counts(agreed: TransferAgreement) -> tuple[int, int, int]:
     return len(asked), sum(asked), sum(k * (k - 1) for k in asked)
 
 
-def _measured(agreed: TransferAgreement, backend: str) -> tuple[float, int]:
+def _measured(agreed: TransferAgreement) -> tuple[float, int]:
     """Seconds of a whole transfer, and the bytes of its messages.
 
     Raises:
@@ -155,9 +155,9 @@ def _measured(agreed: TransferAgreement, backend: str) -> tuple[float, int]:
     """
     hospitals = _synthetic(agreed)
     started = time.process_time()
-    hosts = {own.name: TransferHost(own, agreed, seed=0, backend=backend) for own in hospitals}
+    hosts = {own.name: TransferHost(own, agreed, seed=0) for own in hospitals}
     town = Town(list(hosts), lambda name, _: hosts[name], agreed, seed=0)
-    run = SimulatedRun(town, TransferObserver("transfer", backend, agreed))
+    run = SimulatedRun(town, TransferObserver("transfer", agreed))
     records = list(run.rounds(1))
     seconds = time.process_time() - started
     answers = sum(map(sum, records[0].answered))

@@ -19,8 +19,8 @@ from typing import Any
 
 from securefair.circuit import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
-from securefair.collaboration import PublicFacts, optimizer_of
-from securefair.collaboration.distillation import DistillationAgreement, ModelConfig
+from securefair.collaboration import PublicFacts
+from securefair.collaboration.distillation import DistillationAgreement
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -188,14 +188,7 @@ def start_sharing(
         name,
         data,
         agreed,
-        ModelConfig(
-            kind=config.model.kind,
-            hidden=config.model.hidden,
-            optimizer=optimizer_of(config.training),
-            local_epochs=config.training.local_epochs,
-        ),
         seed=seed,
-        backend=config.encryption.backend,
         reputation=reputation,
         clock=time.process_time,
     )

@@ -10,7 +10,6 @@ from securefair.collaboration.distillation import (
     DistillationAgreement,
     DistillationObserver,
     DistillingHost,
-    ModelConfig,
 )
 from securefair.config import DisclosureSection
 from securefair.data import ParticipantData
@@ -43,7 +42,7 @@ class WatchedParticipant(DistillingHost):
 
     Args:
         reputation: reputation that it reports of everyone, in [0, 1]; None for its own.
-        data, collaboration, model, seed, backend: as of every participant.
+        data, collaboration, seed: as of every participant.
         clock: in seconds.
     """
 
@@ -51,20 +50,12 @@ class WatchedParticipant(DistillingHost):
         self,
         data: ParticipantData,
         collaboration: DistillationAgreement,
-        model: ModelConfig,
         *,
         seed: int,
-        backend: str,
         reputation: float | None,
         clock: Clock = time.perf_counter,
     ) -> None:
-        super().__init__(
-            data,
-            replace(collaboration, disclosure=UNLIMITED),
-            model,
-            seed=seed,
-            backend=backend,
-        )
+        super().__init__(data, replace(collaboration, disclosure=UNLIMITED), seed=seed)
         self.reputation = reputation
         self._clock = clock
         self.teacher_seconds = 0.0
@@ -88,10 +79,8 @@ def start_watched(
     name: str,
     data: Sequence[ParticipantData],
     collaboration: DistillationAgreement,
-    model: ModelConfig,
     *,
     seed: int,
-    backend: str,
     reputation: float | None = None,
     clock: Clock = time.perf_counter,
 ) -> tuple[SimulatedRun, list[WatchedParticipant]]:
@@ -101,20 +90,12 @@ def start_watched(
         The run, and its participants.
     """
     participants = [
-        WatchedParticipant(
-            own,
-            collaboration,
-            model,
-            seed=seed,
-            backend=backend,
-            reputation=reputation,
-            clock=clock,
-        )
+        WatchedParticipant(own, collaboration, seed=seed, reputation=reputation, clock=clock)
         for own in data
     ]
     for participant in participants:
         participant.train_alone()
     people = {own.name: own for own in participants}
     town = Town(list(people), lambda name, _: people[name], collaboration, seed=seed)
-    observer = DistillationObserver(name, backend, collaboration, audit=False)
+    observer = DistillationObserver(name, collaboration, audit=False)
     return SimulatedRun(town, observer), participants

@@ -27,7 +27,7 @@ from securefair.config import RunConfig, override
 from securefair.errors import DataError
 from securefair.records import RunResult
 from securefair.report import write_bytes, write_text
-from securefair.run import StoredRun
+from securefair.run import Outcome
 from securefair_lab.runs.latex import gains_table, scores_table
 
 FEWEST = 5
@@ -54,13 +54,13 @@ Equal seeds give equal models but for the error of the encryption.
 """
 
 
-def bundle_files(run: StoredRun) -> dict[str, str]:
+def bundle_files(run: Outcome) -> dict[str, str]:
     """The files of the bundle by name.
 
     Raises:
         DataError: the run kept no scores by seed, as those of earlier versions.
     """
-    result = run.outcome.result
+    result = run.result
     metrics = [metric for one in result.algorithms.values() for metric in one.metrics.values()]
     if not any(metric.by_seed for metric in metrics):
         raise DataError(
@@ -81,7 +81,7 @@ def bundle_files(run: StoredRun) -> dict[str, str]:
     }
 
 
-def write_bundle(run: StoredRun, out: Path) -> list[str]:
+def write_bundle(run: Outcome, out: Path) -> list[str]:
     """Write the bundle into a folder, or into one file where the name ends in .zip.
 
     Returns:

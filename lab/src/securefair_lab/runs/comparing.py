@@ -26,7 +26,7 @@ from securefair.report import (
     with_spread,
     write_text,
 )
-from securefair.run import StoredRun, read_run
+from securefair.run import Outcome, read_run
 from securefair.words import words_of
 
 
@@ -196,10 +196,10 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
     return write_text(path, page)
 
 
-def _compared(folder: Path, run: StoredRun) -> ComparedRun:
-    result, config = run.outcome.result, run.config
+def _compared(folder: Path, run: Outcome) -> ComparedRun:
+    result, config = run.result, run.config
     encryption = result.encryption
-    disclosed = teacher_disclosures(run.outcome.ledger, result.algorithm)
+    disclosed = teacher_disclosures(run.ledger, result.algorithm)
     return ComparedRun(
         folder=str(folder),
         name=result.name,

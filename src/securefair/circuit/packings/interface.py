@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from securefair.circuit.network import Chunk, PrivateMap, network_logits
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks import memory
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec
@@ -97,7 +98,8 @@ class Packing(ABC):
     ) -> list[CipherTensor[P]]:
         """One ciphertext a class for each block; `maps` are None where nothing is computed."""
         stages, bounds = schedule.stages, spec.layers
-        return [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
+        with memory.used_again():
+            return [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
 
     def ring_degree(self, schedule: Schedule) -> int:
         """Coefficients of the ring in which answers are polynomials."""

@@ -8,8 +8,8 @@ import weakref
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import _sealapi_cpp as seal  # of tenseal, whose own door loads a second library and sockets
 import numpy as np
-import tenseal.sealapi as seal
 
 from securefair.ckks.backends.seal_bytes import (
     Pipe,

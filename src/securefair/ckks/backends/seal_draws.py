@@ -14,8 +14,8 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 
+import _sealapi_cpp as seal
 import numpy as np
-import tenseal.sealapi as seal
 from numpy.typing import NDArray
 
 from securefair.ckks.backends.seal_bytes import own_pipe, read_ciphertext, write_ciphertext

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import _sealapi_cpp as seal
 import numpy as np
-import tenseal.sealapi as seal
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels, wire

@@ -12,6 +12,5 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.observer import (
         DistillationObserver as DistillationObserver,
     )
-    from securefair.collaboration.distillation.participant import ModelConfig as ModelConfig
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

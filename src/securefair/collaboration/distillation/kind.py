@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from securefair.collaboration.distillation.agreement import DistillationAgreement
     from securefair.collaboration.distillation.host import DistillingHost
     from securefair.collaboration.distillation.observer import DistillationObserver
-    from securefair.collaboration.distillation.participant import ModelConfig
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.private import PrivateTeacher
     from securefair.model.heads import Head
@@ -40,12 +39,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
 
     Attributes:
         always_share: everyone answers always, and nobody forms a reputation.
-        participant: what every participant is, in a simulation and on a machine of its own; None:
-            a `DistillingHost`.
     """
 
     always_share: bool
-    participant: type[DistillingHost] | None = None
     loads: ClassVar[tuple[str, ...]] = ("securefair.collaboration.distillation.host",)
 
     @property
@@ -106,6 +102,13 @@ class DistillationKind(Kind["DistillationAgreement"]):
             fairness=RunConfig.model_fields["fairness"].default,  # nobody forms a reputation
         )
 
+    @property
+    def participant(self) -> type[DistillingHost]:
+        """What its hosts are."""
+        from securefair.collaboration.distillation.host import DistillingHost
+
+        return DistillingHost
+
     def host(
         self,
         agreement: DistillationAgreement,
@@ -120,13 +123,10 @@ class DistillationKind(Kind["DistillationAgreement"]):
         self.check_role(role)
         terms, budget = agreement.privacy, None if stored is None else stored.budget
         teachers, alignments = self._private(agreement, own, seed=seed, budget=budget)
-        host = self._participant(
+        host = self.participant(
             own,
             agreement,
-            model_of(agreement),
             seed=seed,
-            backend=agreement.encryption.backend,
-            device=agreement.encryption.device,
             teacher=teachers.get(own.name),
             alignments=alignments.get(own.name),
             required=None if terms is None else terms.required,
@@ -136,12 +136,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
         if not host.restored:
             host.train_alone()
         return host
-
-    @property
-    def _participant(self) -> type[DistillingHost]:
-        from securefair.collaboration.distillation.host import DistillingHost
-
-        return self.participant or DistillingHost
 
     def _private(
         self,
@@ -190,7 +184,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         from securefair.collaboration.distillation.observer import DistillationObserver
 
         del data, renewed
-        return DistillationObserver(self.name, agreement.encryption.backend, agreement)
+        return DistillationObserver(self.name, agreement)
 
     def recalled(
         self,
@@ -200,9 +194,7 @@ class DistillationKind(Kind["DistillationAgreement"]):
         seed: int,
     ) -> DistillingHost:
         """See `Kind`."""
-        return self._participant(
-            own, agreement, model_of(agreement), seed=seed, backend=agreement.encryption.backend
-        )
+        return self.participant(own, agreement, seed=seed)
 
     def cautions(self, agreement: DistillationAgreement) -> list[str]:
         """See `Kind`."""
@@ -217,24 +209,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
         from securefair.collaboration.distillation.forecast import forecast_of
 
         return forecast_of(self.name, agreement, data)
-
-
-def model_of(agreement: DistillationAgreement) -> ModelConfig:
-    """The model that everyone trains."""
-    from securefair.collaboration.distillation.participant import ModelConfig
-    from securefair.collaboration.training import optimizer_of
-    from securefair.model.plausibility import Clip
-
-    section, most = agreement.model, agreement.distillation
-    return ModelConfig(
-        kind=section.kind,
-        hidden=section.hidden,
-        network=section.network,
-        range_penalty=section.range_penalty,
-        optimizer=optimizer_of(agreement.training),
-        local_epochs=agreement.training.local_epochs,
-        clip=Clip(sample=most.sample_clip, answer=most.answer_clip),
-    )
 
 
 VPDL = DistillationKind(

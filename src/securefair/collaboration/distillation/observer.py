@@ -24,7 +24,7 @@ class DistillationObserver(Observer[DistillingHost]):
     """Of CYCle and VPDL.
 
     Args:
-        algorithm, backend: see `Observer`.
+        algorithm: see `Observer`.
         collaboration: what was agreed.
         audit: compare every released value with the clear backend.
 
@@ -35,12 +35,11 @@ class DistillationObserver(Observer[DistillingHost]):
     def __init__(
         self,
         algorithm: str,
-        backend: str,
         collaboration: DistillationAgreement,
         *,
         audit: bool = True,
     ) -> None:
-        super().__init__(algorithm, backend)
+        super().__init__(algorithm)
         self.collaboration = collaboration
         self.audit = ReleaseAudit(collaboration) if audit else None
 
@@ -60,9 +59,12 @@ class DistillationObserver(Observer[DistillingHost]):
 
     def facts(self, hosts: Hosts) -> RunFacts:
         """See `Observer`."""
-        plan = plan_exchange(self.collaboration.spec)
+        plan, backend = (
+            plan_exchange(self.collaboration.spec),
+            self.collaboration.encryption.backend,
+        )
         return RunFacts(
-            encryption=EncryptionFacts.of_exchange(plan, self.audit, backend=self.backend),
+            encryption=EncryptionFacts.of_exchange(plan, self.audit, backend=backend),
             quantization=self.quantization(hosts),
             ledger=self.ledger(hosts),
             traffic=[],

@@ -15,23 +15,22 @@ from numpy.typing import NDArray
 
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
+from securefair.collaboration.agreement import optimizer_of
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
-from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import learning
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened, Student
 from securefair.exchange.upload import ReceivedUpload
-from securefair.model.building import ModelKind, build_model
+from securefair.model.building import build_model
 from securefair.model.heads import Head
-from securefair.model.optimizer import OptimizerConfig
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
 from securefair.model.prevalence import own_prevalence
-from securefair.model.seeds import derive_seed, private_seed
+from securefair.model.seeds import derive_seed
 from securefair.model.training import TrainState, about, train_epochs
 from securefair.privacy import PrivateAlignments
 from securefair.protocol.guarantee import StatedGuarantee
@@ -58,31 +57,6 @@ from securefair.storage import Secret
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig:
-    """A participant's own model and how it trains; models may differ between participants.
-
-    Attributes:
-        kind: of the model.
-        hidden: units of a quadratic head.
-        network: which, where the kind is "network".
-        range_penalty: weight of the excess of a network's activations; heads have none.
-        optimizer: of every step.
-        local_epochs: of training alone, before the first round.
-        batch_size: of these epochs; None for full batches.
-        clip: the most that an opened answer may say.
-    """
-
-    kind: ModelKind = defaults.MODEL_KIND
-    hidden: int = defaults.HIDDEN
-    network: str | None = None
-    range_penalty: float = defaults.RANGE_PENALTY
-    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    local_epochs: int = defaults.LOCAL_EPOCHS
-    batch_size: int | None = None
-    clip: Clip = field(default_factory=Clip)
-
-
 @dataclass(eq=False)
 class RoundNotes:
     """What a participant saw of one round; stays at home but for the simulation's records."""
@@ -101,11 +75,8 @@ class Participant(Host):
     Args:
         data: its samples; `test` is never used here but by whoever evaluates.
         collaboration: what was agreed.
-        model: its own model.
-        seed: of initialisation and mini-batches; None draws a private one. A public seed, which
-            simulations need, lets everybody compute the first weights.
-        backend: encryption engine.
-        device: what computes on the ciphertexts of its students.
+        seed: of initialisation. A public one, which simulations need, lets everybody compute the
+            first weights.
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
         alignments: formed with its peers at a stated cost to its patients; None: by its own
@@ -126,11 +97,8 @@ class Participant(Host):
         self,
         data: ParticipantData,
         collaboration: DistillationAgreement,
-        model: ModelConfig,
         *,
-        seed: int | None = None,
-        backend: str,
-        device: str = defaults.PROCESSOR,
+        seed: int,
         teacher: PrivateTeacher | None = None,
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
@@ -143,7 +111,7 @@ class Participant(Host):
         self._key_epoch = left.key_epoch
         self.data = data
         self.collaboration = collaboration
-        seed = private_seed() if seed is None else seed
+        model, most = collaboration.model, collaboration.distillation
         head = copy.deepcopy(given)
         if head is None:
             head = build_model(
@@ -154,7 +122,7 @@ class Participant(Host):
                 range_penalty=model.range_penalty,
                 seed=derive_seed(seed, "head", data.name),
             )
-        self.train_state = TrainState.start(head, model.optimizer)
+        self.train_state = TrainState.start(head, optimizer_of(collaboration.training))
         self.teacher = teacher
         self.alignments = alignments
         settings = collaboration.machine_settings(
@@ -168,10 +136,11 @@ class Participant(Host):
             self.name, peers, settings, saved_state=left.saved_state, memory=left.memory
         )
         self.rounds = Rounds[RoundNotes]()
-        self._model = model
         self._seed = seed
-        get_backend(backend, device)  # one that is not there is no reason to decline later
-        self._backend, self._device = backend, device
+        self._clip = Clip(sample=most.sample_clip, answer=most.answer_clip)
+        self._encryption = collaboration.encryption
+        # One that is not there is no reason to decline later.
+        get_backend(self._encryption.backend, self._encryption.device)
         self._student = self._asking(len(data.train), left.keys_in_use)
         self._uploads: dict[str, ReceivedUpload] = {}
         self._take_up(left.pieces)
@@ -209,11 +178,7 @@ class Participant(Host):
         """
         with about(self.name):
             train_epochs(
-                self.train_state,
-                self.data.train,
-                self._model.local_epochs,
-                batch_size=self._model.batch_size,
-                seed=derive_seed(self._seed, "batches", self.name),
+                self.train_state, self.data.train, self.collaboration.training.local_epochs
             )
 
     def begin(self, round: int) -> None:
@@ -253,7 +218,7 @@ class Participant(Host):
     def _asking(self, samples: int, keys: Secret | None) -> Student:
         return Student(
             self.collaboration.spec_for(samples),
-            backend=self._backend,
+            backend=self._encryption.backend,
             seed=self.collaboration.basis_seed,
             max_openings=None,  # the machine counts openings and bits of a key, and renews it
             keys=keys,
@@ -303,8 +268,8 @@ class Participant(Host):
             model,
             agreed.spec,
             seed=agreed.basis_seed,
-            backend=self._backend,
-            device=self._device,
+            backend=self._encryption.backend,
+            device=self._encryption.device,
             min_samples=1,
         )
 
@@ -337,7 +302,7 @@ class Participant(Host):
         if aligned is None:
             return None
         notes.alignment[job.peer] = aligned
-        return learning.update_reputation(self.collaboration.rule, job.reputation, aligned)
+        return self.collaboration.rule.update(job.reputation, aligned)
 
     def _learnable(self, logits: Array) -> Array:
         """What an answer may say at most, and how often it expects what.
@@ -348,7 +313,7 @@ class Participant(Host):
         own = self.data.train
         if self.collaboration.distillation.prevalence == "own":
             logits = own_prevalence(logits, own.labels, own.weights)
-        return self._model.clip.applied(logits)
+        return self._clip.applied(logits)
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
         """What a step learns from: by teacher its logits (B, M), and how much these count."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from securefair.collaboration.agreement import PublicFacts
+from securefair.collaboration.agreement import PublicFacts, optimizer_of
 from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
@@ -19,12 +19,12 @@ from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 
 if TYPE_CHECKING:
-    from securefair.collaboration.controls import Control
     from securefair.collaboration.forecast import Forecast
     from securefair.collaboration.gossip.agreement import GossipAgreement
     from securefair.collaboration.gossip.host import GossipHost
     from securefair.collaboration.gossip.observer import GossipObserver
     from securefair.model.heads import Head
+    from securefair.worth import SelfTaught
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,26 +92,23 @@ class GossipKind(Kind["GossipAgreement"]):
         _ = agreement.alignment, agreement.sum_plan  # raise if impossible
         return agreement
 
-    def controls(
+    def learners(
         self,
         config: RunConfig,
-        data: Sequence[ParticipantData],
-        *,
-        models: Mapping[str, Head] | None = None,
-    ) -> Mapping[str, Control]:
+        people: tuple[ParticipantData, ...],
+        models: Mapping[str, Head] | None,
+    ) -> tuple[SelfTaught[Any], bool]:
         """See `Kind`."""
-        from securefair.collaboration.controls import controls_of
         from securefair.collaboration.gossip.agreement import network_of
-        from securefair.collaboration.training import optimizer_of
         from securefair.worth import NetworkLearners
 
         self._refuse(models)
-        learners = NetworkLearners(
-            participants=tuple(data),
+        trained = NetworkLearners(
+            participants=people,
             network=network_of(config.gossip, config.model),
             optimizer=optimizer_of(config.training),
         )
-        return controls_of(config, data, learners, fits=config.gossip.network is None)
+        return trained, config.gossip.network is None
 
     def host(
         self,
@@ -125,20 +122,11 @@ class GossipKind(Kind["GossipAgreement"]):
     ) -> GossipHost:
         """See `Kind`."""
         from securefair.collaboration.gossip.host import GossipHost
-        from securefair.collaboration.training import optimizer_of
 
         self.check_role(role)
         if given is not None:
             self._refuse({own.name: given})
-        host = GossipHost(
-            own,
-            agreement,
-            optimizer_of(agreement.training),
-            pretraining_epochs=agreement.training.local_epochs,
-            seed=seed,
-            backend=agreement.encryption.backend,
-            stored=stored,
-        )
+        host = GossipHost(own, agreement, seed=seed, stored=stored)
         if not host.restored:
             host.train_alone()
         return host
@@ -153,7 +141,7 @@ class GossipKind(Kind["GossipAgreement"]):
         from securefair.collaboration.gossip.observer import GossipObserver
 
         del data, renewed
-        return GossipObserver(self.name, agreement.encryption.backend, agreement)
+        return GossipObserver(self.name, agreement)
 
     def recalled(
         self,
@@ -164,12 +152,8 @@ class GossipKind(Kind["GossipAgreement"]):
     ) -> GossipHost:
         """See `Kind`."""
         from securefair.collaboration.gossip.host import GossipHost
-        from securefair.collaboration.training import optimizer_of
 
-        optimizer = optimizer_of(agreement.training)
-        return GossipHost(
-            own, agreement, optimizer, seed=seed, backend=agreement.encryption.backend
-        )
+        return GossipHost(own, agreement, seed=seed)
 
     def forecast(self, agreement: GossipAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`; the agreement says all that counts of the data."""

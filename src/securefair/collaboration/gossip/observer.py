@@ -21,7 +21,7 @@ class GossipObserver(Observer[GossipHost]):
     """Of CYCle gossip.
 
     Args:
-        algorithm, backend: see `Observer`; the backend is that of alignments.
+        algorithm: see `Observer`.
         agreement: what was agreed.
 
     Attributes:
@@ -30,8 +30,8 @@ class GossipObserver(Observer[GossipHost]):
         max_sum_error: largest |coordinate of an average - the same in float64 from all models|.
     """
 
-    def __init__(self, algorithm: str, backend: str, agreement: GossipAgreement) -> None:
-        super().__init__(algorithm, backend)
+    def __init__(self, algorithm: str, agreement: GossipAgreement) -> None:
+        super().__init__(algorithm)
         self.agreement = agreement
         self.kept_own, self.lost, self.max_sum_error = 0, 0, 0.0
 
@@ -84,7 +84,7 @@ class GossipObserver(Observer[GossipHost]):
         inner, sums = agreement.alignment.inner, agreement.sums
         return RunFacts(
             encryption=EncryptionFacts(
-                backend=self.backend if sums.hides_parameters else CLEAR,
+                backend=self.agreement.encryption.backend if sums.hides_parameters else CLEAR,
                 ring_degree=inner.params.ring_degree,
                 log_qp=inner.params.log_qp,
                 security_bits=inner.security_bits,

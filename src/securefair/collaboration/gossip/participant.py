@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from securefair.averaging import Gathering, Shares, SumKeys, make_share, open_sum, release
 from securefair.averaging.spec import check_vector
 from securefair.ckks.keys import PublicKeys
+from securefair.collaboration.agreement import optimizer_of
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import WeightRow
 from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
-from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
-from securefair.model.optimizer import OptimizerConfig
 from securefair.model.seeds import derive_seed
 from securefair.model.stacked_training import TrainStates, gradients, train
 from securefair.protocol.jobs import (
@@ -77,10 +76,7 @@ class GossipParticipant(Host):
     Args:
         data: its samples; `test` is never used here but by whoever evaluates.
         agreement: what was agreed.
-        optimizer: of its local steps.
-        pretraining_epochs: alone, before round 0 (`train_alone`).
         seed: of mini-batches.
-        backend: encryption engine of alignments.
         stored: what an earlier process has left; None remembers nothing.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
@@ -93,11 +89,8 @@ class GossipParticipant(Host):
         self,
         data: ParticipantData,
         agreement: GossipAgreement,
-        optimizer: OptimizerConfig,
         *,
-        pretraining_epochs: int = 0,
         seed: int,
-        backend: str = defaults.BACKEND,
         stored: Stored | None = None,
     ) -> None:
         super().__init__(stored)
@@ -116,13 +109,14 @@ class GossipParticipant(Host):
         self.train_states = TrainStates.start(agreement.stacked, [start])
         self.row = WeightRow.start(agreement, data.name)
         self.rounds = Rounds[GossipNotes]()
-        self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
-        self._backend = backend
+        self._optimizer, self._seed = optimizer_of(agreement.training), seed
         self._samples = StackedSamples.of([data.train], agreement.stacked)
         self._key_epoch = left.key_epoch
         own_keys = None if left.keys is None else _imported(left.keys)
         self._student = AlignmentStudent(
-            agreement.alignment, backend=backend, keys=None if own_keys is None else own_keys[0]
+            agreement.alignment,
+            backend=agreement.encryption.backend,
+            keys=None if own_keys is None else own_keys[0],
         )
         self._teachers: dict[str, AlignmentTeacher] = {}
         self._keys: SumKeys = (
@@ -167,7 +161,9 @@ class GossipParticipant(Host):
 
     def train_alone(self) -> None:
         """Local epochs before round 0."""
-        self.train_states = self._trained(self.train_states, self._pretraining, clock=-1)
+        self.train_states = self._trained(
+            self.train_states, self.agreement.training.local_epochs, clock=-1
+        )
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: gradients of the round are taken there."""
@@ -210,14 +206,16 @@ class GossipParticipant(Host):
     def _prepare(self, job: PrepareKeysAndFeatures) -> Prepared:
         """The keys; a renewal makes those of alignments anew, under which opened values tell."""
         if job.renewal:
-            self._student = AlignmentStudent(self.agreement.alignment, backend=self._backend)
+            self._student = AlignmentStudent(
+                self.agreement.alignment, backend=self.agreement.encryption.backend
+            )
         epoch = self._key_epoch + job.renewal
         return Prepared(Keys(epoch, self._student.public_key, self._keys.public), None)
 
     def _import(self, job: ImportPeer) -> Imported:
-        agreement, backend = self.agreement, self._backend
+        agreement = self.agreement
         self._teachers[job.peer] = AlignmentTeacher(
-            agreement.alignment, job.keys.public_key, backend=backend
+            agreement.alignment, job.keys.public_key, backend=agreement.encryption.backend
         )
         public = job.keys.evaluation_keys
         agreement.sums.check_public(agreement.sum_plan, self._keys, job.peer, public)
@@ -313,7 +311,7 @@ class GossipParticipant(Host):
         agreement = self.agreement
         plan, gathering = agreement.sum_plan, self._own_gathering(job, job.senders)
         total = open_sum(agreement.sums, plan, self._keys, gathering, job.closed, job.keys)
-        own = self.row.own_of(notes.mixed) * vector_of(notes.adapted)
+        own = notes.mixed[self.row.own] * vector_of(notes.adapted)
         mean = own + self.row.scale(job.senders) * total
         most = (1 - MARGIN) * agreement.gossip.bound
         vectors = torch.from_numpy(np.clip(mean, -most, most))[None].to(agreement.stacked.dtype)

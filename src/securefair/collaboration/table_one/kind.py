@@ -35,7 +35,7 @@ class TableKind(AskingKind["TableAgreement"]):
         return keys_of("table_one") | {
             "disclosure.student_total",
             "disclosure.teacher_total",
-            "encryption.backend",
+            "encryption.backend",  # files name these two, although sums here are only masked
             "encryption.device",
             "training.class_weight",
         }
@@ -92,7 +92,7 @@ class TableKind(AskingKind["TableAgreement"]):
         from securefair.collaboration.table_one.observer import TableObserver
 
         del data, renewed
-        return TableObserver(self.name, agreement.encryption.backend, agreement)
+        return TableObserver(self.name, agreement)
 
     def forecast(self, agreement: TableAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,15 +134,6 @@ class CountsExchange(MaskedExchange):
             )
         return self.masked(gathering, keys, self.numbers(gathering.round))
 
-    def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> NoReturn:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: nobody learns.
-        """
-        del own, mean
-        raise LocalProtocolError("counts change no model", found=len(senders))
-
 
 class CountsQuestion(MaskedQuestion):
     """See `TransferQuestion`.
@@ -234,11 +225,9 @@ class CountsQuestion(MaskedQuestion):
         del patients
         return False
 
-    def exchange(
-        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> CountsExchange:
+    def exchange(self, patients: Samples, *, keys: StoredKeys | None = None) -> CountsExchange:
         """See `TransferQuestion`."""
-        del backend, device, keys
+        del keys
         self.agreed.check_samples(len(patients))
         return CountsExchange(self, patients)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.host import Role, Stored
@@ -111,8 +111,6 @@ class AskingKind(Kind[A]):
             own,
             agreement,
             seed=seed,
-            backend=agreement.encryption.backend,
-            device=agreement.encryption.device,
             teacher=teacher,
             required=None if terms is None else terms.required,
             stored=stored,
@@ -127,7 +125,7 @@ class AskingKind(Kind[A]):
         seed: int,
     ) -> TransferHost:
         """See `Kind`."""
-        return self.participant(own, agreement, seed=seed, backend=agreement.encryption.backend)
+        return self.participant(own, agreement, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ class TransferKind(AskingKind["TransferAgreement"]):
         agreement: TransferAgreement,
         data: Sequence[ParticipantData],
         renewed: Sequence[str] = (),
-    ) -> TransferObserver[TransferHost]:
+    ) -> TransferObserver[Any]:
         """See `Kind`; a name stands among the renewed as often as its data have an earlier state.
 
         Raises:
@@ -197,7 +195,7 @@ class TransferKind(AskingKind["TransferAgreement"]):
         for own in data:
             check_tables(own.name, [one.train for one in (*own.earlier, own)], b"simulated")
         renewals = [later[name].pop(0) for name in renewed]
-        return TransferObserver(self.name, agreement.encryption.backend, agreement, renewals)
+        return TransferObserver(self.name, agreement, renewals)
 
     def forecast(self, agreement: TransferAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`."""

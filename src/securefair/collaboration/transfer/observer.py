@@ -29,7 +29,7 @@ class TransferObserver(Observer[Own]):
     """Of one exchange, and of one more for everyone whose patients change.
 
     Args:
-        algorithm, backend: see `Observer`.
+        algorithm: see `Observer`.
         agreement: what was agreed.
         renewals: hospitals whose patients change later, as they are then; one a round, in order.
 
@@ -41,11 +41,10 @@ class TransferObserver(Observer[Own]):
     def __init__(
         self,
         algorithm: str,
-        backend: str,
         agreement: TransferAgreement,
         renewals: Sequence[ParticipantData] = (),
     ) -> None:
-        super().__init__(algorithm, backend)
+        super().__init__(algorithm)
         self.agreement, self.renewals = agreement, renewals
         self.audit, self.lost = TransferAudit(agreement), 0
         self._asking: list[str] = []
@@ -112,7 +111,7 @@ class TransferObserver(Observer[Own]):
     def facts(self, hosts: Mapping[str, Own]) -> RunFacts:
         """See `Observer`."""
         return RunFacts(
-            encryption=self.agreement.question.encryption(self.audit, backend=self.backend),
+            encryption=self.agreement.question.encryption(self.audit),
             sums=self.agreement.chosen_sum.name,
             quantization=self.quantization(hosts),
             ledger=self.ledger(hosts),

@@ -37,7 +37,6 @@ from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.notes import MEAN, TransferNotes
 from securefair.collaboration.transfer.questions import MaskKeys, StoredKeys
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
-from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import EncryptionError, LocalProtocolError
 from securefair.model.transfer import OwnFit, Polynomial, Transferred, without_peers
@@ -86,8 +85,6 @@ class TransferParticipant(Host):
         data: its patients; `test` is never used here but by whoever evaluates.
         agreement: what was agreed.
         seed: of the folds of its cross-validation.
-        backend: encryption engine.
-        device: what computes on the ciphertexts of its students.
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
@@ -104,8 +101,6 @@ class TransferParticipant(Host):
         agreement: TransferAgreement,
         *,
         seed: int,
-        backend: str = defaults.BACKEND,
-        device: str = defaults.PROCESSOR,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
@@ -133,14 +128,11 @@ class TransferParticipant(Host):
         self.answers: Answering = answering_of(agreement, data, self.own, teacher, seed)
         self.transferred: Transferred = without_peers(self.own)
         self.notes, self.given = TransferNotes(), Given()
-        self._backend, self._device = backend, device
         private, student = (None, None) if left.keys is None else _imported(left.keys)
         # Those of a question are made anew where it was not asked yet: its patients may be others.
         self._keys_kept = REQUEST in left.pieces or not left.pieces
         student = student if self._keys_kept else None
-        self._exchange = agreement.question.exchange(
-            agreement.patients_of(data), backend=backend, device=device, keys=student
-        )
+        self._exchange = agreement.question.exchange(agreement.patients_of(data), keys=student)
         self._private = pairwise.generate_private() if private is None else private
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
@@ -171,9 +163,7 @@ class TransferParticipant(Host):
             raise anew_private(self.name)
         self._note_members(data)
         asked, trust = self._exchange, self.transferred.trust
-        self._exchange = self.agreement.question.exchange(
-            self.agreement.patients_of(data), backend=self._backend, device=self._device
-        )
+        self._exchange = self.agreement.question.exchange(self.agreement.patients_of(data))
         self._keys_kept = False
         self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
@@ -367,10 +357,11 @@ class TransferParticipant(Host):
         self, job: AnswerAsk | ReleaseKey | ReleaseParts | Combine, to: str
     ) -> Gathering:
         asked = job.round, job.attempt, to, job.senders
-        return Gathering.asked(self._session(job.round), *asked)
+        return Gathering.asked(self._bound_to(job.round), *asked)
 
-    def _session(self, _round: int) -> bytes:
-        """What all senders of a sum agree on, 32 bytes, that masks are bound to."""
+    def _bound_to(self, round: int) -> bytes:
+        """What all senders of a sum agree on, 32 bytes, that its masks are bound to."""
+        del round
         return self.agreement.digest
 
 

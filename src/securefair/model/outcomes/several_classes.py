@@ -38,8 +38,10 @@ class _Multinomial:
             ],
             axis=1,
         )
-        pairs = zip(p, counts, strict=True)
-        return gradient, np.stack([_curvature(columns, *pair) for pair in pairs])
+        hessian = np.empty((len(p), columns.parameters, columns.parameters))
+        for one, likely, often in zip(hessian, p, counts, strict=True):
+            _curvature(columns, likely, often, one)
+        return gradient, hessian
 
 
 class SeveralClasses(OfClasses):
@@ -60,8 +62,8 @@ class SeveralClasses(OfClasses):
 OUTCOME = SeveralClasses()
 
 
-def _curvature(columns: Columns, p: Array, counts: Array) -> Array:
-    """The Hessian (P, P) of one problem: probabilities (n, L) and counts (n,).
+def _curvature(columns: Columns, p: Array, counts: Array, hessian: Array) -> None:
+    """Writes the Hessian (P, P) of one problem: probabilities (n, L) and counts (n,).
 
     The softmax's second derivative is diag(p) - p p': a weighted square less a square of means.
     """
@@ -75,7 +77,8 @@ def _curvature(columns: Columns, p: Array, counts: Array) -> Array:
         axis=1,
     )
     means *= np.sqrt(counts)[:, None]
-    hessian: Array = -(means.T @ means)
+    np.matmul(means.T, means, out=hessian)
+    np.negative(hessian, out=hessian)
     weights = counts[:, None] * p
     split = width * slopes
     for logit in range(width):
@@ -86,4 +89,3 @@ def _curvature(columns: Columns, p: Array, counts: Array) -> Array:
         hessian[block, split:] += crossed
         hessian[split:, block] += crossed.T
         hessian[split:, split:] += (weights[:, logit, None] * shared[:, logit]).T @ shared[:, logit]
-    return hessian

@@ -29,6 +29,7 @@ MAX_STEPS = 100
 TOLERANCE = 1e-11
 """Of the squared Newton decrement, twice the distance in the objective: a last step squares it."""
 _HALVINGS = 40
+_FEW = 24  # coefficients below which a call for each problem takes longer than it saves
 _MEMORY = 1 << 23  # most numbers in one temporary array
 
 
@@ -92,7 +93,7 @@ def _newton(
         gradient, hessian = likelihood.derivatives(columns, logits, counts)
         gradient += penalties * theta
         hessian[:, diagonal, diagonal] += penalties
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        step = _solved(hessian, gradient)
         decrement = (step * gradient).sum(1)
         going = decrement > tolerance * (1 + value)
         if not going.all():
@@ -115,4 +116,22 @@ def _newton(
         theta, logits, value = trial, trial_logits, trial_value
     else:
         found[left] = theta
+    return found
+
+
+def _solved(hessians: Array, gradients: Array) -> Array:
+    """H^-1 g of every problem, (S, P), H being symmetric and positive definite.
+
+    Cholesky's factorisation takes half the time of the one that suits any matrix.
+    """
+    found = np.empty(gradients.shape)
+    if gradients.shape[1] < _FEW:
+        found[:] = np.linalg.solve(hessians, gradients[..., None])[..., 0]
+        return found
+    from scipy.linalg.lapack import dposv  # takes a while to load
+
+    for at, (hessian, gradient) in enumerate(zip(hessians, gradients, strict=True)):
+        _, found[at], failed = dposv(hessian.T, gradient, lower=1)
+        if failed:  # rounding has made a small curvature negative
+            found[at] = np.linalg.solve(hessian, gradient)
     return found

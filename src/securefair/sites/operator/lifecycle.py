@@ -23,8 +23,7 @@ from securefair.sites.site.folder import ERASED, KEYS, OVER, PROJECT, RESULTS, S
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.health import BEAT
 from securefair.sites.site.notices import Notice, notice_frame
-from securefair.sites.site.records import stored_pieces
-from securefair.sites.site.site import LEFT
+from securefair.sites.site.records import LEFT, stored_pieces
 from securefair.sites.site.starting import OpenSite, carried, open_site
 from securefair.storage import Secret, Store
 from securefair.user.tables import table_rules
@@ -71,7 +70,7 @@ def say_farewell(opened: OpenSite, now: float) -> None:
         now: seconds since 1970.
     """
     opened.site.close()
-    ready, last = opened.site.state.pace.announced, opened.site.machine.memory.round
+    ready, last = opened.site.state.peers.announced, opened.site.machine.memory.round
     with opened.store.transaction() as tx:
         for peer in opened.post.peers:
             opened.post.send(tx, peer, notice_frame(Notice(ready, leaves=True)), last)

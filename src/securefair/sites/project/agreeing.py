@@ -24,7 +24,7 @@ def kind_in(terms: Terms) -> AnyKind:
 
 def rounds_of(terms: Terms) -> int:
     """That the collaboration takes."""
-    return kind_in(terms).rounds(terms.config)
+    return kind_in(terms).rounds(terms.config.training.rounds)
 
 
 def fewest_peers(project: Project, peers: int) -> int:

@@ -9,7 +9,7 @@ from securefair.errors import SecureFairError
 from securefair.protocol.states import RoundState
 from securefair.sites.operator.lifecycle import say_farewell, upgrade
 from securefair.sites.operator.renewing import renew_opened
-from securefair.sites.project.agreeing import fewest_peers
+from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.rehearsal.elsewhere import (
     installed,
     memory_in,
@@ -126,6 +126,15 @@ class Year(Nights):
         """Rounds that enough sites ended, each with word of enough peers: also of those that
         declined, or were not asked, because of what they are worth to each other."""
         return rounds_with(word_of, map(self.records, self.names), self._fewest)
+
+    def missed(self) -> int:
+        """Rounds of single sites: who stayed to the end ended one with word of too few peers, or
+        skipped it."""
+        rounds, stayed = range(rounds_of(self.project.terms)), map(self.records, self.names)
+        ended = [
+            {n for n, one in own.items() if len(word_of(one)) >= self._fewest} for own in stayed
+        ]
+        return sum(number not in own for own in ended for number in rounds)
 
     def spent_twice(self) -> int:
         """What ledgers counted again for the same peer and round."""

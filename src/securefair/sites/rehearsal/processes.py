@@ -22,8 +22,7 @@ from securefair.sites.rehearsal.elsewhere import ElsewhereProcess, make_store_wi
 from securefair.sites.rehearsal.process import FAILED, play_site
 from securefair.sites.rehearsal.witness import SENT, Witness, check_versions
 from securefair.sites.site.folder import STORE
-from securefair.sites.site.records import stored_records
-from securefair.sites.site.site import MODEL
+from securefair.sites.site.records import MODEL, stored_records
 from securefair.storage import Access, Store, Transaction
 
 LOOK_EVERY = 0.1

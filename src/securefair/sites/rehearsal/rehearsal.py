@@ -27,7 +27,7 @@ from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.couriers.register import courier_of, rehearsed_couriers
 from securefair.sites.operator.making import new_project
-from securefair.sites.project.agreeing import kind_in
+from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project
 from securefair.sites.project.terms import project_sections
@@ -153,7 +153,7 @@ def rehearse(
             rules=None if tables is None else tables.rules,
             protocol=spoken,
         )
-        length = kind_in(project.terms).rounds(project.terms.config)  # two of a table, always
+        length = rounds_of(project.terms)  # two of a table, always
         share = kills * min(done + length, rounds) // rounds - kills * done // rounds
         place = folder / str(number)
         place.mkdir()

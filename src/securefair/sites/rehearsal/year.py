@@ -126,6 +126,8 @@ class YearResult(msgspec.Struct, frozen=True, kw_only=True):
         rounds_finished: that enough hospitals ended, each with word of enough peers: answers,
             models, or the decision to share none.
         rounds_declined: of these, in which too many of a hospital's peers decided so.
+        rounds_missed: of single sites that stayed to the end of a project: rounds that one skipped
+            as over, as after a backup, or ended with word of too few peers.
         spent_twice: what teachers' ledgers counted again for the same student and round.
         upgrades: what they met, in this order.
         not_upgraded: why there were none; "" where there were.
@@ -137,6 +139,7 @@ class YearResult(msgspec.Struct, frozen=True, kw_only=True):
     outages: int
     rounds_possible: int
     rounds_finished: int
+    rounds_missed: int = 0
     rounds_declined: int
     spent_twice: int
     upgrades: tuple[UpgradeMade, ...] = ()
@@ -195,7 +198,7 @@ def rehearse_year(
     before, not_upgraded = _release_before(beside, algorithm)
     upgrades, due = list[UpgradeMade](), calendar.upgraded
     clock, known = Clock(time.time()), dict[str, Identity]()
-    possible = finished = declined = twice = outages = 0
+    possible = finished = missed = declined = twice = outages = 0
     actions: list[str] = []
     members: list[ParticipantData] = list(first)
     for number, days in enumerate(calendar.projects):
@@ -242,6 +245,7 @@ def rehearse_year(
                 say(f"day {day}: {max(len(year.records(name)) for name in year.names)} rounds")
             possible += rounds_of(project.terms)
             finished += year.finished()
+            missed += year.missed()
             declined += year.finished() - year.answered()
             twice += year.spent_twice()
             outages += year.outages
@@ -253,6 +257,7 @@ def rehearse_year(
         outages=outages,
         rounds_possible=possible,
         rounds_finished=finished,
+        rounds_missed=missed,
         rounds_declined=declined,
         spent_twice=twice,
         upgrades=tuple(upgrades),

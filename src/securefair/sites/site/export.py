@@ -50,9 +50,8 @@ from securefair.report.site import (
 from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
-from securefair.sites.site.records import stored_pieces, stored_records
+from securefair.sites.site.records import MODEL, stored_pieces, stored_records
 from securefair.sites.site.samples import own_findings, own_rules
-from securefair.sites.site.site import MODEL
 from securefair.sites.site.status import PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
 from securefair.user.tables import table_rules

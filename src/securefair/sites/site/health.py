@@ -10,15 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.report.presence import PeerLife, SiteLife
-from securefair.sites.post.peers import PeerState
+from securefair.report.presence import SiteLife
 from securefair.sites.project.agreeing import fewest_peers, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, STORE, SiteSettings
-from securefair.sites.site.pace import Pace
-from securefair.sites.site.records import peers_of, rounds_over, state_in, stored_records
-from securefair.sites.site.site import LEFT
+from securefair.sites.site.records import LEFT, peers_of, rounds_over, state_in, stored_records
 from securefair.sites.site.warnings import STUCK_AFTER, warnings_of
 from securefair.storage import Transaction, held_since
 from securefair.storage.files import replace_file
@@ -200,20 +197,3 @@ def health_of(
             warnings=(said, *warnings),
         )
     return Health(state=SiteLife.RUNNING, warnings=warnings)
-
-
-def presence_of(peer: str, known: PeerState, pace: Pace) -> PeerLife:
-    """How a peer is to this site.
-
-    Args:
-        peer: its name.
-        known: of its post.
-        pace: of everybody's rounds.
-    """
-    if known.blocked:
-        return PeerLife.BLOCKED
-    if peer in pace.left:
-        return PeerLife.LEFT
-    if not known.heard:
-        return PeerLife.UNHEARD
-    return PeerLife.AWAY if peer in pace.away else PeerLife.HERE

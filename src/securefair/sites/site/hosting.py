@@ -10,6 +10,7 @@ from securefair.collaboration.kinds import refuse_unread
 from securefair.collaboration.told import TellingLedger
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
+from securefair.errors import StorageError
 from securefair.protocol.stored import decode_memory
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
@@ -29,7 +30,11 @@ def host_of(
     seed: int,
     settings: SiteSettings,
 ) -> Host:
-    """The participant as it was, or for the first time."""
+    """The participant as it was, or for the first time.
+
+    Raises:
+        StorageError: it has begun, and the keys of what peers know are gone.
+    """
     known = STUDENT_KEYS in keys.names()
     stored = stored_host(
         store,
@@ -38,6 +43,12 @@ def host_of(
         keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
         told=settings.ledger,
     )
+    if stored.memory is not None and not known:  # under new ones none could be opened
+        raise StorageError(
+            "this site's keys as a student are gone: a recovery was interrupted",
+            where=str(store.folder),
+            hint="Run `securefair site recover` again",
+        )
     config, kind = own_config(project, settings), kind_in(project.terms)
     if config is not project.terms.config:
         agreement = kind.agree(config, agreement.facts, seed=agreement.seed)

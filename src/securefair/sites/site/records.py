@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from securefair.collaboration.host import Host
 from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.effects import RoundOver
 from securefair.sites.project.project import Project
-from securefair.sites.site.pace import Pace
+from securefair.sites.site.attendance import Attendance
 from securefair.storage import Transaction
 
 HOST, RECORD, _STATE = "host ", "record ", "site state"
-RECOVERED = "recovered"
+RECOVERED, MODEL, LEFT = "recovered", "site model", "site left"
 _PEERS = "site peers"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SiteState:
-    """What a site remembers besides its machine.
+class SiteState(msgspec.Struct, frozen=True, kw_only=True, rename={"peers": "pace"}):
+    """What a site remembers besides its machine. In a store `peers` is called as it once was.
 
     Attributes:
-        pace: everybody's rounds.
+        peers: who of them is there, and their rounds.
         left: seconds to the deadline when it was written; time in which the site is down does not
             count.
         missing: peers for whom it waits although a deadline has passed; too few are left.
@@ -35,12 +34,30 @@ class SiteState:
             version did. A recovered site begins anew.
     """
 
-    pace: Pace = field(default_factory=Pace)
+    peers: Attendance = Attendance()
     left: float = 0.0
     missing: tuple[str, ...] = ()
     since: float = 0.0
     closed: bool = False
     began: float = 0.0
+
+    def held(
+        self, absent: Collection[str], fewest: int, rounds: int, now: float
+    ) -> SiteState | None:
+        """What a site remembers as a deadline counts for nothing; None: it counts.
+
+        Once enough are back it waits for nobody any more (`since` is 0), and everybody gets the
+        time of a round again. Nobody waits for who is shut out.
+
+        Args:
+            absent: peers that it would go on without.
+            fewest, rounds: as of `Attendance.too_few`.
+            now: seconds since 1970.
+        """
+        if self.peers.too_few(absent, fewest, rounds):
+            missing = tuple(peer for peer in dict.fromkeys(absent) if peer not in self.peers.shut)
+            return replace(self, peers=self.peers.wakes(), missing=missing, since=self.since or now)
+        return replace(self, missing=(), since=0.0) if self.since else None
 
 
 def learned_from(records: Iterable[SiteRecord]) -> tuple[str, ...]:
@@ -105,7 +122,7 @@ def measure_again(tx: Transaction, host: Host) -> None:
     records = stored_records(tx)
     if records:
         last = records[-1]
-        again = msgspec.structs.replace(
+        again = replace(
             last, measured=dict(host.measured(last.round)), temperature=host.temperature
         )
         keep_record(tx, again)

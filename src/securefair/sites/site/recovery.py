@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from securefair.collaboration.host import KEPT
 from securefair.collaboration.private import checked_target, limit_of
@@ -149,12 +149,14 @@ def recover_store(
     if proved > before.epoch:  # nobody knows how often it has made keys since
         before, renewals = Recovered(epoch=proved, round=-1), MOST_RENEWALS * rounds
     left = before.after(max(now, proved + 1), last, renewals)
+    known = state_in(tx).peers
     for peer in peers:
+        known = known.leaves(peer) if _said_farewell(tx, peer) else known
         _begin_epoch(tx, peer, left.epoch)
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
     for name in (MACHINE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
-    keep_state(tx, SiteState(pace=state_in(tx).pace.recovered()))
+    keep_state(tx, SiteState(peers=known.recovered()))
     for budget, (limit, often) in (promised or {}).items():
         for number in range(1, often + 1):  # the backup may be older than an earlier recovery
             tx.privacy.lose(budget, f"recovery {number}", limit)
@@ -196,10 +198,10 @@ def block_in(tx: Transaction, peer: str, now: float) -> None:
     """See `block`."""
     known, state = read_peer(tx, peer), state_in(tx)
     waiting = list(tx.inbox.pending(stream_of(peer, known.epoch)))
-    if any(is_farewell(item.payload) for item in waiting):  # else it would be waited for once back
-        state = replace(state, pace=state.pace.leaves(peer))
+    if _said_farewell(tx, peer):
+        state = replace(state, peers=state.peers.leaves(peer))
     if not known.blocked:
-        state = replace(state, pace=state.pace.shuts(peer))
+        state = replace(state, peers=state.peers.shuts(peer))
     keep_state(tx, state)
     write_peer(tx, peer, known.plus(blocked=True))
     for item in waiting:
@@ -218,8 +220,8 @@ def take_back_in(tx: Transaction, peer: str, now: float) -> None:
             hint="It joins under a new card in another project.",
         )
     state = state_in(tx)
-    pace = state.pace.takes_back(peer, blocked=known.blocked)
-    keep_state(tx, replace(state, pace=pace))
+    peers = state.peers.takes_back(peer, blocked=known.blocked)
+    keep_state(tx, replace(state, peers=peers))
     write_peer(tx, peer, known.plus(blocked=False))
     _begin_epoch(tx, peer, known.epoch + 1)
     tx.audit.append("unblocked", {"peer": peer}, at=utc(now))
@@ -274,6 +276,12 @@ def _refuse_others_file(file: Path) -> None:
             expected=f"user {os.geteuid()}",
             hint="Run this as its owner",
         )
+
+
+def _said_farewell(tx: Transaction, peer: str) -> bool:
+    """Whether a farewell lies unread: it is thrown away, and who left would be waited for."""
+    waiting = tx.inbox.pending(stream_of(peer, read_peer(tx, peer).epoch))
+    return any(is_farewell(item.payload) for item in waiting)
 
 
 def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:

@@ -26,8 +26,8 @@ from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SampleFiles, SiteSettings, check_data_file
 from securefair.storage import Store, Transaction
 from securefair.user.files import one_from_files
-from securefair.user.inspection import inspect_own
-from securefair.user.tables import table_spec
+from securefair.user.inspection import inspect_tables
+from securefair.user.tables import ReadTables, table_spec
 from securefair.user.units import refuse_other_unit
 
 SAMPLES, PARTS_OF_SAMPLES = "samples digest of all parts", "samples digest"
@@ -192,7 +192,9 @@ def own_findings(
 ) -> list[Finding]:
     """What to look at in the table of one site; of arrays, or a table that is gone, nothing."""
     try:
-        return inspect_own(terms.config, _section(name, data, None, columns))
+        return inspect_tables(
+            terms.config.table, [_section(name, data, None, columns)], ReadTables()
+        )
     except DataError:
         return []
 

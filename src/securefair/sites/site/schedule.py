@@ -1,4 +1,4 @@
-"""How a site keeps time."""
+"""How a site keeps time: clocks, rounds, and the one deadline that it waits for."""
 
 from __future__ import annotations
 
@@ -33,3 +33,35 @@ class Timetable:
     linger: float = 600.0
     receipts: float = 20.0
     leave: float = 2.0
+
+    @property
+    def needs(self) -> int:
+        """Peers without which no deadline counts now."""
+        return self.fewest if self.wall() < self.ends else 0
+
+
+class Deadline:
+    """Of the round, or after the last one of the waiting; time in which a site is down is no part.
+
+    Args:
+        monotonic: seconds that only grow.
+        left: seconds to it, as they were noted last.
+    """
+
+    def __init__(self, monotonic: Callable[[], float], left: float) -> None:
+        self._monotonic = monotonic
+        self.set(left)
+
+    @property
+    def left(self) -> float:
+        """Seconds to it; below 0 once it has passed."""
+        return self._left - self.age
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was set or noted."""
+        return self._monotonic() - self._anchor
+
+    def set(self, seconds: float) -> None:
+        """So many seconds from now."""
+        self._anchor, self._left = self._monotonic(), seconds

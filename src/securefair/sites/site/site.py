@@ -1,53 +1,30 @@
 """One participant on a real clock, over a store: the engine of a site.
 
-Every input of its machine is one transaction: what the machine remembers, what the participant
-computed, records, ledger, audit log and what is to be sent, all or nothing; the inbox row that
-caused it goes with it. Nothing leaves before, nor before the keystore knows that the store has gone
-on. So the process may end at any moment, and goes on where it was: jobs that were under way run
-again, and nobody has seen their first results.
+It decides what comes next: an input, the beginning of a round, or the end of a wait. What an input
+does is one transaction (`feeding`); who is there, and whether that is enough, `attendance` says.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import replace
-
-import msgspec
 
 from securefair.collaboration.host import Host
-from securefair.model.stored import to_bytes
 from securefair.protocol.codec import Limits
-from securefair.protocol.effects import (
-    AskedAgain,
-    Begin,
-    Blame,
-    Effect,
-    Expired,
-    Failed,
-    Input,
-    RoundOver,
-    Send,
-    SetDeadline,
-    Waited,
-)
+from securefair.protocol.effects import BeganAnew, Begin, Expired, Waited
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
-from securefair.sites.project.card import utc
-from securefair.sites.site import records
-from securefair.sites.site.arrivals import arrived, presences, shut_out
-from securefair.sites.site.keeping import Keeper
-from securefair.sites.site.letters import Letters, let_be, take_leave, unread, write
-from securefair.sites.site.notes import end_round, end_site, note_answers, note_mistake
-from securefair.sites.site.notices import Notice, notice_frame
+from securefair.sites.site.arrivals import arrived
+from securefair.sites.site.feeding import Feeder
+from securefair.sites.site.letters import Letters, take_leave, unread
+from securefair.sites.site.notices import Notice
+from securefair.sites.site.records import SiteState
 from securefair.sites.site.renewing import Renewal
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.waiting import held, nobody_needs, resting
 from securefair.sites.site.working import Aside, unheard, worked
-from securefair.storage import Item, Store, Transaction
+from securefair.storage import Item, Store
 from securefair.storage.generation import Generation
 
-MODEL, LEFT = "site model", "site left"
 LOOK_AGAIN, NOTE_TIME, ASK_AGAIN = 5.0, 30.0, 600.0
 """Seconds after which a waiting site looks at its clock; notes the time; repeats its questions."""
 
@@ -77,18 +54,12 @@ class Site:
         renewal: Renewal | None = None,
         generation: Generation | None = None,
     ) -> None:
-        self._host, self._post, self._store = host, post, store
-        self._generation = Generation() if generation is None else generation
-        self._limits, self._schedule = limits, schedule
-        self._aside, self._renewal, self._peers = aside, renewal, post.peers
-        with store.view() as tx:
-            self._state = records.state_in(tx)
-            self._keeper = Keeper(tx, host, self._generation)
-        self._anchor = schedule.monotonic()
+        self._host, self._post, self._store, self._limits = host, post, store, limits
+        held = generation or Generation()
+        self._feeder = Feeder(host, post, store, limits, schedule, aside, held)
+        self._renewal = renewal
         self._settled = self._looked = False
-        self._sends = False  # in this transaction
         self._asked = -math.inf  # monotonic seconds, when questions were repeated
-        self._told = {peer: one.total for peer, one in self.machine.ledger.accounts.items()}
 
     @property
     def machine(self) -> ParticipantMachine:
@@ -96,9 +67,14 @@ class Site:
         return self._host.machine
 
     @property
-    def state(self) -> records.SiteState:
+    def state(self) -> SiteState:
         """What the site remembers besides its machine."""
-        return self._state
+        return self._feeder.state
+
+    @property
+    def left(self) -> float:
+        """Seconds to the deadline: of the round, or after the last one of the waiting."""
+        return self._feeder.deadline.left
 
     @property
     def finished(self) -> bool:
@@ -109,12 +85,20 @@ class Site:
     @property
     def over(self) -> bool:
         """Whether nobody needs this site any more, as far as it can wait for that."""
-        known = self._state, self.left, self._schedule, self._peers, self._unconfirmed
-        return self.finished and self._post.fault is None and nobody_needs(*known)
-
-    def _unconfirmed(self) -> bool:
+        if not self.finished or self._post.fault is not None:
+            return False
+        peers, schedule = self.state.peers, self._schedule
+        if self.left <= 0:
+            behind = peers.behind(schedule.rounds)
+            return not (self.state.since or peers.too_few(behind, schedule.needs, schedule.rounds))
+        if peers.waits_for(schedule.rounds):
+            return False
         with self._store.view() as tx:
-            return any(self._post.unconfirmed(tx, peer) for peer in self._peers)
+            return not any(self._post.unconfirmed(tx, peer) for peer in peers.ready)
+
+    @property
+    def _schedule(self) -> Timetable:
+        return self._feeder.schedule
 
     def run(
         self, over: Callable[[int], None] = lambda _: None, beat: Callable[[], None] = lambda: None
@@ -148,21 +132,15 @@ class Site:
 
     def _settle(self) -> None:
         """Once everyone has ended all rounds, only receipts are missing: some may never come."""
-        pace, rounds = self._state.pace, self._schedule.rounds
-        if self.finished and not self._settled and not pace.waits_for(rounds, self._peers):
+        if self._settled or not self.finished:
+            return
+        if not self.state.peers.waits_for(self._schedule.rounds):
             self._settled = True
-            self._set_deadline(min(self.left, self._schedule.receipts))
+            self._feeder.deadline.set(min(self.left, self._schedule.receipts))
 
     def close(self) -> None:
-        """Write what was noted since the last round: one row, also where that is nothing.
-
-        Another one is written only if something came in since, whatever it was.
-        """
-        if self._state.closed:
-            return
-        with self._store.transaction() as tx:
-            end_site(tx, at=utc(self._schedule.wall()))
-            self._save(tx, closed=True)
+        """See `Feeder.close`."""
+        self._feeder.close()
 
     def turn(self, *, rounds: int | None = None) -> bool:
         """Take one input, if there is one; never waits.
@@ -175,11 +153,11 @@ class Site:
         """
         if self._post.fault is not None:
             raise self._post.fault
-        if self._schedule.monotonic() - self._anchor >= NOTE_TIME:
-            self._note_time()
+        if self._feeder.deadline.age >= NOTE_TIME:
+            self._feeder.note_time()
         memory = self.machine.memory
         if memory.running:
-            self._feed(worked(self._host, next(iter(memory.running.values()))))
+            self._feeder.feed(worked(self._host, next(iter(memory.running.values()))))
             return True
         if not self._looked and self._see_blocked():
             return True
@@ -189,21 +167,13 @@ class Site:
             self._read(item)
             return True
         if memory.state is not RoundState.IDLE:
-            if self.left > 0:
-                return False
-            absent = *self._state.pace.away, *self.machine.awaited
-            if (waits := self._held(absent)) is not None:
-                return waits or self._ask_again()
-            late = self._state.pace.kept_waiting(self.machine.awaited)
-            self._state = replace(self._state, pace=late)
-            self._feed(Expired(memory.round))
-            return True
-        if self._state.pace.announced <= memory.round:
+            return self.left <= 0 and self._pass_deadline()
+        if self.state.peers.announced <= memory.round:
             self._come_back()
             return True
         if not self.finished:
             return self._begin_when_due(rounds)
-        behind = self._state.pace.behind(self._schedule.rounds, self._peers)
+        behind = self.state.peers.behind(self._schedule.rounds)
         return (self.left <= 0 and bool(self._held(behind))) or self._renew_at_end()
 
     # --- inputs ---
@@ -211,57 +181,60 @@ class Site:
     def _see_blocked(self) -> bool:
         """Nobody is blocked, or taken back, while a site runs."""
         self._looked = True
+        before, memory, schedule = self.state.peers, self.machine.memory, self._schedule
         with self._store.view() as tx:
-            blocked = tuple(peer for peer in self._peers if self._post.is_blocked(tx, peer))
-        shut = shut_out(self._state, blocked, self.machine.memory, self._schedule)
-        self._state = replace(self._state, pace=shut.pace)
-        if shut.inputs:
-            self._feed(*shut.inputs, greet=shut.back)
-        return bool(shut.inputs)
+            blocked = tuple(peer for peer in self._post.peers if self._post.is_blocked(tx, peer))
+        now = before.blocks(blocked)
+        back = tuple(peer for peer in before.blocked if peer not in now.shut)
+        self._feeder.knows(now)
+        if back or now.news(memory, schedule.needs, schedule.rounds):
+            self._feeder.feed(*map(BeganAnew, back), greet=back)
+            return True
+        return False
 
     def _read(self, item: Item) -> None:
-        rounds = self._schedule.rounds
-        arrival = arrived(item, self._state.pace, rounds=rounds, limits=self._limits)
-        self._state = replace(self._state, pace=arrival.pace)
-        greet = (arrival.peer,) * arrival.newcomer
-        self._feed(*arrival.inputs, item=item, blame=(arrival.peer, arrival.blame), greet=greet)
+        peers, rounds = self.state.peers, self._schedule.rounds
+        arrival = arrived(item, peers, rounds=rounds, limits=self._limits)
+        self._feeder.knows(arrival.peers)
+        blame, greet = (arrival.peer, arrival.blame), (arrival.peer,) * arrival.newcomer
+        self._feeder.feed(*arrival.inputs, item=item, blame=blame, greet=greet)
+
+    # --- rounds ---
 
     def _come_back(self) -> None:
         """It was recovered: nobody knows that it is here, and it does not know how far others are.
 
         Whoever hears of it says so; it waits for them as long as for peers that ended a round.
         """
-        self._set_deadline(self._schedule.linger)
-        self._feed(notice=Notice(self.machine.memory.round + 1))
+        self._feeder.deadline.set(self._schedule.linger)
+        self._feeder.feed(notice=Notice(self.machine.memory.round + 1))
 
     def _begin_when_due(self, rounds: int | None) -> bool:
-        pace, memory = self._state.pace, self.machine.memory
-        number = pace.next_round(memory.round, self._peers, self._schedule.rounds)
+        peers, memory, schedule = self.state.peers, self.machine.memory, self._schedule
+        number = peers.next_round(memory.round, schedule.rounds)
         if rounds is not None and number >= rounds:
             return False
         gone: tuple[str, ...] = ()
         if memory.round >= 0:
-            behind = pace.waits_for(number, self._peers)
-            if behind and not pace.overtaken:
+            behind = peers.waits_for(number)
+            if behind and not peers.overtaken:
                 if self.left > 0:
                     return False
-                gone, pace = pace.silent(number, self._peers), pace.kept_waiting(behind)
+                gone = tuple(peer for peer in behind if peer not in peers.heard)
+                peers = peers.kept_waiting(behind)
             with self._store.view() as tx:
-                there = [peer for peer in self._peers if peer not in (*pace.away, *gone)]
+                there = [peer for peer in peers.ready if peer not in (*peers.away, *gone)]
                 gone += unread(self._post, tx, there, self.machine.settings)
-        if (waits := self._held((*pace.away, *gone))) is not None:
+        if (waits := self._held((*peers.away, *gone))) is not None:
             return waits
-        rest = resting(pace, number, gone, self._schedule, self._peers)
-        # Who was blocked in a round that held is unknown to the machine.
-        events = presences(back=pace.rested(rest), gone=(*gone, *rest, *pace.shut))
+        rest = peers.rests(number, gone, schedule.needs, schedule.rounds)
         renewal = self._take_up()
         self._host.begin(number)
-        coins = {peer: self._schedule.coins(number, peer) for peer in self._peers}
-        notice = Notice(number) if pace.announced < number else None
-        pace = pace.begins(number, gone, rest)
-        self._state = replace(self._state, pace=pace, missing=(), since=0.0)
+        coins = {peer: schedule.coins(number, peer) for peer in peers.ready}
+        notice = Notice(number) if peers.announced < number else None
+        self._feeder.knows(peers.begins(number, gone, rest), missing=(), since=0.0)
         begin = Begin(number, coins, teacher_version=number, renews=renewal is not None)
-        self._feed(*events, begin, notice=notice, renewal=renewal)
+        self._feeder.feed(begin, notice=notice, renewal=renewal)
         return True
 
     def _take_up(self) -> Renewal | None:
@@ -274,116 +247,30 @@ class Site:
         """After the last round nobody needs what rests on the earlier patients, once it is over."""
         if not self.over or (renewal := self._take_up()) is None:
             return False
-        with self._store.transaction(self._generation.note) as tx:
-            renewal.taken_up(tx)
-            tx.memory.put(MODEL, to_bytes(self._host.model()))
-            records.measure_again(tx, self._host)
-            self._save(tx)
+        self._feeder.renew(renewal)
         return True
-
-    def _feed(
-        self,
-        *events: Input,
-        item: Item | None = None,
-        blame: tuple[str, str] = ("", ""),
-        notice: Notice | None = None,
-        greet: tuple[str, ...] = (),
-        renewal: Renewal | None = None,
-    ) -> None:
-        """One transaction; if it cannot be committed, this object is of no use any more."""
-        with self._store.transaction(self._generation.note) as tx:
-            if item is not None:
-                tx.inbox.done(item)
-            if renewal is not None:
-                renewal.taken_up(tx)
-            if blame[1]:
-                self._carry_out(tx, Blame(*blame))
-            for event in events:
-                if isinstance(event, Failed):
-                    self._aside(tx, event)
-                if let_be(self._post, tx, event, self.machine.settings):
-                    continue
-                effects = self.machine.handle(event)
-                note_answers(tx, self.machine.ledger.accounts, self._told)  # before a round's row
-                for effect in effects:
-                    self._carry_out(tx, effect)
-            if notice is not None:
-                self._announce(tx, notice, self._peers)
-            # Who was recovered, or blocked, does not know how far the others are.
-            self._announce(tx, Notice(self._state.pace.announced), greet)
-            self._save(tx)
-        self._sends = False
-        self._post.announce()
-
-    # --- effects ---
-
-    def _carry_out(self, tx: Transaction, effect: Effect) -> None:
-        match effect:
-            case Send():
-                write(self._post, tx, effect, self._limits, self.machine.memory.round)
-                self._sends = True
-            case SetDeadline(seconds=seconds):
-                self._set_deadline(seconds)
-            case Blame() | AskedAgain():
-                if isinstance(effect, Blame):
-                    self._aside(tx, effect)
-                note_mistake(tx, effect)
-            case RoundOver():
-                self._end_round(tx, effect)
-
-    def _end_round(self, tx: Transaction, over: RoundOver) -> None:
-        pace = self._state.pace
-        never = (peer for peer in self._peers if not self._post.has_heard(tx, peer))
-        away = tuple(dict.fromkeys((*pace.away, *never)))
-        tx.memory.put(MODEL, to_bytes(self._host.model()))
-        records.keep_record(tx, records.record_of(over, self._host, away))
-        at, opened = utc(self._schedule.wall()), len(over.summary.opened)
-        end_round(tx, round=over.round, opened=opened, at=at)
-        if over.round == self._schedule.rounds - 1:
-            self._set_deadline(self._schedule.linger)
-        pace = pace.ends(over.round, over.summary.overtaken)
-        self._state = replace(self._state, pace=pace, missing=(), since=0.0)
-        self._announce(tx, Notice(over.round + 1), self._peers)
-
-    def _announce(self, tx: Transaction, notice: Notice, peers: Collection[str]) -> None:
-        pace = msgspec.structs.replace(self._state.pace, announced=notice.ready)
-        self._state = replace(self._state, pace=pace)
-        for peer in peers:
-            self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
-
-    def _save(self, tx: Transaction, *, closed: bool = False) -> None:
-        began = self._state.began or self._schedule.wall()
-        self._state = replace(self._state, left=self.left, closed=closed, began=began)
-        self._anchor = self._schedule.monotonic()
-        if not self._store.lasts:
-            return  # nobody goes on with it
-        self._keeper.keep(tx, sends=self._sends)
-        records.keep_state(tx, self._state)
 
     # --- time ---
 
-    @property
-    def left(self) -> float:
-        """Seconds to the deadline: of the round, or after the last one of the waiting."""
-        return self._state.left - (self._schedule.monotonic() - self._anchor)
-
-    def _note_time(self) -> None:
-        """So that a site which is stopped more often than a deadline passes comes to one."""
-        self._set_deadline(self.left)
-        if self._store.lasts:
-            with self._store.transaction() as tx:
-                records.keep_state(tx, self._state)
+    def _pass_deadline(self) -> bool:
+        """The deadline of a round has passed: it counts, or the site goes on waiting."""
+        peers, awaited = self.state.peers, self.machine.awaited
+        if (waits := self._held((*peers.away, *awaited))) is not None:
+            return waits or self._ask_again()
+        self._feeder.knows(peers.kept_waiting(awaited))
+        self._feeder.feed(Expired(self.machine.memory.round))
+        return True
 
     def _held(self, absent: Collection[str]) -> bool | None:
         """Whether anything changed while a deadline counts for nothing; None: it counts."""
-        after = held(self._state, absent, self._schedule, self._peers)
-        if after is None or after == self._state:
+        before, schedule = self.state, self._schedule
+        after = before.held(absent, schedule.needs, schedule.rounds, schedule.wall())
+        if after is None or after == before:
             return None if after is None else False
-        back = () if after.pace.resting else self._state.pace.rested(())
-        self._state = after
+        self._feeder.state = after
         if not after.since:
-            self._set_deadline(self._schedule.linger)
-        self._feed(*presences(back=back))
+            self._feeder.deadline.set(schedule.linger)
+        self._feeder.feed()
         return True
 
     def _ask_again(self) -> bool:
@@ -392,9 +279,5 @@ class Site:
         if now < self._asked + ASK_AGAIN:
             return False
         self._asked = now
-        self._feed(Waited())
+        self._feeder.feed(Waited())
         return True
-
-    def _set_deadline(self, seconds: float) -> None:
-        self._anchor = self._schedule.monotonic()
-        self._state = replace(self._state, left=seconds)

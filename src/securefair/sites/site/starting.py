@@ -36,13 +36,11 @@ from securefair.sites.site.folder import (
 )
 from securefair.sites.site.format import check_format
 from securefair.sites.site.hosting import host_of
-from securefair.sites.site.records import (
-    note_peers,
-)
+from securefair.sites.site.records import LEFT, note_peers
 from securefair.sites.site.renewing import awaited, samples_now, taken_in
 from securefair.sites.site.samples import check_same_samples
 from securefair.sites.site.schedule import Timetable
-from securefair.sites.site.site import LEFT, Site
+from securefair.sites.site.site import Site
 from securefair.storage import Keystore, Secret, Store, Transaction
 from securefair.storage.generation import Generation, advance
 from securefair.worth.sharing import coin, private_coin
@@ -149,7 +147,7 @@ def open_site(
         schedule = Timetable(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
-            wall=wall,
+            wall=clock,  # else one set past the project's end would let every deadline count
             monotonic=monotonic,
             fewest=fewest_peers(project, len(met)),
             ends=project.terms.valid_until,

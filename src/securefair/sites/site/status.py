@@ -18,7 +18,7 @@ from securefair.sites.project.agreeing import disclosure_of, outcome_in, rounds_
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import RESULTS, STORE, project_of, read_settings
-from securefair.sites.site.health import Health, health_of, presence_of
+from securefair.sites.site.health import Health, health_of
 from securefair.sites.site.notes import told_in
 from securefair.sites.site.records import (
     peers_of,
@@ -136,8 +136,8 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         peers.append(
             PeerStatus(
                 name=card.name,
-                presence=presence_of(card.name, known, state.pace),
-                ready=state.pace.ready.get(card.name, 0),
+                presence=state.peers.life(card.name, heard=known.heard > 0, blocked=known.blocked),
+                ready=state.peers.ready.get(card.name, 0),
                 heard=utc(known.heard) if known.heard else NEVER,
                 unconfirmed=unconfirmed(tx, card.name),
                 numbers=told[card.name],

@@ -99,7 +99,7 @@ def _peers(
     """What is wrong with one peer; where nothing comes and nothing is taken, that is no peer's."""
     heard, waiting, never = state.began, 0, list[str]()
     refused = refused_messages(tx)
-    peers = [peer for peer in peers_of(tx, project, name) if peer not in state.pace.left]
+    peers = [peer for peer in peers_of(tx, project, name) if peer not in state.peers.left]
     peers = [peer for peer in peers if not read_peer(tx, peer).blocked]
     for peer in peers:
         known = read_peer(tx, peer)

@@ -64,7 +64,7 @@ def one_by_one(widths, inputs):
     return value
 
 
-@pytest.mark.parametrize("inputs", [1, SMALL, LARGE])
+@pytest.mark.parametrize("inputs", [1, SMALL, pytest.param(LARGE, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("widths", [(3,), (17,), (5, 2), (24, 11)])
 def test_maps_are_those_of_the_kernels_one_after_the_other(isa, inputs, widths):
     maps, expected = maps_of(widths, inputs), one_by_one(widths, inputs)
@@ -97,7 +97,10 @@ def pairs_one_by_one(units, outputs, inputs, digits):
 
 @pytest.mark.parametrize(("units", "outputs"), [(1, 1), (7, 3), (24, 11)])
 # A key's digits are read after the first map, whose inputs are many or few.
-@pytest.mark.parametrize(("inputs", "digits"), [(1, 5), (1, 6), (SMALL, 5), (SMALL, 6), (LARGE, 5)])
+@pytest.mark.parametrize(
+    ("inputs", "digits"),
+    [(1, 5), (1, 6), (SMALL, 5), (SMALL, 6), pytest.param(LARGE, 5, marks=pytest.mark.slow)],
+)
 def test_maps_of_pairs_are_those_of_the_kernels_too(isa, inputs, units, outputs, digits):
     maps, key = pair_maps(units, outputs, inputs), switching_key(digits)
     expected = pairs_one_by_one(units, outputs, inputs, digits)

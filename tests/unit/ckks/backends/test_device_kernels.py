@@ -105,6 +105,7 @@ def test_sums_longer_than_a_word_holds_are_reduced_on_the_way(monkeypatch):
         assert out.unique().tolist() == [total % basis.primes[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__.rpartition(".")[2])
 def test_every_kernel_compiles_for_every_card(module, tmp_path):
     written = wp.compile_aot_module(module, arch=CARDS, module_dir=tmp_path, use_ptx=True)

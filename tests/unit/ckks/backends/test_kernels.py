@@ -176,6 +176,36 @@ def test_linear_layer_of_extreme_residues_and_weights(compute: ModuleType) -> No
         assert equals(compute.linear(weights, x, None, basis), expected)
 
 
+@cache
+def residues_with_extreme_digits(bits: int, side: int) -> tuple[Basis, np.ndarray]:
+    """A prime beside 2^bits, and 700 times the residues about where a digit or the sign changes."""
+    steps = ((1 << bits) + side * 2 * N * k + 1 for k in itertools.count(side < 0))
+    p = next(filter(is_prime, steps))
+    digit = 14 if p < 1 << 28 else 15 if p < 1 << 30 else 16
+    ends = np.arange(0, p + (1 << digit), 1 << digit - 1)[:, None] + np.array([-1, 0, 1])
+    near = ends[(ends >= 0) & (ends < p)]
+    middle = np.searchsorted(near, p // 2)
+    values = np.concatenate(
+        [near[:32], near[middle - 16 : middle + 16], near[-32:], [p - 1, p // 2]]
+    )
+    x = np.zeros((700, 1, 1, N), dtype=np.int32)
+    x[..., : len(values)] = values
+    return Basis(N, (p,)), x
+
+
+@cache
+def sums_of_extreme_digits(bits: int, side: int, largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights, and what they make of these residues; once for all implementations."""
+    basis, x = residues_with_extreme_digits(bits, side)
+    weights = np.full((9, len(x)), largest)
+    weights[1] *= -1
+    weights[2, ::2] *= -1
+    weights[3:] = np.random.default_rng(bits).integers(
+        -largest, largest, (6, len(x)), endpoint=True
+    )
+    return weights, np.tensordot(weights, x.astype(np.int64), axes=1) % basis.primes[0]
+
+
 @pytest.mark.parametrize(
     ("bits", "side"),
     [(14, -1), (14, 1), (20, 1), (26, 1), (28, -1), (28, 1), (30, -1), (30, 1), (31, -1)],
@@ -186,26 +216,8 @@ def test_linear_layer_of_residues_with_extreme_digits(
 ) -> None:
     """Kernels split residues into two digits: sums of digits that are all as large as they get,
     of one sign, for primes of all lengths and either side of where digits become longer."""
-    steps = ((1 << bits) + side * 2 * N * k + 1 for k in itertools.count(side < 0))
-    p = next(filter(is_prime, steps))
-    basis = Basis(N, (p,))
-    inputs = 700
-    digit = 14 if p < 1 << 28 else 15 if p < 1 << 30 else 16
-    ends = np.arange(0, p + (1 << digit), 1 << digit - 1)[:, None] + np.array([-1, 0, 1])
-    near = ends[(ends >= 0) & (ends < p)]
-    middle = np.searchsorted(near, p // 2)
-    values = np.concatenate(
-        [near[:32], near[middle - 16 : middle + 16], near[-32:], [p - 1, p // 2]]
-    )
-    x = np.zeros((inputs, 1, 1, N), dtype=np.int32)
-    x[..., : len(values)] = values
-    weights = np.full((9, inputs), largest)
-    weights[1] *= -1
-    weights[2, ::2] *= -1
-    weights[3:] = np.random.default_rng(bits).integers(
-        -largest, largest, (6, inputs), endpoint=True
-    )
-    expected = np.tensordot(weights, x.astype(np.int64), axes=1) % p
+    basis, x = residues_with_extreme_digits(bits, side)
+    weights, expected = sums_of_extreme_digits(bits, side, largest)
     assert equals(compute.linear(weights, x, None, basis), expected)
 
 

@@ -1,9 +1,9 @@
 import struct
 import threading
 
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st

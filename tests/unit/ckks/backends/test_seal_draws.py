@@ -1,8 +1,8 @@
 import math
 
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 
 from securefair.ckks.backends import public_zeros, seal_draws, seal_keys
 from securefair.ckks.backends.public_zeros import PublicZeros

@@ -1,9 +1,9 @@
 import math
 import os
 
+import _sealapi_cpp as seal
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace

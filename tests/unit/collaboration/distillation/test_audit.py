@@ -3,7 +3,6 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.audit import ReleaseAudit
-from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.exchange.student import Opened
 from support.agreements import agree
 from support.simulated import start_run
@@ -26,6 +25,7 @@ def first_round(hospitals, *, release="logits", basis="public", backend="clear")
         hospitals,
         samples=max(len(own.train) for own in hospitals),
         kind="linear",
+        local_epochs=3,
         release=release,
         basis=basis,
         q=4,
@@ -34,7 +34,6 @@ def first_round(hospitals, *, release="logits", basis="public", backend="clear")
         "vpdl",
         hospitals,
         agreed,
-        [ModelConfig(kind="linear", local_epochs=3)] * len(hospitals),
         seed=1,
         backend=backend,
         audit=False,

@@ -6,21 +6,18 @@ from types import SimpleNamespace
 import pytest
 
 from securefair.collaboration.distillation.host import PREPARED_AT_ONCE, DistillingHost
-from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.host import Stored
 from securefair.protocol.jobs import ImportPeer, PrepareKeysAndFeatures
 from securefair.protocol.turn import Peer
 from support.agreements import agree
-
-MODEL = ModelConfig(kind="linear", local_epochs=1)
 
 
 @pytest.fixture
 def hosts(hospitals):
     own = hospitals[:3]
     samples = max(len(one.train) for one in own)
-    agreed = agree("cycle", own, samples=samples, kind="linear", q=6)
-    return [DistillingHost(one, agreed, MODEL, seed=1, backend="rns") for one in own]
+    agreed = agree("cycle", own, samples=samples, kind="linear", q=6, local_epochs=1, backend="rns")
+    return [DistillingHost(one, agreed, seed=1) for one in own]
 
 
 def test_a_host_that_waits_makes_what_hides_its_next_answers(hosts):
@@ -44,12 +41,18 @@ def test_a_host_that_waits_makes_what_hides_its_next_answers(hosts):
 def test_alignments_of_an_earlier_process_still_count(hospitals):
     """Noise protects patients by how many there were, whichever process formed them."""
     own = hospitals[:3]
-    agreed = agree("cycle", own, samples=max(len(one.train) for one in own), kind="linear", q=6)
+    agreed = agree(
+        "cycle",
+        own,
+        samples=max(len(one.train) for one in own),
+        kind="linear",
+        q=6,
+        local_epochs=1,
+        backend="clear",
+    )
 
     def host(stored, alignments=None):
-        return DistillingHost(
-            own[0], agreed, MODEL, seed=1, backend="clear", alignments=alignments, stored=stored
-        )
+        return DistillingHost(own[0], agreed, seed=1, alignments=alignments, stored=stored)
 
     first, counted = host(Stored()), []
     first.train_alone()

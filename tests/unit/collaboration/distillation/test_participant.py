@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from securefair.collaboration.distillation.host import DistillingHost
-from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
@@ -33,18 +32,23 @@ from securefair.protocol.jobs import (
 )
 from support.agreements import agree
 
-MODEL = ModelConfig(kind="linear", local_epochs=5)
-
 
 def agreed_on(hospitals, **changes):
     algorithm = "vpdl" if changes.pop("always_share", False) else "cycle"
-    settings = {"kind": "linear", "release": "logits", "q": 6, "local_steps": 3} | changes
+    settings = {
+        "kind": "linear",
+        "local_epochs": 5,
+        "release": "logits",
+        "q": 6,
+        "local_steps": 3,
+        "backend": "clear",
+    } | changes
     samples = max(len(own.train) for own in hospitals)
     return agree(algorithm, hospitals, samples=samples, **settings)
 
 
-def participant(own, agreed, model=MODEL, seed=1):
-    return DistillingHost(own, agreed, model, seed=seed, backend="clear")
+def participant(own, agreed, seed=1):
+    return DistillingHost(own, agreed, seed=seed)
 
 
 def unrelated_to_features(student):
@@ -132,9 +136,8 @@ class TestConstruction:
             participant(make_hospital("a", train=6), agreed)
 
     def test_training_alone_is_reproducible_and_teaches(self, hospitals):
-        agreed = agreed_on(hospitals)
-        model = ModelConfig(kind="quadratic", hidden=3, local_epochs=5, batch_size=8)
-        one, same = (participant(hospitals[0], agreed, model) for _ in range(2))
+        agreed = agreed_on(hospitals, kind="quadratic", hidden=3)
+        one, same = (participant(hospitals[0], agreed) for _ in range(2))
         before = evaluate(one.train_state.model, one.data.train).cross_entropy
         one.train_alone()
         same.train_alone()
@@ -241,9 +244,7 @@ class TestOpening:
                 temperature=5.0,
                 noise=lambda _peer: NoNoise(0),
             )
-            one = DistillingHost(
-                student, agreed, MODEL, seed=1, backend="clear", alignments=alignments
-            )
+            one = DistillingHost(student, agreed, seed=1, alignments=alignments)
             teacher = participant(other, agreed)
             with torch.no_grad():
                 for ours, given in zip(
@@ -281,7 +282,7 @@ class TestOpening:
             noise=lambda _peer: NoNoise(0),
         )
         agreed = agreed_on([own, other])
-        student = DistillingHost(own, agreed, MODEL, seed=1, backend="clear", alignments=alignments)
+        student = DistillingHost(own, agreed, seed=1, alignments=alignments)
         student.begin(0)
         student.run(PrepareKeysAndFeatures())
         payload = unrelated_to_features(student)
@@ -371,10 +372,8 @@ class TestStep:
         assert not np.array_equal(parameters(student), before)
 
 
-def test_heads_of_one_kind_may_differ_in_how_they_were_trained(hospitals):
-    agreed = agreed_on(hospitals, lambda_0=1.0)
-    short = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=0))
-    long = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=9))
+def test_training_alone_takes_the_agreed_epochs(hospitals):
+    short, long = (participant(hospitals[0], agreed_on(hospitals, local_epochs=n)) for n in (0, 9))
     short.train_alone()
     long.train_alone()
     assert evaluate(long.train_state.model, long.data.train).cross_entropy < (

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.config import DisclosureSection
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
@@ -14,8 +13,6 @@ from support.simulated import start_run
 
 pytestmark = pytest.mark.slow
 
-MODEL = ModelConfig(kind="linear", local_epochs=3)
-
 
 def start(hospitals, *, always_share=False, weight_bits=12, key_openings=64, **options):
     agreed = agree(
@@ -23,6 +20,7 @@ def start(hospitals, *, always_share=False, weight_bits=12, key_openings=64, **o
         hospitals,
         samples=max(len(own.train) for own in hospitals),
         kind="linear",
+        local_epochs=3,
         q=4,
         weight_bits=weight_bits,
         key_openings=key_openings,
@@ -35,7 +33,6 @@ def start(hospitals, *, always_share=False, weight_bits=12, key_openings=64, **o
         "vpdl" if always_share else "cycle",
         hospitals,
         agreed,
-        [MODEL] * len(hospitals),
         **(defaults | options),
     )
 

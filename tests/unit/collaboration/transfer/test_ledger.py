@@ -8,11 +8,12 @@ from securefair.collaboration.host import Stored
 from securefair.collaboration.transfer.host import TransferHost
 from securefair.protocol.jobs import AnswerAsk, PrepareAsk
 from securefair.protocol.ledger import Account
+from support.simulated import on_backend
 
 
 def host(own, agreed, stored=None):
     stored = Stored() if stored is None else stored
-    return TransferHost(own, agreed, seed=0, backend="clear", stored=stored)
+    return TransferHost(own, on_backend(agreed, "clear"), seed=0, stored=stored)
 
 
 def test_an_answer_is_in_what_the_machine_remembers(make_hospitals, agree):

@@ -66,6 +66,24 @@ def test_finds_the_minimum_that_scipy_finds(seed, samples, width, own, shared, p
     np.testing.assert_allclose(found, reference.x, atol=2e-3)
 
 
+@pytest.mark.parametrize(("width", "own", "shared"), [(1, 40, 2), (3, 12, 3)])
+def test_many_coefficients_are_found_as_few_are(width, own, shared, monkeypatch):
+    columns, _, labels, offset = problem(4, 50, width, own, shared)
+    others = np.full((2, columns.parameters), 0.3), np.ones((2, 50))
+    offsets = np.stack([offset, 0 * offset])
+    assert columns.parameters >= penalised._FEW
+    found = fit(columns, labels, offsets, *others)
+    monkeypatch.setattr(penalised, "_FEW", 1000)
+    np.testing.assert_allclose(found, fit(columns, labels, offsets, *others), atol=1e-9)
+
+
+def test_a_step_is_found_where_rounding_made_a_curvature_negative():
+    hessian = np.diag([1.0] * 29 + [-1e-17])
+    gradient = np.ones(30)
+    (step,) = penalised._solved(hessian[None], gradient[None])
+    np.testing.assert_array_equal(step, np.linalg.solve(hessian, gradient))
+
+
 @pytest.mark.parametrize("width", [1, 3])
 def test_many_problems_are_each_solved_as_alone(width):
     columns, _, labels, offset = problem(3, 15, width, 1, 4 - width)

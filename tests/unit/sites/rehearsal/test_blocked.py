@@ -1,9 +1,9 @@
 """Sites that are blocked, and taken back."""
 
 import contextlib
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from securefair.errors import ConfigError
 from securefair.report.presence import PeerLife
@@ -88,13 +88,13 @@ def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
                 blocks(day == 4)
             year.night()
             if day == 5:
-                pace = year.opened(others[0]).site.state.pace
-                assert (pace.blocked, pace.left) == ((peer,), ())
-                assert peer in pace.away
+                peers = year.opened(others[0]).site.state.peers
+                assert (peers.blocked, peers.left) == ((peer,), ())
+                assert peer in peers.away
             if all(ROUNDS - 1 in year.records(name) for name in year.names):
                 break
-        pace = year.opened(others[0]).site.state.pace
-        assert peer not in (*pace.shut, *pace.away)
+        peers = year.opened(others[0]).site.state.peers
+        assert peer not in (*peers.shut, *peers.away)
         assert peer_of(year, peer)[1].presence is PeerLife.HERE
         assert all(peer in year.records(name)[ROUNDS - 1].opened for name in others)
         assert day < 2 * DEADLINE_DAYS
@@ -154,7 +154,7 @@ def blocked_as_before(year, name, peer):
     with year.opened(name).store.transaction() as tx:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=True))
         state = state_in(tx)
-        keep_state(tx, replace(state, pace=state.pace.leaves(peer)))
+        keep_state(tx, replace(state, peers=state.peers.leaves(peer)))
     year.stop(name)
 
 
@@ -175,8 +175,8 @@ def test_a_block_of_an_earlier_version_is_taken_back(tmp_path, started):
             year.night()
             if all(len(year.records(name)) == ROUNDS for name in year.names):
                 break
-        pace = year.opened(others[0]).site.state.pace
-        assert peer not in (*pace.shut, *pace.away)
+        peers = year.opened(others[0]).site.state.peers
+        assert peer not in (*peers.shut, *peers.away)
         assert all(peer in year.records(name)[ROUNDS - 1].opened for name in others)
         assert day < 2 * DEADLINE_DAYS
 

@@ -16,8 +16,8 @@ from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.rehearsal import make_places, project_between
 from securefair.sites.rehearsal.year import ROUND_DAYS
 from securefair.sites.site.export import write_results
+from securefair.sites.site.records import MODEL
 from securefair.sites.site.samples import check_same_samples
-from securefair.sites.site.site import MODEL
 
 NOW = 1_800_000_000
 OUTCOMES = ("time", "number", "count")

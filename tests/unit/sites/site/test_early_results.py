@@ -2,10 +2,9 @@
 
 import time
 from contextlib import closing
-from dataclasses import replace
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from securefair.report.html import FILE_NAME
 from securefair.report.presence import SiteLife
@@ -38,9 +37,8 @@ def waits(tmp_path):
         secret = year.secret
     with Store.open(tmp_path / own / STORE) as store, store.transaction() as tx:
         state = state_in(tx)
-        behind = dict.fromkeys(state.pace.ready, ROUNDS - 1)
-        pace = msgspec.structs.replace(state.pace, ready=behind)
-        keep_state(tx, replace(state, pace=pace, left=0.0))
+        behind = dict.fromkeys(state.peers.ready, ROUNDS - 1)
+        keep_state(tx, replace(state, peers=replace(state.peers, ready=behind), left=0.0))
     return tmp_path / own, secret
 
 

@@ -14,8 +14,7 @@ from securefair.sites.site import status as status_module
 from securefair.sites.site import warnings
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import Health, Heart, LineDue, health_of
-from securefair.sites.site.records import SiteState, keep_state
-from securefair.sites.site.site import LEFT
+from securefair.sites.site.records import LEFT, SiteState, keep_state
 from securefair.sites.site.status import sentences, site_status
 from securefair.sites.site.warnings import DAY, SILENT_AFTER, STUCK_AFTER
 from securefair.storage import Store

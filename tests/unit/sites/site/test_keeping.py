@@ -6,6 +6,7 @@ from securefair.protocol.jobs import AnswerAsk, PrepareAsk
 from securefair.sites.site.keeping import Keeper
 from securefair.storage import Store
 from securefair.storage.generation import Generation
+from support.simulated import on_backend
 from support.transfers import agree, make_hospitals
 
 __all__ = ["agree", "make_hospitals"]
@@ -13,10 +14,8 @@ __all__ = ["agree", "make_hospitals"]
 
 def test_an_answer_counts_although_no_piece_of_its_host_changes(make_hospitals, agree):
     hospitals = make_hospitals()
-    agreed = agree(hospitals)
-    a, b = (
-        TransferHost(own, agreed, seed=0, backend="clear", stored=Stored()) for own in hospitals[:2]
-    )
+    agreed = on_backend(agree(hospitals), "clear")
+    a, b = (TransferHost(own, agreed, seed=0, stored=Stored()) for own in hospitals[:2])
     question = a.run(PrepareAsk(0, 0, ("b",))).payloads["b"]
     with Store.in_memory() as store, store.transaction() as tx:
         keeper = Keeper(tx, b, Generation())

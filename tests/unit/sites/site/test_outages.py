@@ -21,7 +21,7 @@ def test_peers_that_are_away_already_count_when_others_fall_silent(make_town):
     for name in gone:
         town.stop(name)
     town.until(own, 4)
-    assert set(town.sites[own].state.pace.away) == set(gone)
+    assert set(town.sites[own].state.peers.away) == set(gone)
     for name in later:
         town.stop(name)
     began, before = town.now, len(town.records(own))
@@ -96,7 +96,7 @@ def test_a_peer_that_only_says_it_is_here_costs_few_deadlines(make_town, algorit
     del town.sites["west"]  # its post goes on
     began, told = town.now, 0
     while len(town.records("north")) < 20:
-        if (ready := town.sites["north"].state.pace.announced) > told:
+        if (ready := town.sites["north"].state.peers.announced) > told:
             says_it_is_here(town, "west", "north", min(ready, 20))
             told = ready
         town.walk("west")
@@ -146,7 +146,7 @@ def test_one_liar_that_is_here_alone_makes_nobody_skip_its_rounds(make_town):
     town = make_town(3, rounds=24, fewest=1)
     town.until("north", 2)
     town.stop("west")
-    while "west" not in town.sites["north"].state.pace.away:
+    while "west" not in town.sites["north"].state.peers.away:
         town.step()
     says_it_is_here(town, "south", "north", 24)
     for _ in range(3000):
@@ -162,7 +162,7 @@ def test_who_comes_back_as_another_goes_is_asked_in_the_same_round(make_town):
     own, back, goes = town.names
     town.until(back, 2)
     town.stop(back)
-    while back not in town.sites[own].state.pace.away or not town.sites[own].machine.awaited:
+    while back not in town.sites[own].state.peers.away or not town.sites[own].machine.awaited:
         town.step()
     number = town.sites[own].machine.memory.round
     town.stop(goes)  # asked in this round
@@ -196,8 +196,8 @@ def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
         told = max(told, ready)
 
     site = town.sites[own]
-    while mute not in site.state.pace.resting or goes not in site.machine.awaited:
-        says(site.state.pace.announced)
+    while mute not in site.state.peers.resting or goes not in site.machine.awaited:
+        says(site.state.peers.announced)
         town.walk(mute)
         town.step()
     number = site.machine.memory.round
@@ -273,4 +273,31 @@ def test_a_farewell_that_nobody_has_read_outlives_a_block(make_town):
         if town.sites["north"].over:
             break
     assert town.sites["north"].finished
-    assert town.sites["north"].state.pace.left == ("south",)
+    assert town.sites["north"].state.peers.left == ("south",)
+
+
+def test_a_farewell_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
+    """West is away, and south leaves: the round ended with nobody, although west comes back."""
+    town = make_town(3, algorithm="vpdl", rounds=12, fewest=1)
+    own, leaves, back = town.names
+    town.until(back, 2)
+    town.stop(back)
+    while back not in town.sites[own].state.peers.away or not town.sites[own].machine.awaited:
+        town.step()
+    site, number = town.sites[own], town.sites[own].machine.memory.round
+    del town.sites[leaves]  # its post goes on
+    farewell, post = notice_frame(Notice(number, leaves=True)), town.posts[leaves]
+    with town.stores[leaves].transaction() as tx:
+        post.send(tx, own, farewell, number)
+    post.announce()
+    for _ in range(200):
+        if not (site.turn() | town.walk(own) | town.walk(leaves)):
+            town.now += 5.0
+    assert site.state.peers.left == (leaves,)
+    assert (site.machine.memory.round, site.state.missing) == (number, (back,))
+    assert number not in {record.round for record in town.records(own)}
+    town.start(back)
+    while number not in (records := {record.round: record for record in town.records(own)}):
+        moved = [town.sites[name].turn() | town.walk(name) for name in (own, back)]
+        town.now += 0.0 if any(moved) else 1.0
+    assert {*records[number].opened, *records[number].declined} == {back}

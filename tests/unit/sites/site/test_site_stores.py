@@ -33,7 +33,7 @@ def test_numbers_in_ledger_and_notes_are_those_that_were_opened(make_town):
 def test_a_full_disk_ends_a_site_with_a_sentence_and_loses_nothing(make_town, check_same):
     town = make_town(2, rounds=3)
 
-    class FullStore(type(town.sites["north"]._store)):
+    class FullStore(type(town.sites["north"]._feeder._store)):
         def transaction(self, *_):
             raise StorageError("the disk is full", where="store")
 
@@ -42,8 +42,8 @@ def test_a_full_disk_ends_a_site_with_a_sentence_and_loses_nothing(make_town, ch
             town.sites[name].turn()
             town.walk(name)
     site = town.sites["north"]
-    working = site._store
-    site._store = FullStore(working.store, working.kills)
+    working = site._feeder._store
+    site._feeder._store = FullStore(working.store, working.kills)
     with pytest.raises(StorageError, match="disk is full"):
         town.until("north", 3)
     town.kill("north")

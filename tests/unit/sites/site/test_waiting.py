@@ -11,7 +11,7 @@ class Waiting(Site):
     def __init__(self, until, pieces):
         self.until, self.pieces, self.waited = until, pieces, 0
         self._post = self._host = self
-        self._schedule = SimpleNamespace(monotonic=lambda: 0.0, leave=0.0)
+        self._feeder = SimpleNamespace(schedule=SimpleNamespace(monotonic=lambda: 0.0, leave=0.0))
         self.changes, self.ending = 0, False
 
     def turn(self):

@@ -54,20 +54,16 @@ class AskedExchange(HospitalExchange):
     Args:
         question: that was agreed on.
         student: asks it.
-        backend: encryption engine.
-        device: where it computes.
 
     Raises:
         ConfigError, BackendUnavailableError: no such engine or device; that is no reason for a
             teacher to decline later.
     """
 
-    def __init__(
-        self, question: TransferQuestion, student: AskingStudent, backend: str, device: str
-    ) -> None:
-        get_backend(backend, device)
+    def __init__(self, question: TransferQuestion, student: AskingStudent) -> None:
         self._agreed, self._asking = question.agreed, student
-        self._backend, self._device = backend, device
+        self._encryption = question.agreed.encryption
+        get_backend(self._encryption.backend, self._encryption.device)
 
     def request(self) -> bytes:
         """See `HospitalExchange`: keys, and encrypted features."""
@@ -86,20 +82,12 @@ class AskedExchange(HospitalExchange):
         self, request: bytes, student: str, model: Polynomial
     ) -> tuple[ExchangePlan, bytes]:
         read = read_request(request, student)
-        return answer(self._agreed, model, read, backend=self._backend, device=self._device)
+        engine, device = self._encryption.backend, self._encryption.device
+        return answer(self._agreed, model, read, backend=engine, device=device)
 
     def open(self, answer: bytes) -> Array:
         """See `HospitalExchange`."""
         return self._asking.open(answer)
-
-    def carried(self, numbers: Array, later: HospitalExchange) -> Array:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: what was answered is of these patients alone.
-        """
-        del numbers, later
-        raise LocalProtocolError("what was answered is not carried over to other patients")
 
     def export_keys(self) -> StoredKeys:
         """See `HospitalExchange`."""
@@ -110,10 +98,8 @@ class AskedExchange(HospitalExchange):
 class EncryptedExchange(AskedExchange):
     """See `HospitalExchange`; the arguments are those of `TransferQuestion.exchange`."""
 
-    def __init__(
-        self, question: TransferQuestion, student: TransferStudent, backend: str, device: str
-    ) -> None:
-        super().__init__(question, student, backend, device)
+    def __init__(self, question: TransferQuestion, student: TransferStudent) -> None:
+        super().__init__(question, student)
         self._student = student
 
     def share(
@@ -130,7 +116,7 @@ class EncryptedExchange(AskedExchange):
             gathering,
             keys.sender,
             request,
-            backend=self._backend,
+            backend=self._encryption.backend,
         )
 
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
@@ -212,16 +198,15 @@ class EncryptedQuestion(TransferQuestion):
         """See `TransferQuestion`."""
         return Disclosed("projection", self.agreed.transfer.q, self.agreed.parameters)
 
-    def exchange(
-        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> HospitalExchange:
+    def exchange(self, patients: Samples, *, keys: StoredKeys | None = None) -> HospitalExchange:
         """See `TransferQuestion`."""
         restored = None
         if keys is not None:
             encryption, evaluation, secret = keys
             restored = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
+        backend = self.agreed.encryption.backend
         student = self.student(self.agreed, patients, backend=backend, keys=restored)
-        return self.exchanged(self, student, backend, device)
+        return self.exchanged(self, student)
 
     def clear(self, patients: Samples, own: OwnFit, model: Polynomial) -> Array:
         """See `TransferQuestion`."""
@@ -235,6 +220,7 @@ class EncryptedQuestion(TransferQuestion):
         numbers: Array = rows @ compiled.logits(asked_about(self.agreed.asked(patients)).features)
         return numbers
 
-    def encryption(self, audit: Audit, *, backend: str) -> EncryptionFacts:
+    def encryption(self, audit: Audit) -> EncryptionFacts:
         """See `TransferQuestion`."""
+        backend = self.agreed.encryption.backend
         return EncryptionFacts.of_exchange(self.agreed.plan, audit, backend=backend)

@@ -139,11 +139,9 @@ class SummedQuestion(MaskedQuestion):
         del patients
         return True
 
-    def exchange(
-        self, patients: Samples, *, backend: str, device: str, keys: StoredKeys | None = None
-    ) -> SummedExchange:
+    def exchange(self, patients: Samples, *, keys: StoredKeys | None = None) -> SummedExchange:
         """See `TransferQuestion`."""
-        del backend, device, keys
+        del keys
         self.agreed.check_samples(len(patients))
         return SummedExchange(self)
 
