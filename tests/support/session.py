@@ -8,16 +8,11 @@ from functools import cache
 # needs none of it.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-import logging
-
 import typer.testing
 from hypothesis import HealthCheck, settings
 
 from securefair.storage import KeystoreCost, keystore
 from support.examples import USUAL, examples
-
-# As where a program says where its log goes: else warnings are written to standard error.
-logging.getLogger().addHandler(logging.NullHandler())
 
 # Every invocation would make all commands anew, which takes longer than many a command.
 typer.testing._get_command = cache(typer.testing._get_command)

@@ -1,5 +1,6 @@
 """A teacher that goes on in another process: the same answers, the same account."""
 
+import logging
 import shutil
 
 import msgspec
@@ -77,14 +78,15 @@ def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
         loaded.answer(request)
 
 
-def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, logged):
-    Teacher(MODEL, SPEC, store=tmp_path / "store", create_store=True).save(
-        tmp_path / "with", passphrase="a white horse", cost=CHEAP
-    )
-    assert logged == []
-    Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="a white horse", cost=CHEAP)
-    (message,) = logged
-    assert "without a store" in message
+def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        Teacher(MODEL, SPEC, store=tmp_path / "store", create_store=True).save(
+            tmp_path / "with", passphrase="a white horse", cost=CHEAP
+        )
+    assert caplog.messages == []
+    with caplog.at_level(logging.WARNING):
+        Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="a white horse", cost=CHEAP)
+    assert "without a store" in caplog.text
 
 
 def test_the_file_is_private_and_shows_no_weight(tmp_path):

@@ -33,20 +33,20 @@ def test_mean_probabilities_are_the_own_frequencies(seed, samples, classes, size
 @pytest.mark.parametrize(("samples", "classes"), [(20, 2), (200, 3), (50, 10)])
 @pytest.mark.parametrize("seed", range(3))
 def test_logits_of_a_model_that_diverged_get_the_own_frequencies(
-    seed, samples, classes, size, logged
+    seed, samples, classes, size, caplog
 ):
     logits, labels = drawn(seed, samples, classes)
     shifted = own_prevalence(logits * size, labels)
     counts = np.bincount(labels, minlength=classes) + 0.5
     assert softmax(shifted, axis=1).mean(axis=0) == pytest.approx(counts / counts.sum(), abs=1e-6)
-    assert logged == []
+    assert caplog.messages == []
 
 
-def test_logits_too_coarse_for_the_own_frequencies_are_told(logged):
+def test_logits_too_coarse_for_the_own_frequencies_are_told(caplog):
     logits, labels = drawn(0, 50, 10)
     found = own_prevalence(logits * 1e16, labels)
     assert np.isfinite(found).all()
-    (message,) = logged
+    (message,) = caplog.messages
     assert "class frequencies" in message
 
 
