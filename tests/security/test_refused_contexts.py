@@ -15,7 +15,6 @@ import pytest
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, seal_context
-from securefair.ckks.backends.seal_keys import load_public_key
 from securefair.ckks.keys import PublicKeys
 from securefair.errors import EncryptionError, PlanError, SecureFairError
 from securefair.exchange.request import decode_request
@@ -23,6 +22,7 @@ from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import receive_upload
 from securefair.model.heads import build_head
 from support.refused_later import granted, hollow
+from support.seal_reference import load_public_key
 
 SPEC = ExchangeSpec(features=5, hidden=6, classes=2, samples=40, q=8)
 LOGITS = msgspec.structs.replace(SPEC, release="logits", samples=1100)  # with a key
@@ -57,7 +57,7 @@ def former_answer(plan, backend, kept):
     """The former step: a context and the peer's key in SEAL before any residue was looked at."""
     asked = decode_request(hollow(plan))
     context = kept[plan.params] = seal_context.SealContext(plan.params)
-    load_public_key(context, bytes(asked.public_key))
+    load_public_key(context, plan.params, bytes(asked.public_key))
     keys = PublicKeys.read(bytes(asked.public_key), bytes(asked.evaluation_keys))
     receive_upload(plan, backend, keys, asked.features, b"", seed=b"", peer="")
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import struct
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -100,6 +101,17 @@ class Pipe:
             yield
         finally:
             os.ftruncate(self._descriptor, 0)
+
+
+_PIPES = threading.local()
+
+
+def own_pipe() -> Pipe:
+    """This thread's pipe in this process: what one writes, no other may read."""
+    pipe: Pipe | None = getattr(_PIPES, "pipe", None)
+    if pipe is None or pipe.process != os.getpid():  # forked
+        _PIPES.pipe = pipe = Pipe()
+    return pipe
 
 
 def unwrap(data: bytes) -> bytes:

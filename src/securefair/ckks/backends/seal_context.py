@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import threading
 import weakref
@@ -16,6 +15,7 @@ from securefair.ckks.backends.seal_bytes import (
     Pipe,
     Residues,
     Written,
+    own_pipe,
     read_ciphertext,
     write_ciphertext,
 )
@@ -34,38 +34,22 @@ ROWS_AT_ONCE = 2
 """Polynomials that are transformed together: no ciphertext has more than three."""
 
 
-class SealContext:
-    """SEAL's view of the parameters: its chain of levels and its evaluator."""
+class SealLoader:
+    """A context of SEAL's.
 
-    def __init__(self, params: CkksParameters) -> None:
-        literal = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
-        literal.set_poly_modulus_degree(params.ring_degree)
-        literal.set_coeff_modulus([seal.Modulus(p) for p in (*params.primes, params.special_prime)])
-        self.params = params
-        self.seal = seal.SEALContext(literal, True, seal.SEC_LEVEL_TYPE.TC128)
-        if not self.seal.parameters_set():
+    Attributes:
+        seal: SEAL's object.
+
+    Raises:
+        PlanError: SEAL refuses the parameters.
+    """
+
+    def __init__(self, context: SealObject) -> None:
+        if not context.parameters_set():
             raise PlanError(
-                "SEAL refuses these parameters", found=self.seal.parameters_error_message()
+                "SEAL refuses these parameters", found=context.parameters_error_message()
             )
-        self.evaluator = seal.Evaluator(self.seal)
-        self._pipes = threading.local()
-        self._words: dict[int, list[int]] = {}
-        level = self.seal.first_context_data()
-        while level is not None:
-            self._words[len(level.parms().coeff_modulus())] = level.parms_id()
-            level = level.next_context_data()
-
-    @property
-    def pipe(self) -> Pipe:
-        """This thread's pipe in this process: what one writes, no other may read."""
-        pipe: Pipe | None = getattr(self._pipes, "pipe", None)
-        if pipe is None or pipe.process != os.getpid():  # forked
-            self._pipes.pipe = pipe = Pipe()
-        return pipe
-
-    def parms_words(self, limbs: int) -> list[int]:
-        """SEAL's identifier of the data level with that many limbs, as four words."""
-        return self._words[limbs]
+        self.seal = context
 
     def load(self, target: SealObject, written: Written) -> None:
         """Have SEAL read an object: nowhere else does it read bytes.
@@ -77,10 +61,36 @@ class SealContext:
         if type(written) is not Written:
             raise TypeError("SEAL must not load bytes that others wrote")
         try:
-            with self.pipe.offered(written) as path:
+            with own_pipe().offered(written) as path:
                 target.load(self.seal, path)
         except SEAL_REFUSALS as error:
             raise EncryptionError("SEAL refuses an object", found=str(error)) from error
+
+
+class SealContext(SealLoader):
+    """SEAL's view of the parameters: its chain of levels and its evaluator."""
+
+    def __init__(self, params: CkksParameters) -> None:
+        literal = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
+        literal.set_poly_modulus_degree(params.ring_degree)
+        literal.set_coeff_modulus([seal.Modulus(p) for p in (*params.primes, params.special_prime)])
+        super().__init__(seal.SEALContext(literal, True, seal.SEC_LEVEL_TYPE.TC128))
+        self.params = params
+        self.evaluator = seal.Evaluator(self.seal)
+        self._words: dict[int, list[int]] = {}
+        level = self.seal.first_context_data()
+        while level is not None:
+            self._words[len(level.parms().coeff_modulus())] = level.parms_id()
+            level = level.next_context_data()
+
+    @property
+    def pipe(self) -> Pipe:
+        """See `seal_bytes.own_pipe`."""
+        return own_pipe()
+
+    def parms_words(self, limbs: int) -> list[int]:
+        """SEAL's identifier of the data level with that many limbs, as four words."""
+        return self._words[limbs]
 
     @property
     def key_level(self) -> bytes:

@@ -17,7 +17,6 @@ from securefair.ckks.backends.seal_bytes import (
     read_ciphertext,
     read_plaintext,
     read_seeded_key,
-    write_ciphertext,
     write_plaintext,
     write_seeded_key,
 )
@@ -241,31 +240,6 @@ def centred(residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
     for digit, prime in zip(digits[-2::-1], primes[-2::-1], strict=True):
         value = value * prime + digit
     return value
-
-
-def load_public_key(context: SealContext, data: bytes) -> SealObject:
-    """An encryptor for fresh encryptions of zero under a peer's public key (b, a).
-
-    The a that masks our answers comes out of a seed here and nowhere else: a student who could
-    choose it (a = 0, say) would read the teacher's weights out of a sanitised answer.
-    """
-    first, seed = wire.read_public_key(data, context.params)
-    residues = first[None].astype(np.uint64)
-    key = seal.PublicKey()
-    context.load(key, write_ciphertext(residues, context.key_level, context.key_primes, seed=seed))
-    return seal.Encryptor(context.seal, key)
-
-
-def encryptions_of_zero(
-    context: SealContext, encryptor: SealObject, limbs: int, count: int
-) -> Residues:
-    """Fresh public-key encryptions of zero (count, 2, limbs, N), for sanitising."""
-    zeros = []
-    for _ in range(count):
-        ciphertext = seal.Ciphertext()
-        encryptor.encrypt_zero(context.parms_words(limbs), ciphertext)
-        zeros.append(context.residues(ciphertext))
-    return np.stack(zeros)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from securefair.ckks import noise, rules
 from securefair.ckks.backends import get_backend, kernels, packing, seal_bytes, seal_keys, wire
 from securefair.ckks.backends import seal_context as seal_context_module
+from securefair.ckks.backends.public_zeros import PublicZeros
 from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.encoding import to_coefficients, to_slots
@@ -76,12 +77,12 @@ def test_fresh_keys_differ_in_secret_b_and_seed(keys):
 @pytest.mark.parametrize("polys", [2, 3])
 def test_masks_of_zero_decrypt_to_as_little_as_the_rules_say(keys, limbs, polys):
     secret, public = keys
-    encryptor = seal_keys.load_public_key(CONTEXT, public.encryption)
+    zeros = PublicZeros(PARAMS, public.encryption)
     meta = replace(rules.fresh(PARAMS, count=4, limbs=limbs, log2_scale=10, bound=1.0), polys=polys)
     masks = np.zeros(meta.residue_shape, dtype=np.uint64)
     primes = np.array(PARAMS.primes[:limbs], dtype=np.uint64)[:, None]
     for shift in range(polys - 1):
-        masks[:, shift : shift + 2] += seal_keys.encryptions_of_zero(CONTEXT, encryptor, limbs, 4)
+        masks[:, shift : shift + 2] += zeros.take(limbs, 4)
         masks %= primes
     messages = CONTEXT.from_ntt(seal_keys.decrypt_residues(CONTEXT, secret, masks))
     errors = np.array([signed(row, limbs) for row in messages])
@@ -96,7 +97,7 @@ def test_masks_of_zero_decrypt_to_as_little_as_the_rules_say(keys, limbs, polys)
 def test_public_keys_of_another_length_are_refused(keys, change):
     data = keys[1].encryption
     with pytest.raises(EncryptionError, match="wrong length"):
-        seal_keys.load_public_key(CONTEXT, data[:change] if change < 0 else data + bytes(change))
+        PublicZeros(PARAMS, data[:change] if change < 0 else data + bytes(change))
 
 
 def test_public_keys_with_residues_at_their_prime_are_refused(keys):
@@ -105,7 +106,7 @@ def test_public_keys_with_residues_at_their_prime_are_refused(keys):
         tampered = words.copy()
         tampered[limb * 4096 + 7] = prime
         with pytest.raises(EncryptionError, match="not below its prime"):
-            seal_keys.load_public_key(CONTEXT, tampered.tobytes() + bytes(SEED_BYTES))
+            PublicZeros(PARAMS, tampered.tobytes() + bytes(SEED_BYTES))
 
 
 def test_switching_keys_of_other_parameters_are_refused(keys):
