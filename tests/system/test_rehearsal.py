@@ -32,7 +32,7 @@ def test_four_sites_decide_in_twelve_rounds_as_one_process_does():
 @pytest.mark.slow
 def test_a_rehearsal_with_kills_and_faults_loses_nothing():
     """Three real processes; SECUREFAIR_KILLS=200 is the long form (`make soak`), of four."""
-    kills, rounds, sites = 2, 2, 3
+    kills, rounds, sites = 4, 2, 3
     if "SECUREFAIR_KILLS" in os.environ:
         kills = int(os.environ["SECUREFAIR_KILLS"])
         rounds, sites = 3 + kills // 5, 4
