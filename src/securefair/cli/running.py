@@ -263,6 +263,13 @@ def _run(
     processes: int | None,
     log: Sequence[str],
 ) -> None:
+    from securefair.collaboration.kinds import libraries_of
+    from securefair.run.ahead import forkserver, usual_processes
+
+    processes = processes or usual_processes(len(loaded.run.seeds))
+    if processes > 1:  # before this process loads the rest, so that both do so at once
+        forkserver(libraries_of(loaded, kinds))
+
     from securefair.ckks.threads import set_threads
     from securefair.cli.findings import findings_report
     from securefair.collaboration.resolved import ResolvedRun
@@ -272,7 +279,6 @@ def _run(
     from securefair.run.execute import run_resolved
     from securefair.run.folder import write_outcome
     from securefair.run.lock import only_run
-    from securefair.run.processes import usual_processes
     from securefair.user.inspection import inspect_tables
 
     # On heads of this size threads mostly wait for each other.
@@ -306,7 +312,7 @@ def _run(
                 out=folder,
                 resume=resume,
                 callbacks=callbacks,
-                processes=processes or usual_processes(len(config.run.seeds)),
+                processes=processes,
             )
             write_outcome(outcome, config, folder)
     except KeyboardInterrupt:

@@ -41,6 +41,7 @@ class ResolvedRun:
         keeps_heads: whether the outcome is to hold everyone's last model as it trains.
         classes: names of classes that the configuration does not know of.
         findings: in the tables, that belong to the results.
+        small: whether it is what is run once more, for small participants.
     """
 
     config: RunConfig
@@ -57,6 +58,7 @@ class ResolvedRun:
     keeps_heads: bool = False
     classes: Sequence[str] | None = None
     findings: Sequence[Finding] = ()
+    small: bool = False
 
     @classmethod
     def of(
@@ -144,7 +146,8 @@ class ResolvedRun:
             return None
         kinds = {name: self.kinds[name] for name in config.run.collaborative}
         try:
-            return replace(self, config=config, kinds=kinds, data={}).load(outlines=outlines)
+            once_more = replace(self, config=config, kinds=kinds, data={}, small=True)
+            return once_more.load(outlines=outlines)
         except PlanError as error:
             raise PlanError(
                 error.problem,

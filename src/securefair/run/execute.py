@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -16,8 +18,9 @@ from securefair.data.table import class_names
 from securefair.errors import SecureFairError
 from securefair.model.outcomes import outcome_of
 from securefair.prediction.versions import versions
+from securefair.records import RoundRecord
 from securefair.report import Progress
-from securefair.run.callbacks import Callback, Telling, tell_models
+from securefair.run.callbacks import Callback, tell_models
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.folder import SMALLER
 from securefair.run.kept import kept_models
@@ -54,54 +57,80 @@ def run_resolved(
     """
     smaller, run = run.smaller(), run.load()
     run.tables.forget()
-    outcome = _run_all(run, progress, processes, out=out, resume=resume, callbacks=callbacks)
+    begun = [_Begun.of(run, out, resume=resume)]
     if smaller is not None:
         inner = None if out is None else out / SMALLER
-        begun = resume and inner is not None and is_unfinished(inner)
-        outcome.smaller = _run_all(smaller, progress, processes, out=inner, resume=begun)
-    return outcome
+        taken_up = resume and inner is not None and is_unfinished(inner)
+        begun.append(_Begun.of(smaller, inner, resume=taken_up))
 
-
-def _run_all(
-    run: ResolvedRun,
-    progress: Progress,
-    processes: int,
-    *,
-    out: Path | None,
-    resume: bool,
-    callbacks: Sequence[Callback] = (),
-) -> Outcome:
-    """See `run_resolved`; data are loaded."""
-    config = run.config
-    repetitions = {seed: Repetition(seed, data) for seed, data in run.data.items()}
-    checkpoint = None
-    if out is not None:
-        begun = Checkpoint.resume if resume else Checkpoint.begin
-        checkpoint = begun(out, toml_of(config), run.data, run.models, versions())
-    parts = [part for seed in repetitions for part in parts_of(run, seed)]
-
-    def told(part: Part) -> Progress:
-        return progress if part.controls else Telling(progress, callbacks)
+    def heard(part: Part, record: RoundRecord) -> None:
+        if not part.controls and not part.run.small:
+            for callback in callbacks:
+                callback.on_round(record)
 
     try:
-        with carrying_out(parts, told, checkpoint, processes) as every:
-            for done in every:
-                repetitions[done.seed].add(done)
+        parts = [part for one in begun for part in one.parts]
+        with carrying_out(parts, progress, heard, processes) as every:
+            outcome, *once_more = [one.outcome(every, callbacks) for one in begun]
     except SecureFairError:
-        if checkpoint is not None and not checkpoint.resumed:
-            checkpoint.remove()
+        for one in reversed(begun):  # a folder in a folder first
+            one.drop()
         raise
-    caveats = caveats_of(ranges_told=config.tells_ranges, seeds=len(config.run.seeds))
-    outcome = conclude(config.run, list(repetitions.values()), caveats=caveats)
-    first = repetitions[config.run.seeds[0]]
-    samples = first.data[0].train
-    strata = outcome_of(samples).strata
-    classes = strata or run.classes or class_names(run.rules, samples.classes)
-    outcome.result = msgspec.structs.replace(
-        outcome.result, classes=list(classes), findings=by_site(run.findings)
-    )
-    outcome.models = kept_models(
-        ModelOrigin.of(config), run.own_rules, first, outcome.result, versions()
-    )
-    tell_models(callbacks, outcome.models)
+    outcome.smaller = next(iter(once_more), None)
     return outcome
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """A run whose data are loaded.
+
+    Attributes:
+        checkpoint: where its rounds are written down; None: in memory only.
+        parts: in the order of one process.
+    """
+
+    run: ResolvedRun
+    checkpoint: Checkpoint | None
+    parts: Sequence[Part]
+
+    @classmethod
+    def of(cls, run: ResolvedRun, out: Path | None, *, resume: bool) -> _Begun:
+        """Ready to be computed; see `run_resolved`."""
+        checkpoint = None
+        if out is not None:
+            begun = Checkpoint.resume if resume else Checkpoint.begin
+            checkpoint = begun(out, toml_of(run.config), run.data, run.models, versions())
+        parts = [part for seed in run.data for part in parts_of(run, seed, checkpoint)]
+        return cls(run, checkpoint, parts)
+
+    def drop(self) -> None:
+        """Nothing will come of it: what was begun here goes."""
+        if self.checkpoint is not None and not self.checkpoint.resumed:
+            self.checkpoint.remove()
+
+    def outcome(self, every: Iterator[Repetition], callbacks: Sequence[Callback]) -> Outcome:
+        """What it leaves behind.
+
+        Args:
+            every: what parts leave behind, those of this run next.
+            callbacks: hear of the models that are kept.
+        """
+        run, config = self.run, self.run.config
+        repetitions = {seed: Repetition(seed, data) for seed, data in run.data.items()}
+        for done in islice(every, len(self.parts)):
+            repetitions[done.seed].add(done)
+        caveats = caveats_of(ranges_told=config.tells_ranges, seeds=len(config.run.seeds))
+        outcome = conclude(config.run, list(repetitions.values()), caveats=caveats)
+        first = repetitions[config.run.seeds[0]]
+        samples = first.data[0].train
+        strata = outcome_of(samples).strata
+        classes = strata or run.classes or class_names(run.rules, samples.classes)
+        outcome.result = msgspec.structs.replace(
+            outcome.result, classes=list(classes), findings=by_site(run.findings)
+        )
+        outcome.models = kept_models(
+            ModelOrigin.of(config), run.own_rules, first, outcome.result, versions()
+        )
+        if not run.small:
+            tell_models(callbacks, outcome.models)
+        return outcome
