@@ -189,7 +189,7 @@ def test_ours_normalises_what_it_opened(six):
     models = dict(zip(SIX, rng.normal(size=(6, 10)), strict=True))
     total = sum(weight * models[name] for name, weight in row.told(senders).items())
     mixed = row.mixed(senders)
-    average = row.own_of(mixed) * models["ann"] + row.scale(senders) * total
+    average = mixed[row.own] * models["ann"] + row.scale(senders) * total
     np.testing.assert_allclose(average, mixed @ np.array([models[name] for name in SIX]))
 
 

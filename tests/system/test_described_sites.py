@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from securefair.sites.site.flows import FILES
+from support.flows import FILES
 from support.operators import SETTINGS, ended, init_arguments, securefair, start, write_table
 
 NAMES = ("north", "south", "west")

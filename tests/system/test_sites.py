@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from securefair.sites.site.flows import FILES
 from securefair.storage import Store
+from support.flows import FILES
 from support.operators import SETTINGS, ended, found, init_arguments, securefair, start, write_table
 
 NOW = time.time

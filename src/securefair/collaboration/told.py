@@ -9,17 +9,17 @@ where it says so. The same one again tells nothing new.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage.files import acquire, write_private
+from securefair.storage.files import locked_folder, write_private
+
+_LOCK_SECONDS = 30.0
+"""Two sites of one hospital may run at once."""
 
 
 class ToldCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class ToldFile:
             LedgerError: see there.
             StorageError: the file cannot be read or written; then nothing may be told.
         """
-        with _alone(self._path):
+        with locked_folder(self._path.absolute().parent, wait_s=_LOCK_SECONDS):
             known = _read(self._path)
             told = about_to_tell(known.get(self._name), now, where=self._name, again=self._again)
             if known.get(self._name) != told:
@@ -133,26 +133,6 @@ def about_to_tell(
     return msgspec.structs.replace(
         now, descriptions=known.descriptions + 1, numbers=known.numbers + now.numbers
     )
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Two sites of one hospital may run at once."""
-    try:
-        descriptor = os.open(path.absolute().parent, os.O_RDONLY)
-    except OSError as error:
-        raise StorageError(
-            "what was told cannot be noted here", where=str(path), found=error.strerror
-        ) from error
-    try:
-        if not acquire(descriptor, fcntl.LOCK_EX, wait_s=_LOCK_SECONDS):
-            raise StorageError("another process holds this folder", where=str(path.parent))
-        yield
-    finally:
-        os.close(descriptor)
-
-
-_LOCK_SECONDS = 30.0
 
 
 def _read(path: Path) -> Mapping[str, ToldCounts]:

@@ -1,9 +1,7 @@
 """What a student does with a teacher's logits, one function an arrow.
 
-    released numbers -> teacher logits -> alignment -> reputation -> sharing decision
-            -> optimiser step
-
-`steps` comes before it.
+teacher logits -> alignment -> reputation (`ReputationRule`) -> sharing decision
+        -> optimiser step
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from securefair.model.training import (
     weighed_cross_entropy,
 )
 from securefair.worth.alignment import cosine
-from securefair.worth.reputation import ReputationRule
 from securefair.worth.sharing import distillation_weights
 
 Array = NDArray[np.float64]
@@ -56,11 +53,6 @@ def distillation_loss(
         logits = model(torch.from_numpy(samples.features))
         loss = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature)
     return float(loss.mean())
-
-
-def update_reputation(rule: ReputationRule, previous: float | None, alignment: float) -> float:
-    """Alignment -> this participant's new reputation of the teacher."""
-    return rule.update(previous, alignment)
 
 
 def weight_of_round(round: int) -> float:

@@ -10,7 +10,6 @@ from securefair.exchange import learning
 from securefair.model.heads import build_head
 from securefair.model.optimizer import OptimizerConfig
 from securefair.model.training import TeacherAnswer, TrainState, distil_steps
-from securefair.worth import ReputationRule
 
 CLASSES, FEATURES, SAMPLES = 3, 4, 30
 
@@ -63,11 +62,6 @@ class TestDistillation:
         aligned = learning.align(self.student, self.samples, right, 5.0)
         assert aligned > 0.8
         assert learning.align(self.student, self.samples, wrong, 5.0) < aligned - 0.5
-
-    def test_judging_is_the_agreed_rule(self):
-        rule = ReputationRule(alpha=0.75)
-        assert learning.update_reputation(rule, None, 1.0) == 1.0
-        assert learning.update_reputation(rule, 1.0, -1.0) == 0.75
 
     def test_learning_weighs_each_teacher_by_its_reputation(self):
         other = -self.z[:, ::-1].copy()

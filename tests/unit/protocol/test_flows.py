@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from securefair.protocol.flows import (
-    FLOWS,
-    MISSING,
-    OPENED_REASONS,
-    QUERY_BITS,
-    REPLY_BITS,
-    Dependence,
-    alignment_bits,
-)
+from securefair.protocol.flows import OPENED_REASONS, QUERY_BITS, REPLY_BITS, alignment_bits
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Ask,
@@ -22,6 +14,7 @@ from securefair.protocol.messages import (
     Offer,
     name_of,
 )
+from support.flows import FLOWS, MISSING, Dependence
 
 PAGE = Path(__file__).parents[3] / "docs" / "threat-model.md"
 

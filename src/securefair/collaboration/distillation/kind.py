@@ -40,12 +40,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
 
     Attributes:
         always_share: everyone answers always, and nobody forms a reputation.
-        participant: what every participant is, in a simulation and on a machine of its own; None:
-            a `DistillingHost`.
     """
 
     always_share: bool
-    participant: type[DistillingHost] | None = None
     loads: ClassVar[tuple[str, ...]] = ("securefair.collaboration.distillation.host",)
 
     @property
@@ -117,10 +114,12 @@ class DistillationKind(Kind["DistillationAgreement"]):
         given: Head | None = None,
     ) -> DistillingHost:
         """See `Kind`."""
+        from securefair.collaboration.distillation.host import DistillingHost
+
         self.check_role(role)
         terms, budget = agreement.privacy, None if stored is None else stored.budget
         teachers, alignments = self._private(agreement, own, seed=seed, budget=budget)
-        host = self._participant(
+        host = DistillingHost(
             own,
             agreement,
             model_of(agreement),
@@ -136,12 +135,6 @@ class DistillationKind(Kind["DistillationAgreement"]):
         if not host.restored:
             host.train_alone()
         return host
-
-    @property
-    def _participant(self) -> type[DistillingHost]:
-        from securefair.collaboration.distillation.host import DistillingHost
-
-        return self.participant or DistillingHost
 
     def _private(
         self,
@@ -200,7 +193,9 @@ class DistillationKind(Kind["DistillationAgreement"]):
         seed: int,
     ) -> DistillingHost:
         """See `Kind`."""
-        return self._participant(
+        from securefair.collaboration.distillation.host import DistillingHost
+
+        return DistillingHost(
             own, agreement, model_of(agreement), seed=seed, backend=agreement.encryption.backend
         )
 

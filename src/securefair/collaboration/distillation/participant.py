@@ -337,7 +337,7 @@ class Participant(Host):
         if aligned is None:
             return None
         notes.alignment[job.peer] = aligned
-        return learning.update_reputation(self.collaboration.rule, job.reputation, aligned)
+        return self.collaboration.rule.update(job.reputation, aligned)
 
     def _learnable(self, logits: Array) -> Array:
         """What an answer may say at most, and how often it expects what.

@@ -313,7 +313,7 @@ class GossipParticipant(Host):
         agreement = self.agreement
         plan, gathering = agreement.sum_plan, self._own_gathering(job, job.senders)
         total = open_sum(agreement.sums, plan, self._keys, gathering, job.closed, job.keys)
-        own = self.row.own_of(notes.mixed) * vector_of(notes.adapted)
+        own = notes.mixed[self.row.own] * vector_of(notes.adapted)
         mean = own + self.row.scale(job.senders) * total
         most = (1 - MARGIN) * agreement.gossip.bound
         vectors = torch.from_numpy(np.clip(mean, -most, most))[None].to(agreement.stacked.dtype)

@@ -111,10 +111,6 @@ class WeightRow:
         """What turns a sum with told weights into one with those of W~."""
         return len(senders) / float(self._kept(senders).sum())
 
-    def own_of(self, row: Array) -> float:
-        """The own entry of a row."""
-        return float(row[self.own])
-
     def _kept(self, senders: Collection[str]) -> Array:
         agreement = self.agreement
         return own_row.kept_row(

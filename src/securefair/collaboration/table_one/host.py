@@ -106,10 +106,10 @@ class TableHost(OwnFitHost):
         self.notes.released = {**self.notes.released, SUMS[job.round]: mean}
         self.notes.senders = job.senders
 
-    def _session(self, _round: int) -> bytes:
+    def _bound_to(self, round: int) -> bytes:
         """See `TransferParticipant`: of hospitals that decided otherwise, sums do not open."""
         allowed = self._exchange.allowed
-        if _round == 0 or allowed is None:
+        if round == 0 or allowed is None:
             return self.agreement.digest
         return hashlib.sha256(self.agreement.digest + layout_of(allowed)).digest()
 

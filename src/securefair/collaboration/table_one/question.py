@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,15 +133,6 @@ class CountsExchange(MaskedExchange):
                 culprit=gathering.receiver,
             )
         return self.masked(gathering, keys, self.numbers(gathering.round))
-
-    def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> NoReturn:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: nobody learns.
-        """
-        del own, mean
-        raise LocalProtocolError("counts change no model", found=len(senders))
 
 
 class CountsQuestion(MaskedQuestion):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.host import Role, Stored
@@ -184,7 +184,7 @@ class TransferKind(AskingKind["TransferAgreement"]):
         agreement: TransferAgreement,
         data: Sequence[ParticipantData],
         renewed: Sequence[str] = (),
-    ) -> TransferObserver[TransferHost]:
+    ) -> TransferObserver[Any]:
         """See `Kind`; a name stands among the renewed as often as its data have an earlier state.
 
         Raises:

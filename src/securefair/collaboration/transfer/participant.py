@@ -367,10 +367,11 @@ class TransferParticipant(Host):
         self, job: AnswerAsk | ReleaseKey | ReleaseParts | Combine, to: str
     ) -> Gathering:
         asked = job.round, job.attempt, to, job.senders
-        return Gathering.asked(self._session(job.round), *asked)
+        return Gathering.asked(self._bound_to(job.round), *asked)
 
-    def _session(self, _round: int) -> bytes:
-        """What all senders of a sum agree on, 32 bytes, that masks are bound to."""
+    def _bound_to(self, round: int) -> bytes:
+        """What all senders of a sum agree on, 32 bytes, that its masks are bound to."""
+        del round
         return self.agreement.digest
 
 

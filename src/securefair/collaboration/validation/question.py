@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.averaging.gathering import Gathering
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.sizes import longest_plans
 from securefair.collaboration.transfer.exchange import AskingStudent, read_request
@@ -20,10 +18,8 @@ from securefair.collaboration.transfer.questions.encrypted import (
 from securefair.collaboration.transfer.questions.interface import (
     Charged,
     Disclosed,
-    MaskKeys,
 )
 from securefair.data.dataset import Samples
-from securefair.errors import LocalProtocolError
 from securefair.exchange import steps
 from securefair.model.transfer import OwnFit, Polynomial
 
@@ -60,48 +56,6 @@ class LogitsExchange(AskedExchange):
     def open(self, answer: bytes) -> Array:
         """See `HospitalExchange`: logits (n, L)."""
         return super().open(answer)[: self._patients]
-
-    def share(
-        self, request: bytes, gathering: Gathering, keys: MaskKeys, own: OwnFit, model: Polynomial
-    ) -> bytes:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: answers are opened by themselves.
-        """
-        del request, keys, own, model
-        self._refuse(f"a sum for {gathering.receiver}")
-
-    def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: as `share`.
-        """
-        self._refuse(f"a sum of {len(shares)}, round {gathering.round}")
-
-    def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> NoReturn:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: nobody learns.
-        """
-        del own, mean
-        self._refuse(f"a mean of {len(senders)}")
-
-    def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> NoReturn:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: as `transferred`.
-        """
-        del own
-        self._refuse(f"answers of {len(each)}")
-
-    def _refuse(self, found: str) -> NoReturn:
-        raise LocalProtocolError(
-            "models are looked at one by one, and stay as they are", found=found
-        )
 
 
 class LogitsQuestion(EncryptedQuestion):

@@ -36,7 +36,7 @@ def test_told_weights_and_the_scale_give_the_row(senders):
     assert sum(told.values()) <= 1
     for name, weight in told.items():
         assert weight * row.scale(senders) == pytest.approx(mixed[NAMES.index(name)])
-    assert row.own_of(mixed) + row.scale(senders) * sum(told.values()) == pytest.approx(1)
+    assert mixed[row.own] + row.scale(senders) * sum(told.values()) == pytest.approx(1)
 
 
 def test_a_weight_that_is_told_follows_from_that_neighbour_alone():
@@ -74,10 +74,10 @@ def test_too_few_senders_leave_the_own_model(least, averages):
     weights = row.told(("ann", "dan"))
     if averages:
         assert weights == {"ann": pytest.approx(1 / 8), "dan": pytest.approx(1 / 8)}
-        assert row.own_of(mixed) == pytest.approx(1 / 3)
+        assert mixed[row.own] == pytest.approx(1 / 3)
     else:
         assert weights == {"ann": 0.0, "dan": 0.0}
-        assert row.own_of(mixed) == 1.0
+        assert mixed[row.own] == 1.0
 
 
 def test_no_sender_gets_more_than_the_largest_share():

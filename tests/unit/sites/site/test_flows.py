@@ -5,8 +5,8 @@ from pathlib import Path
 
 from securefair.sites.post.envelope import Header
 from securefair.sites.post.receipts import Receipt
-from securefair.sites.site.flows import BESIDE, FILES, NOTHING
 from securefair.sites.site.notices import Notice
+from support.flows import BESIDE, FILES, NOTHING
 
 PAGE = Path(__file__).parents[4] / "docs" / "threat-model.md"
 

@@ -92,15 +92,6 @@ class AskedExchange(HospitalExchange):
         """See `HospitalExchange`."""
         return self._asking.open(answer)
 
-    def carried(self, numbers: Array, later: HospitalExchange) -> Array:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: what was answered is of these patients alone.
-        """
-        del numbers, later
-        raise LocalProtocolError("what was answered is not carried over to other patients")
-
     def export_keys(self) -> StoredKeys:
         """See `HospitalExchange`."""
         public, secret = self._asking.export_keys()

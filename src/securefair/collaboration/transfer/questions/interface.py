@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.data.dataset import Samples
+from securefair.errors import LocalProtocolError
 from securefair.model.transfer import OwnFit, Polynomial, Transferred
 
 if TYPE_CHECKING:
@@ -66,7 +67,10 @@ class MaskKeys:
 
 
 class HospitalExchange(ABC):
-    """Both sides of the one exchange, at one hospital."""
+    """Both sides of the one exchange, at one hospital.
+
+    What an exchange has no part in (sums, answers by themselves, learning) is a LocalProtocolError.
+    """
 
     @abstractmethod
     def request(self) -> bytes:
@@ -94,7 +98,6 @@ class HospitalExchange(ABC):
             ConfigError, PlanError, EncryptionError: the request does not fit what was agreed.
         """
 
-    @abstractmethod
     def share(
         self,
         request: bytes,
@@ -115,24 +118,27 @@ class HospitalExchange(ABC):
         Raises:
             ConfigError, PlanError, EncryptionError, ModelError: as `answer`.
         """
+        del request, keys, own, model
+        raise self._other(f"a sum for {gathering.receiver}")
 
-    @abstractmethod
     def open(self, answer: bytes) -> Array:
         """The numbers of an answer that was not masked."""
+        raise self._other(f"an answer of {len(answer)} bytes")
 
-    @abstractmethod
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
         """The mean of all senders' numbers."""
+        raise self._other(f"a sum of {len(shares)}, round {gathering.round}")
 
-    @abstractmethod
     def transferred(self, own: OwnFit, mean: Array, senders: Sequence[str]) -> Transferred:
         """The own fits combined with an opened mean of these senders."""
+        del own, mean
+        raise self._other(f"a mean of {len(senders)}")
 
-    @abstractmethod
     def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> Transferred:
         """The own fits combined with answers that were opened by themselves, by teacher."""
+        del own
+        raise self._other(f"answers of {', '.join(each)}")
 
-    @abstractmethod
     def carried(self, numbers: Array, later: HospitalExchange) -> Array:
         """Opened numbers of one teacher, or of a mean, as if the question had been a later one.
 
@@ -140,6 +146,8 @@ class HospitalExchange(ABC):
             numbers: that were opened.
             later: the same hospital's, whose patients are others.
         """
+        del later
+        raise self._other(f"{numbers.size} numbers about other patients")
 
     @abstractmethod
     def export_keys(self) -> StoredKeys:
@@ -148,6 +156,9 @@ class HospitalExchange(ABC):
         Raises:
             BackendUnavailableError: the engine keeps its keys to itself.
         """
+
+    def _other(self, found: str) -> LocalProtocolError:
+        return LocalProtocolError("an exchange of this kind has no such part", found=found)
 
 
 class TransferQuestion(ABC):

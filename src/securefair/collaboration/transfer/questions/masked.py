@@ -29,8 +29,8 @@ from securefair.collaboration.transfer.questions.interface import (
     StoredKeys,
     TransferQuestion,
 )
-from securefair.errors import LocalProtocolError, RemoteProtocolError
-from securefair.model.transfer import OwnFit, Polynomial, Transferred
+from securefair.errors import RemoteProtocolError
+from securefair.model.transfer import Polynomial
 
 if TYPE_CHECKING:
     from securefair.collaboration.transfer.terms import TransferTerms
@@ -65,26 +65,9 @@ class MaskedExchange(HospitalExchange):
         del request, model
         raise RemoteProtocolError("asks for what is told in a sum only", culprit=student)
 
-    def open(self, answer: bytes) -> Array:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: nothing is opened by itself.
-        """
-        raise LocalProtocolError("a part of a sum opens nothing", found=f"{len(answer)} bytes")
-
     def open_sum(self, gathering: Gathering, shares: Mapping[str, bytes]) -> Array:
         """See `HospitalExchange`."""
         return self._question.total(gathering, shares)
-
-    def transferred_each(self, own: OwnFit, each: Mapping[str, Array]) -> Transferred:
-        """See `HospitalExchange`.
-
-        Raises:
-            LocalProtocolError: nothing is opened by itself.
-        """
-        del own
-        raise LocalProtocolError("a part of a sum opens nothing", found=", ".join(each))
 
     def carried(self, numbers: Array, later: HospitalExchange) -> Array:
         """See `HospitalExchange`: a sum is of nobody's patients alone."""
