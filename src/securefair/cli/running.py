@@ -25,8 +25,8 @@ from securefair.cli.options import (
     SeedsOption,
     TrustOption,
 )
+from securefair.cli.results import finished, tell
 from securefair.cli.trust import check_trusted
-from securefair.report.telling import say_json
 
 if TYPE_CHECKING:
     from securefair.collaboration.kinds import AnyKind
@@ -46,6 +46,8 @@ def demo(
 ) -> None:
     """Four real hospitals improve a heart-disease model together, under encryption.
 
+    A second time it shows the results that are there.
+
     Example: securefair demo --out runs/demo
     """
     from securefair.config import demo_config
@@ -58,6 +60,7 @@ def demo(
         json,
         options=_keys_of(seeds, rounds, backend, ceiling),
         processes=processes,
+        shows=True,
     )
 
 
@@ -219,8 +222,14 @@ def _start(
     processes: int | None = None,
     log: Sequence[str] = (),
     again: bool = False,
+    shows: bool = False,
 ) -> None:
-    """Check and run; `again`: these settings were run before, so none of them is a new wish."""
+    """Check and run.
+
+    Args:
+        again: these settings were run before, so none of them is a new wish.
+        shows: what these settings gave in this folder is shown: their data never change.
+    """
     from securefair.collaboration.kinds import kinds_of, refuse_unread
     from securefair.config import override
     from securefair.report import check_writable
@@ -239,6 +248,10 @@ def _start(
             "or start anew with --restart, or in another folder with --out"
         )
     if (folder / "metrics.json").exists() and not restart:
+        if shows and (before := finished(folder, config)):
+            anew = "Of an earlier run. Compute them anew: --restart, or --out for another folder"
+            tell(before, config, folder, quiet, json, note=anew)
+            return
         stop(
             f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
             "with --out"
@@ -274,7 +287,7 @@ def _run(
     from securefair.cli.findings import findings_report
     from securefair.collaboration.resolved import ResolvedRun
     from securefair.data.findings import of_weight
-    from securefair.report import show_progress, summary
+    from securefair.report import show_progress
     from securefair.report.screen import Screen
     from securefair.run.execute import run_resolved
     from securefair.run.folder import write_outcome
@@ -319,22 +332,7 @@ def _run(
         interrupted(_how_to_go_on("Interrupted", folder))
     except OSError as error:  # such as a full disk
         stop(_how_to_go_on(os_problem(error), folder))
-    if json:
-        say_json(outcome.result)
-        return
-    console.print(
-        summary(
-            outcome.result,
-            ledger=outcome.ledger,
-            traffic=outcome.traffic,
-            source=config.data.source,
-            smaller=None if outcome.smaller is None else outcome.smaller.result,
-        )
-    )
-    for problem in outcome.problems:
-        console.print(problem, style="yellow")
-    name = "report.html" if config.report.html else "metrics.json"
-    Screen().print(f"Results: {folder / name}", soft_wrap=True)
+    tell(outcome, config, folder, quiet, json)
 
 
 def _how_to_go_on(why: str, folder: Path) -> str:
