@@ -31,9 +31,9 @@ class Stopwatch:
     def __init__(self):
         self.seconds, self._now = {}, ("", 0.0)
 
-    def start(self, algorithm, _rounds, _seed=None, *, done=0):
-        del done
+    def start(self, algorithm, *_, **__):
         self._now = (algorithm, time.process_time())
+        return self
 
     def advance(self, record):
         pass

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 from collections import Counter
 from html.parser import HTMLParser
@@ -189,6 +190,34 @@ class TestResults:
         ):
             assert words in done.stdout
 
+    def test_a_second_time_it_shows_what_is_there(self, demo, monkeypatch):
+        _, out = demo
+        before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        monkeypatch.chdir(out.parents[1])
+        again = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["demo", *QUICK])
+        assert again.exit_code == 0
+        for words in ("Mean gain", "--restart", "Results: runs/demo/report.html"):
+            assert words in again.stdout
+        assert "round" not in again.stdout.partition("Hospitals")[0]
+        told = CliRunner().invoke(app, ["demo", *QUICK, "--json"])
+        assert json.loads(told.stdout)["participants"]
+        assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    def test_it_takes_no_other_results_for_its_own(self, demo, tmp_path, monkeypatch):
+        shutil.copytree(demo[1], tmp_path / "runs" / "demo")
+        monkeypatch.chdir(tmp_path)
+        measured = tmp_path / "runs" / "demo" / "measured.json"
+        refused = [CliRunner().invoke(app, ["demo", *QUICK, "--ceiling"])]  # other settings
+        said = json.loads(measured.read_text("utf-8"))
+        said["versions"]["securefair"] = "0.0.1"
+        measured.write_text(json.dumps(said), encoding="utf-8")
+        refused.append(CliRunner().invoke(app, ["demo", *QUICK]))
+        measured.write_text("{", encoding="utf-8")
+        refused.append(CliRunner().invoke(app, ["demo", *QUICK]))
+        for done in refused:
+            assert done.exit_code == 2
+            assert "holds a finished run. Replace it with --restart" in done.stderr
+
     def test_encrypted_and_clear_runs_share_alike(self, demo, clear):
         encrypted, plain = rounds(demo[1]), rounds(clear)
         assert len(encrypted) == len(plain)
@@ -289,7 +318,7 @@ class TestStopping:
         arguments = ("demo", "--backend", "clear", "--rounds", "20000", "--out", "out")
         with program.start(*arguments, cwd=tmp_path) as process:
             try:
-                assert process.stdout.readline().startswith("Alone")
+                assert process.stdout.readline().startswith("VPDL")  # which takes longest
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate(timeout=program.timeout)
             finally:
@@ -297,7 +326,9 @@ class TestStopping:
         assert process.returncode == 130
         assert errors.endswith("last finished round: securefair resume out\n")
         assert "Traceback" not in errors
-        assert [path.name for path in (tmp_path / "out").iterdir()] == ["unfinished"]
+        left = sorted(path.name for path in (tmp_path / "out").iterdir())
+        assert left == ["smaller", "unfinished"]  # both runs were begun
+        assert [path.name for path in (tmp_path / "out" / "smaller").iterdir()] == ["unfinished"]
         assert not list(tmp_path.rglob("*.tmp"))
         again = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / "out")])
         assert again.exit_code == 2

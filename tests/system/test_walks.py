@@ -57,7 +57,7 @@ def test_a_run_takes_its_configuration_through_few_places(
     assert len(walk.files) <= 20, sorted(walk.files)
 
 
-FILE_STAYS, FILE_FILES = 59, 24
+FILE_STAYS, FILE_FILES = 60, 24
 """The same with tables that hospitals bring, whose sections are read as well; never more."""
 
 

@@ -29,8 +29,9 @@ class Silent:
     def __init__(self, stop_after: int | None = None) -> None:
         self.rounds, self.stop_after = 0, stop_after
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
+    def start(self, *_: object, **__: object) -> Silent:
         """Nothing to show."""
+        return self
 
     def advance(self, record: object) -> None:  # noqa: ARG002  # the protocol has it
         """Count, and stop when it is time."""

@@ -95,17 +95,23 @@ def negacyclic_product(
 ) -> NDArray[np.float64]:
     """Products (d, N) of polynomials modulo X^N + 1, through their values at the odd roots."""
     n = left.shape[-1]
-    return _from_roots(_at_roots(left) * _at_roots(right), n)
+    return _from_roots(at_roots(left) * at_roots(right), n)
 
 
-def negacyclic_inner(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum (1, N) of `negacyclic_product`, which costs one way back."""
-    n = left.shape[-1]
-    values = np.einsum("dn,dn->n", _at_roots(left), _at_roots(right))
-    return _from_roots(values[None], n)
+def negacyclic_inner(
+    left: NDArray[np.complex128], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The sum (1, N) of `negacyclic_product`, which costs one way back.
+
+    Args:
+        left: polynomials (d, N), as `at_roots` has them.
+        right: polynomials (d, N).
+    """
+    values = np.einsum("dn,dn->n", left, at_roots(right))
+    return _from_roots(values[None], right.shape[-1])
 
 
-def _at_roots(polynomials: NDArray[np.float64]) -> NDArray[np.complex128]:
+def at_roots(polynomials: NDArray[np.float64]) -> NDArray[np.complex128]:
     """Real polynomials (d, N) -> values (d, N/2) at every second odd root; conjugates the rest.
 
     There X^(N/2) is i: with real polynomials a + X^(N/2) b one has the complex a + i b.
@@ -116,7 +122,7 @@ def _at_roots(polynomials: NDArray[np.float64]) -> NDArray[np.complex128]:
 
 
 def _from_roots(values: NDArray[np.complex128], n: int) -> NDArray[np.float64]:
-    """The way back from `_at_roots`, of a product of two: each went with a factor 2 / N."""
+    """The way back from `at_roots`, of a product of two: each went with a factor 2 / N."""
     mixed = np.fft.fft(values, axis=-1) * np.conj(_half_twist(n // 2)) * (n // 2)
     return np.concatenate([mixed.real, mixed.imag], axis=-1)
 

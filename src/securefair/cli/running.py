@@ -25,8 +25,8 @@ from securefair.cli.options import (
     SeedsOption,
     TrustOption,
 )
+from securefair.cli.results import finished, tell
 from securefair.cli.trust import check_trusted
-from securefair.report.telling import say_json
 
 if TYPE_CHECKING:
     from securefair.config import RunConfig
@@ -47,6 +47,8 @@ def demo(
 ) -> None:
     """Four real hospitals improve a heart-disease model together, under encryption.
 
+    A second time it shows the results that are there.
+
     Example: securefair demo --out runs/demo
     """
     from securefair.config import demo_config
@@ -59,6 +61,7 @@ def demo(
         restart=restart,
         options=_keys_of(seeds, rounds, backend, ceiling),
         processes=processes,
+        shows=True,
     )
 
 
@@ -209,6 +212,7 @@ def _run(
     resume: bool = False,
     processes: int | None = None,
     log: Sequence[str] = (),
+    shows: bool = False,
 ) -> None:
     """Check and run.
 
@@ -219,20 +223,12 @@ def _run(
         options: keys that the command line changes.
         again: these settings were run before, so none of them is a new wish.
         resume: whether to go on with what is interrupted in `out`.
+        shows: what these settings gave in this folder is shown: their data never change.
     """
-    from securefair.ckks.threads import set_threads
-    from securefair.collaboration.kinds import kinds_of, refuse_unread
-    from securefair.collaboration.resolved import ResolvedRun
+    from securefair.collaboration.kinds import kinds_of, libraries_of, refuse_unread
     from securefair.config import override
-    from securefair.data.findings import of_weight
-    from securefair.report import check_writable, show_progress, summary
-    from securefair.report.facts import problem_lines
-    from securefair.report.screen import Screen
-    from securefair.run.execute import run_resolved
-    from securefair.run.folder import write_outcome
-    from securefair.run.lock import only_run
-    from securefair.run.processes import usual_processes
-    from securefair.user.inspection import inspect_tables
+    from securefair.report import check_writable
+    from securefair.run.ahead import forkserver, usual_processes
 
     if options:
         config = override(config, options, source="command line")
@@ -241,8 +237,37 @@ def _run(
         refuse_unread(config)
     folder = out or (config.run.out or Path("runs")) / config.run.name
     check_writable(folder)
+    if shows and not restart and (before := finished(folder, config)):
+        anew = "Of an earlier run. Compute them anew: --restart, or --out for another folder"
+        tell(
+            before.result,
+            folder,
+            quiet,
+            json,
+            ledger=before.ledger,
+            traffic=before.traffic,
+            smaller=None if before.smaller is None else before.smaller.result,
+            source=config.data.source,
+            note=anew,
+        )
+        return
     if not resume:
         _check_free(folder, restart)
+    processes = processes or usual_processes(len(config.run.seeds))
+    if processes > 1:  # before this process loads the rest, so that both do so at once
+        outcome = None if config.table is None else config.table.outcome
+        forkserver(libraries_of(kinds, outcome, network=config.model.kind == "network"))
+
+    from securefair.ckks.threads import set_threads
+    from securefair.collaboration.resolved import ResolvedRun
+    from securefair.data.findings import of_weight
+    from securefair.report import show_progress
+    from securefair.report.screen import Screen
+    from securefair.run.execute import run_resolved
+    from securefair.run.folder import write_outcome
+    from securefair.run.lock import only_run
+    from securefair.user.inspection import inspect_tables
+
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
     console = Screen(err=json, quiet=quiet)
@@ -259,35 +284,29 @@ def _run(
             only_run(folder),
             show_progress(console) as progress,
         ):
-            outcome = run_resolved(
+            done = run_resolved(
                 resolved,
                 progress,
                 out=folder,
                 resume=resume,
                 callbacks=callbacks,
-                processes=processes or usual_processes(len(config.run.seeds)),
+                processes=processes,
             )
-            write_outcome(outcome, folder)
+            write_outcome(done, folder)
     except KeyboardInterrupt:
         interrupted(_how_to_go_on("Interrupted", folder))
     except OSError as error:  # such as a full disk
         stop(_how_to_go_on(os_problem(error), folder))
-    if json:
-        say_json(outcome.result)
-        return
-    console.print(
-        summary(
-            outcome.result,
-            ledger=outcome.ledger,
-            traffic=outcome.traffic,
-            source=config.data.source,
-            smaller=None if outcome.smaller is None else outcome.smaller.result,
-        )
+    tell(
+        done.result,
+        folder,
+        quiet,
+        json,
+        ledger=done.ledger,
+        traffic=done.traffic,
+        smaller=None if done.smaller is None else done.smaller.result,
+        source=config.data.source,
     )
-    for problem in problem_lines(outcome.result):
-        console.print(problem, style="yellow")
-    name = "report.html" if config.report.html else "metrics.json"
-    Screen().print(f"Results: {folder / name}", soft_wrap=True)
 
 
 def _check_free(folder: Path, restart: bool) -> None:

@@ -48,12 +48,16 @@ class Control:
         algorithm: computes it; `members` is what it takes.
         rounds: that it takes.
         loads: see `Kind.loads`.
+        shares: whether `members` remember fits that other controls with the same members take.
+        trainings: of the run's own model, each as long as in a collaboration.
     """
 
     algorithm: Algorithm[Any, Any]
     members: Any
     rounds: int
     loads: tuple[str, ...] = ()
+    shares: bool = False
+    trainings: int = 0
 
     def models(self, seed: int) -> Mapping[str, Function]:
         """Everyone's model at its end, by name."""
@@ -85,11 +89,11 @@ def controls_of(
     early = Control(EarlyStopping(rounds=epochs), trained, 1)
     of_classes = outcome_of(data[0].train).tells_classes
     own = TunedPopulation(participants=tuple(data), degree=degree)
-    common = Control(MOST_COMMON, own, 1)
+    common = Control(MOST_COMMON, own, 1, shares=True)
     if not fits:
         tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=STANDALONE)
         return {
-            STANDALONE: Control(tuned, trained, 1),
+            STANDALONE: Control(tuned, trained, 1, trainings=FOLDS + 1),
             "early_stopping": early,
             "most_common": common,
         }
@@ -97,10 +101,10 @@ def controls_of(
     cheap = cheap and of_classes
     usual = (FOREST_ALONE, ENSEMBLE_ALONE) if cheap else ()
     return {
-        STANDALONE: Control(TUNED_ALONE, own, 1),
+        STANDALONE: Control(TUNED_ALONE, own, 1, shares=True),
         **({"early_stopping": early} if of_classes else {}),  # a head is trained to classes
-        "averaged_alone": Control(AVERAGED_ALONE, own, 1),
-        **{one.name: Control(one, own, 1, LIBRARIES) for one in usual},
+        "averaged_alone": Control(AVERAGED_ALONE, own, 1, shares=True),
+        **{one.name: Control(one, own, 1, LIBRARIES, shares=True) for one in usual},
         "most_common": common,
     }
 

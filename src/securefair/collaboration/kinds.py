@@ -12,6 +12,8 @@ from securefair.config.base import Section, has_default
 from securefair.config.registers import looked_up
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
+from securefair.model.outcomes.register import outcome_named
+from securefair.model.usual import LIBRARIES
 from securefair.records import CEILING, STANDALONE
 
 AnyKind = Kind[Any]
@@ -63,6 +65,21 @@ def default_algorithm(*, modules: bool = False) -> str:
         return FOR_MODULES
     names: tuple[str, ...] = RunSection.model_fields["algorithms"].default
     return names[-1]
+
+
+def libraries_of(kinds: Mapping[str, AnyKind], outcome: str | None, *, network: bool) -> list[str]:
+    """Modules that take long to load and that a run needs, as far as its configuration tells.
+
+    Those of controls are not needed either where a table turns out to be large.
+
+    Args:
+        kinds: of its algorithms.
+        outcome: of a table; None: samples are numbers and tell classes.
+        network: whether the run's model is one.
+    """
+    of_classes = outcome is None or outcome_named(outcome).tells_classes
+    usual = LIBRARIES if of_classes and not network else ()
+    return sorted({*usual, *(module for kind in kinds.values() for module in kind.loads)})
 
 
 def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:

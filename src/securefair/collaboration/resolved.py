@@ -41,6 +41,7 @@ class ResolvedRun:
         keeps_heads: whether the outcome is to hold everyone's last model as it trains.
         classes: names of classes that the configuration does not know of.
         findings: in the tables, that belong to the results.
+        small: whether it is what is run once more, for small participants.
     """
 
     config: RunConfig
@@ -57,6 +58,7 @@ class ResolvedRun:
     keeps_heads: bool = False
     classes: Sequence[str] | None = None
     findings: Sequence[Finding] = ()
+    small: bool = False
 
     @classmethod
     def of(
@@ -157,7 +159,7 @@ class ResolvedRun:
             }
         )
         kinds = dict(list(self.kinds.items())[-1:])
-        fewer = replace(self, config=config, kinds=kinds, data={}, agreements={})
+        fewer = replace(self, config=config, kinds=kinds, data={}, agreements={}, small=True)
         try:
             return fewer.load(outlines=outlines)
         except PlanError as error:

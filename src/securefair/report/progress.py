@@ -7,7 +7,7 @@ import importlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -31,20 +31,38 @@ _PLAIN_LINES = 4  # lines a log gets per algorithm and repetition
 _BAR_WIDTH = 16  # leaves room for the rest of the line on 80 columns
 
 
-class Progress(Protocol):
-    """What a run tells while it goes on; called from one thread, in this order."""
-
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
-        """An algorithm begins, with this many rounds; the seed tells repetitions apart.
-
-        `done` rounds were finished by an earlier process, and are not told again.
-        """
+class PartProgress(Protocol):
+    """What one algorithm of one repetition tells; called from one thread."""
 
     def advance(self, record: RoundRecord) -> None:
         """One of its rounds is over."""
 
     def finish(self) -> None:
-        """The algorithm is done; the next one may start."""
+        """The algorithm is done."""
+
+
+class Progress(Protocol):
+    """What a run tells while it goes on; called from one thread."""
+
+    def start(
+        self,
+        algorithm: str,
+        rounds: int,
+        seed: int | None = None,
+        *,
+        done: int = 0,
+        small: bool = False,
+    ) -> PartProgress:
+        """An algorithm begins, with this many rounds; others may have begun and not be done.
+
+        Args:
+            algorithm: its name.
+            rounds: from its first to its last.
+            seed: tells repetitions apart; None where there is one.
+            done: rounds that an earlier process finished. They are not told again.
+            small: whether it is the run once more, for small participants.
+        """
+        ...
 
 
 @contextmanager
@@ -78,22 +96,35 @@ class LiveProgress:
 
     def __init__(self, bar: RichBar) -> None:
         self._bar = bar
-        self._task: TaskID | None = None
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+    def start(
+        self,
+        algorithm: str,
+        rounds: int,
+        seed: int | None = None,
+        *,
+        done: int = 0,
+        small: bool = False,
+    ) -> PartProgress:
         """Add a bar."""
-        self._task = self._bar.add_task(
-            _label(algorithm, seed), total=rounds, completed=done, reached=""
+        label = _label(algorithm, seed, small=small)
+        return _LivePart(
+            self._bar, self._bar.add_task(label, total=rounds, completed=done, reached="")
         )
 
+
+@dataclass(frozen=True)
+class _LivePart:
+    bar: RichBar
+    task: TaskID
+
     def advance(self, record: RoundRecord) -> None:
-        """Move the current bar by one round."""
-        if self._task is not None:
-            self._bar.update(self._task, advance=1, reached=_reached(record))
+        """Move the bar by one round."""
+        self.bar.update(self.task, advance=1, reached=_reached(record))
 
     def finish(self) -> None:
         """Leave the bar as it stands."""
-        self._task = None
+        self.bar.stop_task(self.task)
 
 
 class NotebookProgress:
@@ -102,26 +133,34 @@ class NotebookProgress:
     A notebook always has IPython, which alone changes what stands there; rich would need widgets.
     """
 
-    def __init__(self) -> None:
-        self._text, self._done, self._rounds = "", 0, 0
-        self._shown: Any = None
-
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+    def start(
+        self,
+        algorithm: str,
+        rounds: int,
+        seed: int | None = None,
+        *,
+        done: int = 0,
+        small: bool = False,
+    ) -> PartProgress:
         """Show another bar."""
         display = importlib.import_module("IPython.display").display
-        self._text, self._done, self._rounds = _label(algorithm, seed), done, rounds
-        self._shown = display(_Bar(self._text, done, rounds), display_id=True)
+        bar = _Bar(_label(algorithm, seed, small=small), done, rounds)
+        return _NotebookPart(bar, display(bar, display_id=True))
+
+
+@dataclass
+class _NotebookPart:
+    bar: _Bar
+    shown: Any
 
     def advance(self, record: RoundRecord) -> None:
         """Move the bar by one round."""
-        self._done += 1
-        if self._shown is not None:
-            text = f"{self._text}: {_reached(record)}"
-            self._shown.update(_Bar(text, self._done, self._rounds))
+        self.bar = replace(self.bar, done=self.bar.done + 1)
+        if self.shown is not None:
+            self.shown.update(replace(self.bar, text=f"{self.bar.text}: {_reached(record)}"))
 
     def finish(self) -> None:
         """Leave the bar as it stands."""
-        self._shown = None
 
 
 @dataclass(frozen=True)
@@ -143,8 +182,9 @@ class _Bar:
 class Silence:
     """Progress that nobody watches."""
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+    def start(self, *_: object, **__: object) -> PartProgress:
         """Nothing."""
+        return self
 
     def advance(self, record: RoundRecord) -> None:
         """Nothing."""
@@ -164,18 +204,33 @@ class PlainProgress:
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock
-        self._label = ""
-        self._rounds = 0
-        self._done = 0
-        self._before = 0  # rounds that an earlier process did
-        self._first = 0.0  # when the first round of this process was over: training came before
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+    def start(
+        self,
+        algorithm: str,
+        rounds: int,
+        seed: int | None = None,
+        *,
+        done: int = 0,
+        small: bool = False,
+    ) -> PartProgress:
         """Say what begins."""
-        self._label, self._rounds, self._done = _label(algorithm, seed), rounds, done
-        self._before = done
+        part = _PlainPart(
+            self._console, self._clock, _label(algorithm, seed, small=small), rounds, done
+        )
         earlier = f", {done} of them done before" if done else ""
-        self._say(plural(rounds, "round") + earlier)
+        part.say(plural(rounds, "round") + earlier)
+        return part
+
+
+class _PlainPart:
+    def __init__(
+        self, console: Console, clock: Callable[[], float], label: str, rounds: int, done: int
+    ) -> None:
+        self._console, self._clock, self._label = console, clock, label
+        self._rounds, self._done = rounds, done
+        self._before = done  # rounds that an earlier process did
+        self._first = 0.0  # when the first round of this process was over: training came before
 
     def advance(self, record: RoundRecord) -> None:
         """Say so when another part of the rounds is over."""
@@ -183,7 +238,7 @@ class PlainProgress:
         left = self._left()
         lines_before = (self._done - 1) * _PLAIN_LINES // max(self._rounds, 1)
         if self._done * _PLAIN_LINES // max(self._rounds, 1) > lines_before:
-            self._say(f"round {self._done} of {self._rounds}, {_reached(record)}{left}")
+            self.say(f"round {self._done} of {self._rounds}, {_reached(record)}{left}")
 
     def finish(self) -> None:
         """Nothing: the last round was told."""
@@ -199,13 +254,18 @@ class PlainProgress:
         left = max(round(each * (self._rounds - self._done)), 1)
         return f", about {duration(left)} left"
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """A line that says what it is about."""
         self._console.print(Text(f"{self._label}: {text}"), soft_wrap=True)
 
 
-def _label(algorithm: str, seed: int | None) -> str:
+def _label(algorithm: str, seed: int | None, *, small: bool) -> str:
+    """What is computed: several parts may go on at once, of both runs and of several seeds."""
+    which = ["small hospitals"] if small else []
+    if seed is not None:
+        which.append(f"seed {seed}")
     name = algorithm_name(algorithm)
-    return name if seed is None else f"{name} (seed {seed})"
+    return f"{name} ({', '.join(which)})" if which else name
 
 
 def _reached(record: RoundRecord) -> str:

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from securefair.collaboration.kept import KeptModel
 from securefair.records import RoundRecord
-from securefair.report import Progress
 
 
 class Callback(Protocol):
@@ -19,20 +18,6 @@ class Callback(Protocol):
 
     def on_round(self, record: RoundRecord) -> None:
         """A round is over."""
-
-
-class Telling:
-    """Progress of which callbacks hear, too."""
-
-    def __init__(self, progress: Progress, callbacks: Sequence[Callback]) -> None:
-        self._progress, self._callbacks = progress, callbacks
-        self.start, self.finish = progress.start, progress.finish
-
-    def advance(self, record: RoundRecord) -> None:
-        """One round is over."""
-        self._progress.advance(record)
-        for callback in self._callbacks:
-            callback.on_round(record)
 
 
 def tell_models(callbacks: Sequence[Callback], kept: Sequence[KeptModel]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +15,7 @@ from securefair.collaboration.kinds import AnyKind
 from securefair.data import ParticipantData, TableSpec
 from securefair.model.stored import from_bytes
 from securefair.prediction.effects import ColumnEstimate
+from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.run.checkpoint import Checkpoint
 from securefair.run.entry import Entry
@@ -41,6 +42,8 @@ class Part:
         kept: whether its models are those that participants keep.
         repeated: whether the run has other seeds.
         keeps_heads: whether everyone's last model is wanted as it trains.
+        small: whether it is of the run with fewer samples.
+        checkpoint: where every round is written down; None: in memory only.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Part:
     kept: bool = False
     repeated: bool = False
     keeps_heads: bool = False
+    small: bool = False
+    checkpoint: Checkpoint | None = None
 
     @property
     def controls(self) -> bool:
@@ -65,6 +70,23 @@ class Part:
     def loads(self) -> tuple[str, ...]:
         """See `Kind.loads`."""
         return self.what.loads
+
+    @property
+    def shared(self) -> int | None:
+        """Equal for parts that go on with what another of them has fitted; None: with nothing."""
+        if isinstance(self.what, Control) and self.what.shares:
+            return id(self.what.members)
+        return None
+
+    @property
+    def length(self) -> tuple[int, int, bool, int]:
+        """Larger where it takes longer, as far as is known before; no time, only an order.
+
+        Controls are fits that take a second, but for those that train networks once a fold; then
+        rounds tell, whether estimates are made, and the samples.
+        """
+        trainings = self.what.trainings if isinstance(self.what, Control) else 1
+        return trainings, self.rounds, self.kept, sum(len(one.train) for one in self.data)
 
     def begin(self, entry: Entry, closing: ExitStack) -> RunInRounds:
         """As its stores have it, or before its first round; they are closed with `closing`."""
@@ -115,23 +137,39 @@ class Part:
         return lost or bool(self.renewed)  # which no store knows of
 
 
-def carry_out(part: Part, progress: Progress, checkpoint: Checkpoint | None) -> Repetition:
+Heard = Callable[[Part, RoundRecord], None]
+"""Is told of every round of a part, in the order of one process."""
+
+
+def carry_out(part: Part, progress: Progress, heard: Heard) -> Repetition:
     """Run one algorithm to its end, from where the checkpoint says it stands.
 
     Args:
         part: what to run.
-        progress: hears of every round that is run here.
-        checkpoint: where every round is written down; None: in memory only.
+        progress: shows every round that is run here.
+        heard: is told of them.
 
     Returns:
         What this algorithm made of this seed; no data.
     """
     name = part.name
     done = Repetition(part.seed, [])
+    checkpoint = part.checkpoint
     entry = Entry(None) if checkpoint is None else checkpoint.entry(part.seed, name)
     if part.begins_anew(entry):
         entry.restart()
-    progress.start(name, part.rounds, part.seed if part.repeated else None, done=len(entry.rounds))
+    shown = progress.start(
+        name,
+        part.rounds,
+        part.seed if part.repeated else None,
+        done=len(entry.rounds),
+        small=part.small,
+    )
+
+    def advance(record: RoundRecord) -> None:
+        shown.advance(record)
+        heard(part, record)
+
     with ExitStack() as closing:
         run: RunInRounds | None = None
         if entry.state is None or not entry.state.finished:
@@ -140,7 +178,7 @@ def carry_out(part: Part, progress: Progress, checkpoint: Checkpoint | None) -> 
                 run,
                 entry,
                 part.rounds,
-                progress.advance,
+                advance,
                 estimated=partial(part.estimated, run),
                 refitted=partial(part.refitted, run),
             )
@@ -148,7 +186,7 @@ def carry_out(part: Part, progress: Progress, checkpoint: Checkpoint | None) -> 
             done.heads[name] = (run or part.end(entry, closing)).heads()
         if entry.state is not None and not entry.state.models:  # they only predict
             done.models[name] = (run or part.end(entry, closing)).models()
-    progress.finish()
+    shown.finish()
     if not part.keeps_heads:
         entry.drop_stores()
     last = entry.state

@@ -1,60 +1,46 @@
 """The parts of a run in processes of their own, each on one thread.
 
 Every algorithm on every seed is computed without the others, so a machine of many cores need not
-do one after the other. What is heard of their rounds is put into the order of one process.
+do one after the other. The longest are begun first, so that no process has a long one left when
+the others have nothing to do; what comes of them is given back in the order of one process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import pickle
 import queue
 import signal
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from securefair.records import RoundRecord
 from securefair.report import Progress
-from securefair.run.checkpoint import Checkpoint
-from securefair.run.parts import Part, carry_out
+from securefair.report.progress import PartProgress
+from securefair.run.ahead import forkserver
+from securefair.run.parts import Heard, Part, carry_out
 from securefair.run.results import Repetition
 
-LOOK_AGAIN = 0.2
+LOOK_AGAIN = 0.05
 """Seconds after which it is looked whether a process that says nothing is still there."""
-
-MOST_BY_ITSELF = 8
-"""Processes that nobody asked for: each holds the data and half a gigabyte of libraries."""
 
 _Event = tuple[int, str, tuple[Any, ...], dict[str, Any]]
 
 
-def usual_processes(seeds: int) -> int:
-    """One a seed, as long as there are cores."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    return max(1, min(seeds, cores, MOST_BY_ITSELF))
-
-
 @contextlib.contextmanager
 def carrying_out(
-    parts: Sequence[Part],
-    told: Callable[[Part], Progress],
-    checkpoint: Checkpoint | None,
-    processes: int,
+    parts: Sequence[Part], progress: Progress, heard: Heard, processes: int
 ) -> Iterator[Iterator[Repetition]]:
     """What each part leaves behind, in their order; processes end with the context.
 
     Args:
-        parts: of one run.
-        told: who hears of the rounds of a part.
-        checkpoint: where every round is written down; None: in memory only.
+        parts: of one run or several, in the order of one process.
+        progress: shows the rounds of every part, when they are over.
+        heard: is told of them, in the order of one process.
         processes: that share the parts; 1: all in this one, as is a run that cannot be sent.
 
     Raises:
@@ -62,59 +48,85 @@ def carrying_out(
         ChildProcessError: a process was ended, as one is where memory is short.
     """
     if processes > 1 and len(parts) > 1 and _can_be_sent(parts):
-        with _elsewhere(parts, told, checkpoint, min(processes, len(parts))) as every:
+        with _elsewhere(parts, progress, heard, min(processes, len(parts))) as every:
             yield every
     else:
-        yield (carry_out(part, told(part), checkpoint) for part in parts)
+        yield (carry_out(part, progress, heard) for part in parts)
 
 
 @contextlib.contextmanager
 def _elsewhere(
-    parts: Sequence[Part],
-    told: Callable[[Part], Progress],
-    checkpoint: Checkpoint | None,
-    processes: int,
+    parts: Sequence[Part], progress: Progress, heard: Heard, processes: int
 ) -> Iterator[Iterator[Repetition]]:
-    context = multiprocessing.get_context("forkserver")
-    libraries = sorted({library for part in parts for library in part.loads})
-    context.set_forkserver_preload([__name__, *libraries])  # once, for a second run as well
+    context = forkserver([library for part in parts for library in part.loads])
     events: multiprocessing.Queue[_Event] = context.Queue()
     earlier = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        processes, context, initializer=_begin, initargs=(events, parts, checkpoint)
-    )
+    pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(events, parts))
+    done: dict[int, tuple[Future[list[Repetition]], int]] = {}
     try:
-        done = [pool.submit(_carry_out, number) for number in range(len(parts))]
-        yield _in_order(parts, told, done, events)
+        for numbers in jobs(parts):
+            job = pool.submit(_carry_out, numbers)
+            done.update({number: (job, at) for at, number in enumerate(numbers)})
+        yield _in_order(parts, progress, heard, done, events)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - earlier:
             child.terminate()  # what it has finished is written down
 
 
+def jobs(parts: Sequence[Part]) -> list[list[int]]:
+    """Numbers of parts that one process computes after each other, the longest first.
+
+    Parts that share fits go together: another process would have to make them again.
+    """
+    together: dict[tuple[str, int], list[int]] = {}
+    for number, part in enumerate(parts):
+        key = ("part", number) if part.shared is None else ("shared", part.shared)
+        together.setdefault(key, []).append(number)
+    return sorted(
+        together.values(),
+        key=lambda numbers: max(parts[number].length for number in numbers),
+        reverse=True,
+    )
+
+
 def _in_order(
     parts: Sequence[Part],
-    told: Callable[[Part], Progress],
-    done: Sequence[Future[Repetition]],
+    progress: Progress,
+    heard: Heard,
+    done: Mapping[int, tuple[Future[list[Repetition]], int]],
     events: multiprocessing.Queue[_Event],
 ) -> Iterator[Repetition]:
-    waiting: dict[int, deque[_Event]] = {number: deque() for number in range(len(parts))}
+    shown: dict[int, PartProgress] = {}
+    waiting: dict[int, deque[RoundRecord]] = defaultdict(deque)
+    finished: set[int] = set()
+
+    def show(number: int, what: str, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if what == "start":
+            shown[number] = progress.start(*given, **named)
+            return
+        getattr(shown[number], what)(*given)
+        if what == "finish":
+            finished.add(number)
+        else:
+            waiting[number].extend(given)
+
     for number, part in enumerate(parts):
-        progress = told(part)
-        what = ""
-        while what != "finish":
-            while not waiting[number]:
-                if done[number].done() and done[number].exception() is not None:
-                    _result(done[number])  # raises
-                with contextlib.suppress(queue.Empty):
-                    event = events.get(timeout=LOOK_AGAIN)
-                    waiting[event[0]].append(event)
-            _, what, given, named = waiting[number].popleft()
-            getattr(progress, what)(*given, **named)
-        yield _result(done[number])
+        while True:
+            while waiting[number]:
+                heard(part, waiting[number].popleft())
+            job, at = done[number]
+            if number in finished and job.done():
+                break
+            for any_job, _ in (done[each] for each in range(len(parts))):
+                if any_job.done() and any_job.exception() is not None:
+                    _result(any_job)  # raises: nobody need wait for the others
+            with contextlib.suppress(queue.Empty):
+                show(*events.get(timeout=LOOK_AGAIN))
+        yield _result(job)[at]
 
 
-def _result(done: Future[Repetition]) -> Repetition:
+def _result(done: Future[list[Repetition]]) -> list[Repetition]:
     try:
         return done.result()
     except BrokenProcessPool:
@@ -138,19 +150,21 @@ def _can_be_sent(parts: Sequence[Part]) -> bool:
 _given: dict[str, Any] = {}
 
 
-def _begin(
-    events: multiprocessing.Queue[_Event], parts: Sequence[Part], checkpoint: Checkpoint | None
-) -> None:
+def _begin(events: multiprocessing.Queue[_Event], parts: Sequence[Part]) -> None:
     from securefair.ckks.threads import set_threads
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
     set_threads(1)
-    _given.update(events=events, parts=parts, checkpoint=checkpoint)
+    _given.update(events=events, parts=parts)  # sent at once, so what they share is shared here
 
 
-def _carry_out(number: int) -> Repetition:
-    part: Part = _given["parts"][number]
-    return carry_out(part, _Teller(number, _given["events"]), _given["checkpoint"])
+def _carry_out(numbers: Sequence[int]) -> list[Repetition]:
+    parts, events = _given["parts"], _given["events"]
+    return [carry_out(parts[number], _Teller(number, events), _nobody) for number in numbers]
+
+
+def _nobody(part: Part, record: RoundRecord) -> None:
+    """Who hears of rounds is in the process that started this one."""
 
 
 class _Teller:
@@ -159,8 +173,9 @@ class _Teller:
     def __init__(self, number: int, events: multiprocessing.Queue[_Event]) -> None:
         self._number, self._events = number, events
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
-        self._events.put((self._number, "start", (algorithm, rounds, seed), {"done": done}))
+    def start(self, *told: object, **further: object) -> PartProgress:
+        self._events.put((self._number, "start", told, further))
+        return self
 
     def advance(self, record: RoundRecord) -> None:
         self._events.put((self._number, "advance", (record,), {}))

@@ -14,10 +14,10 @@ from securefair.report.progress import PlainProgress
 
 def run_through(console, rounds, seed=None):
     with show_progress(console) as progress:
-        progress.start("cycle", len(rounds), seed)
+        part = progress.start("cycle", len(rounds), seed)
         for record in rounds:
-            progress.advance(record)
-        progress.finish()
+            part.advance(record)
+        part.finish()
     return console.file.getvalue()
 
 
@@ -33,10 +33,9 @@ def test_a_log_gets_a_few_plain_lines(run):
 def test_a_log_tells_the_time_that_is_left(run):
     rounds = [record for record in run.rounds if record.algorithm == "cycle"]
     console, clock = Console(file=io.StringIO(), width=80), itertools.count(100.0, 0.5)
-    progress = PlainProgress(console, lambda: next(clock))
-    progress.start("cycle", 40, done=4)
+    part = PlainProgress(console, lambda: next(clock)).start("cycle", 40, done=4)
     for record in rounds[4:]:  # half a second each
-        progress.advance(record)
+        part.advance(record)
     lines = console.file.getvalue().splitlines()
     assert [line.partition("%")[2] for line in lines] == [
         "",
@@ -59,6 +58,21 @@ def test_repetitions_are_told_apart(run):
     console = Console(file=io.StringIO(), width=80)
     lines = run_through(console, run.rounds[:1], seed=2).splitlines()
     assert all(line.startswith("CYCle (seed 2): ") for line in lines)
+
+
+def test_parts_that_go_on_at_once_say_which_they_are(run):
+    console = Console(file=io.StringIO(), width=80)
+    progress = PlainProgress(console)
+    whole, small = progress.start("cycle", 2, 1), progress.start("cycle", 1, 1, small=True)
+    small.advance(run.rounds[0])
+    whole.advance(run.rounds[0])
+    said = [line.partition(", accuracy")[0] for line in console.file.getvalue().splitlines()]
+    assert said == [
+        "CYCle (seed 1): 2 rounds",
+        "CYCle (small hospitals, seed 1): 1 round",
+        "CYCle (small hospitals, seed 1): round 1 of 1",
+        "CYCle (seed 1): round 1 of 2",
+    ]
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 7, 11])
@@ -98,9 +112,9 @@ def test_a_notebook_gets_a_bar_that_moves(run, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     with show_progress(Console(force_jupyter=True)) as progress:
-        progress.start("cycle", 2, 7)
-        progress.advance(run.rounds[0])
-        progress.finish()
+        part = progress.start("cycle", 2, 7)
+        part.advance(run.rounds[0])
+        part.finish()
     assert [(bar.done, bar.rounds) for bar in shown] == [(0, 2), (1, 2)]
     assert '<progress value="1" max="2">' in shown[1]._repr_html_()
     assert repr(shown[1]).startswith("CYCle (seed 7): accuracy")

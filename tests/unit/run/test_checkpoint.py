@@ -39,8 +39,10 @@ class Listener:
     def __init__(self, stop_after=None):
         self.heard, self.started, self.stop_after = 0, [], stop_after
 
-    def start(self, algorithm, _rounds, seed=None, *, done=0):
+    def start(self, algorithm, _rounds, seed=None, *, done=0, small=False):
+        del small
         self.started.append((algorithm, seed, done))
+        return self
 
     def advance(self, _record):
         self.heard += 1

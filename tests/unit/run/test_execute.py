@@ -35,6 +35,7 @@ class Listener:
 
     def start(self, algorithm, rounds, seed=None, **_):
         self.told.append((algorithm, rounds, seed))
+        return self
 
     def advance(self, record):
         self.told.append(record)

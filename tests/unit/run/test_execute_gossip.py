@@ -55,7 +55,8 @@ def configured(**changes):
 
 
 class Silent:
-    def start(self, *_, **__): ...
+    def start(self, *_, **__):
+        return self
 
     def advance(self, _): ...
 

@@ -27,7 +27,8 @@ SMALL = {
 
 
 class Silent:
-    def start(self, *_, **__): ...
+    def start(self, *_, **__):
+        return self
 
     def advance(self, _): ...
 

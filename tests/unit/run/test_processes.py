@@ -4,17 +4,26 @@ import contextlib
 import importlib
 import multiprocessing
 import os
+import pathlib
 import signal
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
+from securefair.collaboration.controls import controls_of
+from securefair.collaboration.kinds import libraries_of
 from securefair.collaboration.resolved import ResolvedRun
 from securefair.config import demo_config, override
 from securefair.errors import SecureFairError
-from securefair.run import execute, parts, processes
+from securefair.run import parts, processes
+from securefair.run.ahead import usual_processes
 from securefair.run.checkpoint import is_unfinished
+from securefair.run.execute import Begun
 from securefair.run.folder import write_outcome
 from securefair.run.results import Repetition
+from securefair.user.participants import load_participants
 from support.experiments import run_experiment
 from support.fits import begin_quickly
 from unit.run.test_execute import Listener
@@ -59,7 +68,7 @@ def test_results_and_what_is_heard_are_those_of_one_process(config, tmp_path):
         outcome = run_experiment(config, listener, out=out, processes=number, callbacks=[callback])
         write_outcome(outcome, out)
         outcomes.append(outcome)
-        told.append([one if isinstance(one, tuple | str) else "round" for one in listener.told])
+        told.append(sorted(map(str, listener.told)))  # of parts that go on at once
         heard.append([(one.algorithm, one.round, one.accuracy) for one in callback.heard])
         assert not is_unfinished(out)
     assert told[0] == told[1]
@@ -72,14 +81,19 @@ def test_results_and_what_is_heard_are_those_of_one_process(config, tmp_path):
 def test_an_error_in_a_process_is_that_of_the_run(config, tmp_path):
     changes = {"training.learning_rate": 1e300, "training.clip_norm": 1e300}
     wild = override(config, changes, source="test")
-    said = []
-    for number in (1, 2):
+    for number in (1, 2):  # of parts that go on at once, either may be the first to fail
         out = tmp_path / str(number)
-        with pytest.raises(SecureFairError, match="training diverged") as caught:
+        with pytest.raises(SecureFairError, match=r"^Cleveland, .*training diverged"):
             run_experiment(wild, Listener(), out=out, processes=number)
-        said.append(str(caught.value))
-        assert not is_unfinished(out)
-    assert said[0] == said[1]
+        assert not out.exists()
+
+
+def test_an_error_ends_both_runs_and_leaves_nothing(config, tmp_path):
+    changes = {"training.learning_rate": 1e300, "training.clip_norm": 1e300, "run.smaller": 20}
+    wild, out = override(config, changes, source="test"), tmp_path / "out"
+    with pytest.raises(SecureFairError, match="training diverged"):
+        run_experiment(wild, Listener(), out=out)
+    assert not out.exists()
 
 
 def test_a_process_that_is_ended_leaves_a_run_to_go_on_with(config, tmp_path):
@@ -121,7 +135,7 @@ def test_what_cannot_be_sent_is_computed_here(config, monkeypatch):
         processes, "carry_out", lambda part, *_: Repetition(part.seed, [], seconds={part.name: 1})
     )
     part = parts.Part(name="a", what=None, rounds=1, seed=0, data=[])
-    with processes.carrying_out([part, part], lambda _: None, None, 2) as every:
+    with processes.carrying_out([part, part], Listener(), processes._nobody, 2) as every:
         assert [done.seconds for done in every] == [{"a": 1}, {"a": 1}]
 
 
@@ -134,20 +148,95 @@ def test_the_process_that_others_are_forked_from_loads_their_libraries(config, m
     )
     changes = {"run.algorithms": ["standalone", "transfer", "vpdl"]}
     resolved = ResolvedRun.of(override(config, changes, source="test")).load()
-    every = execute._parts_of(resolved)
-    with processes._elsewhere(every, lambda _: None, None, 2):
+    every = Begun.of(resolved, None, resume=False).parts
+    with processes._elsewhere(every, Listener(), processes._nobody, 2):
         pass
     assert named == [
         "securefair.run.processes",
         "securefair.collaboration.distillation.host",
         "sklearn.ensemble",
         "sklearn.gaussian_process",
+        "securefair.run.loaded",
     ]
     for name in named:
         importlib.import_module(name)
+    # A command begins to load them before there are data.
+    assert libraries_of(resolved.kinds, None, network=False) == named[1:-1]
+    assert libraries_of({}, None, network=True) == []
+
+
+BLOCKED = """
+import multiprocessing.forkserver as process, pathlib, re, signal
+from securefair.run.ahead import forkserver
+
+def blocked(number):
+    status = pathlib.Path(f"/proc/{number}/status").read_text()
+    return int(re.search("SigBlk:(.*)", status)[1], 16) >> (signal.SIGINT - 1) & 1
+
+context = forkserver([])
+assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+loading = blocked(process._forkserver._forkserver_pid)
+another = context.Process(target=signal.pause)
+another.start()
+print(loading, blocked(another.pid))
+another.kill()
+"""
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="signals are not told")
+def test_ctrl_c_ends_no_import_but_every_process_that_is_forked_later(tmp_path):
+    """Whoever shows the run says that it is interrupted; other programs' processes hear of it."""
+    script = tmp_path / "blocked.py"
+    script.write_text("if __name__ == '__main__':\n" + textwrap.indent(BLOCKED, "    "), "utf-8")
+    done = subprocess.run(  # a process that has forked none before
+        [sys.executable, script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "0"]
+
+
+def test_the_longest_are_begun_first_and_what_shares_fits_stays_together(config):
+    changes = {"run.algorithms": ["standalone", "vpdl", "transfer"], "run.smaller": 20}
+    resolved = ResolvedRun.of(override(config, changes, source="test"))
+    smaller, whole = resolved.smaller(), resolved.load()
+    every = [part for run in (whole, smaller) for part in Begun.of(run, None, resume=False).parts]
+    begun = [
+        [(every[number].small, every[number].seed, every[number].name) for number in job]
+        for job in processes.jobs(every)
+    ]
+    fits = ["standalone", "averaged_alone", "alone-forest", "alone-ensemble", "most_common"]
+    alone = [(small, seed, "early_stopping") for small in (False, True) for seed in (0, 1)]
+    together = [
+        [(small, seed, name) for name in fits] for small in (False, True) for seed in (0, 1)
+    ]
+    assert begun[:6] == [
+        [(False, 0, "vpdl")],
+        [(False, 1, "vpdl")],
+        [(False, 0, "transfer")],  # whose estimates are made as well
+        [(True, 0, "transfer")],
+        [(False, 1, "transfer")],
+        [(True, 1, "transfer")],
+    ]
+    assert sorted(map(str, begun[6:])) == sorted(map(str, [*together, *([one] for one in alone)]))
+
+
+def test_a_control_that_trains_networks_once_a_fold_is_begun_before_rounds():
+    data = load_participants(demo_config(), 0)
+    controls = controls_of(data, None, epochs=2, degree=1, fits=False)
+    assert controls["standalone"].trainings > 1 > controls["early_stopping"].trainings
+
+
+def test_both_runs_are_given_what_one_process_gives(config, tmp_path):
+    both = override(config, {"run.smaller": 20}, source="test")
+    for number in (1, 2):
+        out = tmp_path / str(number)
+        outcome = run_experiment(both, Listener(), out=out, processes=number)
+        write_outcome(outcome, out)
+        assert not list(out.rglob("unfinished"))
+    for name in ("metrics.json", "rounds.jsonl", "smaller/metrics.json", "smaller/rounds.jsonl"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
 @pytest.mark.parametrize(("seeds", "cores", "usual"), [(1, 8, 1), (3, 2, 2), (50, 64, 8)])
 def test_a_process_for_each_seed_as_cores_allow(seeds, cores, usual, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    assert processes.usual_processes(seeds) == usual
+    assert usual_processes(seeds) == usual

@@ -38,6 +38,7 @@ class Listener:
         self.started.append(algorithm)
         if len(self.started) == self.stop_at:
             raise KeyboardInterrupt
+        return self
 
     def advance(self, record): ...
     def finish(self): ...

@@ -15,6 +15,7 @@ import msgspec
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress
+from securefair.report.progress import PartProgress
 from securefair.run import ReferenceRun, run_rounds
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import (
@@ -131,10 +132,10 @@ def run_shard(
     )
     folder.mkdir(parents=True, exist_ok=True)
     # One count for everything, so that the remaining time is that of the experiment.
-    progress.start(experiment.name, sum(contender.rounds for contender, _ in mine))
+    shown = progress.start(experiment.name, sum(contender.rounds for contender, _ in mine))
     for contender, seed in mine:
-        _run(contender, seed, folder, progress, device)
-    progress.finish()
+        _run(contender, seed, folder, shown, device)
+    shown.finish()
     return len(mine)
 
 
@@ -228,16 +229,16 @@ def _row(fields: Fields, each: Sequence[Mapping[str, float]], paper: Mapping[str
     return Row.of(fields, {name: [own[name] for own in each] for name in each[0]}, paper)
 
 
-def _run(contender: Contender, seed: int, folder: Path, progress: Progress, device: str) -> None:
+def _run(contender: Contender, seed: int, folder: Path, shown: PartProgress, device: str) -> None:
     """What is left of one run."""
     entry = entry_of(folder, contender, seed)
     for done in entry.rounds:
-        progress.advance(done)
+        shown.advance(done)
     if entry.state is not None and entry.state.finished:
         return
     add_origin(folder, contender, seed, origin(contender.code, device))
     run = ReferenceRun(contender.algorithm, _on(device, contender.members(seed)), seed)
-    run_rounds(run, entry, contender.rounds, progress.advance, keeps_models=False)
+    run_rounds(run, entry, contender.rounds, shown.advance, keeps_models=False)
 
 
 def _on(device: str, members: Any) -> Any:

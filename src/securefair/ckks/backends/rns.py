@@ -309,11 +309,12 @@ class RnsEvaluator(Evaluator[Payload]):
 
 
 def _total(x: Residues, basis: Basis) -> Residues:
-    """The sum (1, polys, limbs, N) of ciphertexts (d, polys, limbs, N)."""
-    result = copied(x[:1])
-    for at in range(1, len(x)):
-        kernels.add_(result, x[at : at + 1], basis)
-    return result
+    """The sum (1, polys, limbs, N) of ciphertexts (d, polys, limbs, N), which are overwritten."""
+    while len(x) > 1:  # halves: few calls
+        half = len(x) // 2
+        kernels.add_(x[:half], x[len(x) - half :], basis)
+        x = x[: len(x) - half]
+    return copied(x)
 
 
 class RnsBackend(SealKeyedBackend):

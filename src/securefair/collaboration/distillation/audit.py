@@ -15,6 +15,7 @@ from securefair.data.dataset import ParticipantData
 from securefair.exchange import learning
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Student
+from securefair.exchange.upload import ReceivedUpload
 from securefair.model.heads import Head
 
 
@@ -24,7 +25,7 @@ class ReleaseAudit(Audit):
     def __init__(self, collaboration: DistillationAgreement) -> None:
         super().__init__()
         self._collaboration = collaboration
-        self._students: dict[str, tuple[Student, bytes, bytes]] = {}
+        self._students: dict[str, tuple[Student, ReceivedUpload]] = {}
 
     def check(self, student: Participant, round: int, teachers: dict[str, Head]) -> None:
         """Compare everything that a student opened in a round with its clear twin."""
@@ -37,12 +38,13 @@ class ReleaseAudit(Audit):
     ) -> NDArray[np.float64]:
         agreed = self._collaboration
         spec, seed = agreed.spec_for(len(data.train)), agreed.basis_seed
+        twin = Answerer(teacher, spec, seed=seed, backend="clear")
         if data.name not in self._students:
             student = Student(spec, backend="clear", seed=seed, max_openings=None)
-            self._students[data.name] = (student, *student.encrypt_features(data.train))
-        student, features, basis = self._students[data.name]
-        twin = Answerer(teacher, spec, seed=seed, backend="clear")
-        upload = twin.receive(spec, seed, student.public_keys, features, basis)
+            sent = student.encrypt_features(data.train)
+            upload = twin.receive(spec, seed, student.public_keys, *sent)
+            self._students[data.name] = student, upload
+        student, upload = self._students[data.name]
         question = b""
         if spec.sends_predictions:
             p = learning.predictions(notes.snapshot, data.train, agreed.distillation.temperature)

@@ -72,6 +72,9 @@ Array = NDArray[np.float64]
 class TransferHost(TransferParticipant):
     """See `Host`; the arguments are `TransferParticipant`'s."""
 
+    _whole: tuple[ParticipantData, Transferred, OwnFit, Transferred] | None = None
+    """Of what fits of all own patients were made, and these: estimates and models take the same."""
+
     def run(self, job: Job) -> JobResult:
         """See `Host`."""
         asked = self._request
@@ -147,8 +150,11 @@ class TransferHost(TransferParticipant):
         everyone, found = self.data.whole(), self._with_fits(pieces)
         if everyone is None:
             return self.own, found
-        own = fitted(replace(self.data, train=everyone), self.agreement.degree, self._seed)
-        return own, found.again(own)
+        known = self._whole
+        if known is None or known[0] is not self.data or known[1] is not found:
+            own = fitted(replace(self.data, train=everyone), self.agreement.degree, self._seed)
+            known = self._whole = self.data, found, own, found.again(own)
+        return known[2:]
 
     def _with_fits(self, pieces: Mapping[str, bytes] | None) -> Transferred:
         """As it was made, with all that a store does not keep of it."""
