@@ -68,6 +68,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 def write_outcome(outcome: Outcome, out: Path) -> None:
     """Write every file of a run, each atomically, the report last; its checkpoint is then removed.
 
+    What an earlier run left in the same place, and this one does not have, goes.
+
     Args:
         outcome: outcome of `run_resolved`.
         out: folder of the results.
@@ -77,6 +79,8 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
     """
     if outcome.smaller is not None:
         write_outcome(outcome.smaller, out / SMALLER)
+    elif (out / SMALLER / "metrics.json").exists():
+        shutil.rmtree(out / SMALLER)
     metrics, measured = _divided(outcome.result)
     write_text(out / "config.toml", toml_of(outcome.config))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
@@ -96,6 +100,8 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
     estimates = {one.model.record.hospital: one.estimates for one in outcome.models}
     if any(estimates.values()):
         write_text(out / ESTIMATES, estimates_csv(estimates))
+    else:
+        (out / ESTIMATES).unlink(missing_ok=True)
     write_json(out / "metrics.json", metrics)
     if outcome.config.report.html:
         write_page(outcome, out)

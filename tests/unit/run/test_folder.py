@@ -1,5 +1,6 @@
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -109,3 +110,14 @@ def test_a_site_is_no_run_and_its_report_is_named(tmp_path):
     for folder in (tmp_path, tmp_path / "results"):
         with pytest.raises(DataError, match=r"A site wrote its report: .*report\.html"):
             read_run(folder)
+
+
+def test_a_run_in_the_place_of_an_earlier_one_leaves_none_of_it(folder, outcome):
+    """Else a report would show small hospitals, or coefficients, that this run never had."""
+    write_outcome(replace(outcome, smaller=outcome), folder)
+    assert read_run(folder).smaller is not None
+    (folder / "estimates.csv").write_text("of an earlier run")
+    write_outcome(outcome, folder)
+    assert read_run(folder).smaller is None
+    assert not (folder / "smaller").exists()
+    assert not (folder / "estimates.csv").exists()
