@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import queue
 import signal
+import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -154,8 +156,17 @@ def _begin(events: multiprocessing.Queue[_Event], parts: Sequence[Part]) -> None
     from securefair.ckks.threads import set_threads
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started them ends them
+    threading.Thread(target=_end_alone, daemon=True).start()
     set_threads(1)
     _given.update(events=events, parts=parts)  # sent at once, so what they share is shared here
+
+
+def _end_alone() -> None:
+    """End with whoever started this process, also where that was killed and could end nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _carry_out(numbers: Sequence[int]) -> list[Repetition]:

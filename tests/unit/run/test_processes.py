@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -192,6 +193,43 @@ def test_ctrl_c_ends_no_import_but_every_process_that_is_forked_later(tmp_path):
         [sys.executable, script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["1", "0"]
+
+
+KILLED = """
+import os, signal, sys, time
+from securefair.run.ahead import forkserver
+from securefair.run.processes import _begin
+
+def wait(told):
+    _begin(told, [])
+    told.put(os.getpid())
+    time.sleep(600)
+
+if __name__ == "__main__":
+    context = forkserver([])
+    told = context.Queue()
+    context.Process(target=wait, args=(told,)).start()
+    open(sys.argv[1], "w").write(str(told.get()))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_processes_end_with_a_run_that_is_killed(tmp_path):
+    """Each holds half a gigabyte, and nobody would end them."""
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED, "utf-8")
+    told = tmp_path / "number"
+    done = subprocess.run([sys.executable, script, told], check=False)
+    assert done.returncode == -signal.SIGKILL
+    number = int(told.read_text())
+    for _ in range(600):
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(number, signal.SIGKILL)
+    pytest.fail("the process is still there")
 
 
 def test_the_longest_are_begun_first_and_what_shares_fits_stays_together(config):
