@@ -323,7 +323,7 @@ class TestStopping:
                 _, errors = process.communicate(timeout=program.timeout)
             finally:
                 process.kill()
-        assert process.returncode == 130
+        assert process.returncode == 130, errors
         assert errors.endswith("last finished round: securefair resume out\n")
         assert "Traceback" not in errors
         left = sorted(path.name for path in (tmp_path / "out").iterdir())

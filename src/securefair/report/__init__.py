@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from securefair.report.fitting import TableColumn as TableColumn
     from securefair.report.html import render_report as render_report
     from securefair.report.pages import environment as environment
+    from securefair.report.progress import PartProgress as PartProgress
     from securefair.report.progress import Progress as Progress
     from securefair.report.progress import show_progress as show_progress
     from securefair.report.scores import cell as cell

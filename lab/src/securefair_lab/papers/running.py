@@ -14,8 +14,7 @@ import msgspec
 
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
-from securefair.report import Progress
-from securefair.report.progress import PartProgress
+from securefair.report import PartProgress, Progress
 from securefair.run import ReferenceRun, run_rounds
 from securefair_lab.algorithms.stacked_population import StackedPopulation
 from securefair_lab.papers.experiment import (
