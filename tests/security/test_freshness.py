@@ -17,7 +17,7 @@ import pytest
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import wire
-from securefair.ckks.backends.seal_bytes import read_plaintext, unwrap
+from securefair.ckks.backends.seal_bytes import own_pipe, read_plaintext, unwrap
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.data.dataset import Samples
 from securefair.errors import StorageError
@@ -133,7 +133,7 @@ def secret_residues(student):
     """The secret key as ternary coefficients; only a test that stands at home may do this."""
     context = seal_context(student.plan.params)
     secret = student._keys.decryptor._secret
-    body = unwrap(context.pipe.serialized(secret))
+    body = unwrap(own_pipe().serialized(secret))
     ntt = read_plaintext(body, student.plan.params.ring_degree)
     return context.from_ntt(ntt[None, : student.plan.params.limbs])[0]
 

@@ -37,18 +37,6 @@ def changed(town, name, change, *facts):
     town.start(name)
 
 
-def within_round(town, name, number):
-    """Until a site's questions of a round are out, and none is answered."""
-    machine = town.sites[name].machine
-    while machine.memory.round < number or not machine.awaited:
-        moved = town.sites[name].turn()
-        if machine.memory.round == number and machine.awaited:
-            return
-        for each in set(town.sites) - {name}:
-            moved |= town.sites[each].turn() | town.walk(each)
-        town.now += 0.0 if moved | town.walk(name) else 1.0
-
-
 def alone(town, names, seconds):
     """Some sites take turns, and nobody else."""
     until = town.now + seconds
@@ -67,7 +55,7 @@ def test_a_block_taken_back_in_a_round_that_another_leaves_is_asked_again(make_t
     without a word of anybody, as its question had been given up with the block."""
     town = make_town(3, algorithm=algorithm, rounds=6, fewest=1)
     own, goes, back = town.names
-    within_round(town, own, 3)
+    town.within_round(own, 3)
     for change in (block_in, take_back_in):
         changed(town, own, change, back, NOW + town.now)
         while town.sites[own].turn():

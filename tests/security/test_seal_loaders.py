@@ -17,7 +17,7 @@ import zstandard
 
 import securefair.ckks
 from securefair.ckks.backends import get_backend, seal_bytes, seal_keys
-from securefair.ckks.backends.seal_bytes import Written, unwrap, wrapped
+from securefair.ckks.backends.seal_bytes import Written, own_pipe, unwrap, wrapped
 from securefair.ckks.backends.seal_context import SealLoader, seal_context
 from securefair.ckks.backends.seal_draws import Draws, draws_of
 from securefair.ckks.keys import PublicKeys
@@ -188,12 +188,12 @@ def test_the_former_step_handed_them_to_seal():
 
     def former(data):
         key = seal.RelinKeys()
-        with CONTEXT.pipe.offered(Written(data)) as path:
+        with own_pipe().offered(Written(data)) as path:
             key.load(CONTEXT.seal, path)
         return key
 
     keys = hostile_keys()
-    assert CONTEXT.pipe.body(former(keys["masks of its choice"]))  # it believed them
+    assert own_pipe().body(former(keys["masks of its choice"]))  # it believed them
     with pytest.raises((RuntimeError, ValueError, IndexError, MemoryError)):
         former(keys["a count that allocates"])  # SEAL's own parser had to notice
 

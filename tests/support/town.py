@@ -237,6 +237,24 @@ class Town:
             if not moved:
                 self.now += 1.0
 
+    def within_round(self, name, number):
+        """Until a site's questions of a round are out, and none is answered."""
+        machine = self.sites[name].machine
+        while machine.memory.round < number or not machine.awaited:
+            moved = self.sites[name].turn()
+            if machine.memory.round == number and machine.awaited:
+                return
+            for each in set(self.sites) - {name}:
+                moved |= self.sites[each].turn() | self.walk(each)
+            self.now += 0.0 if moved | self.walk(name) else 1.0
+
+    def goes_on_without(self, name, peer):
+        """A peer goes after two rounds; until the site asks the others alone."""
+        self.until(peer, 2)
+        self.stop(peer)
+        while peer not in self.sites[name].state.peers.away or not self.sites[name].machine.awaited:
+            self.step()
+
     def walk(self, name, hand_over=None):
         """One parcel from a site to each peer; whether any was taken."""
         moved = False

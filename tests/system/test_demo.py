@@ -218,6 +218,17 @@ class TestResults:
             assert done.exit_code == 2
             assert "holds a finished run. Replace it with --restart" in done.stderr
 
+    def test_it_does_not_hide_a_run_that_was_begun_after_it(self, demo, tmp_path, monkeypatch):
+        """--restart, and an interrupt: what lies there can be gone on with."""
+        begun = tmp_path / "runs" / "demo"
+        shutil.copytree(demo[1], begun)
+        (begun / "unfinished").mkdir()
+        shutil.copy(begun / "config.toml", begun / "unfinished")
+        monkeypatch.chdir(tmp_path)
+        done = CliRunner().invoke(app, ["demo", *QUICK])
+        assert done.exit_code == 2
+        assert "holds an interrupted run. Go on with it: securefair resume" in done.stderr
+
     def test_encrypted_and_clear_runs_share_alike(self, demo, clear):
         encrypted, plain = rounds(demo[1]), rounds(clear)
         assert len(encrypted) == len(plain)

@@ -9,7 +9,7 @@ import typer
 
 from securefair.cli.ending import stop
 from securefair.cli.options import ForceOption, JsonOption
-from securefair.report.telling import say_json
+from securefair.cli.results import tell
 
 
 def report(
@@ -27,9 +27,8 @@ def report(
 
     Example: securefair report runs/demo
     """
-    from securefair.report import check_new_file, summary
+    from securefair.report import check_new_file
     from securefair.report.html import file_name
-    from securefair.report.screen import Screen
     from securefair.run.folder import read_run, write_page
 
     outcome = read_run(folder)
@@ -41,17 +40,12 @@ def report(
             out / file_name(language), force=force or (out.is_dir() and out.samefile(folder))
         )
     page = write_page(outcome, out or folder, language=language)
-    if json:
-        say_json(outcome.result)
-        return
-    console = Screen()
-    console.print(
-        summary(
-            outcome.result,
-            ledger=outcome.ledger,
-            traffic=outcome.traffic,
-            source=outcome.config.data.source,
-            smaller=None if outcome.smaller is None else outcome.smaller.result,
-        )
+    tell(
+        outcome.result,
+        f"Report: {page}",
+        json=json,
+        ledger=outcome.ledger,
+        traffic=outcome.traffic,
+        smaller=None if outcome.smaller is None else outcome.smaller.result,
+        source=outcome.config.data.source,
     )
-    console.print(f"Report: {page}", soft_wrap=True)

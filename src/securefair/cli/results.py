@@ -1,4 +1,4 @@
-"""Results of a run on the terminal, when they are computed or found."""
+"""Results of a run on the terminal: computed, found, or reported again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 
 def finished(folder: Path, config: RunConfig) -> Outcome | None:
-    """What a run of just these settings, by this version, left in a folder; None: of another."""
+    """What a run of just these settings, by this version, left in a folder; None: of another, or
+    one that was begun after it is unfinished.
+    """
     from securefair.collaboration.kinds import toml_of
     from securefair.errors import SecureFairError
     from securefair.prediction.versions import versions
+    from securefair.run.checkpoint import is_unfinished
     from securefair.run.folder import read_run
 
+    if is_unfinished(folder):
+        return None
     try:
         found = read_run(folder)
     except SecureFairError:  # damaged, or of another version
@@ -32,10 +37,10 @@ def finished(folder: Path, config: RunConfig) -> Outcome | None:
 
 def tell(
     result: RunResult,
-    folder: Path,
-    quiet: bool,
-    json: bool,
+    where: str,
     *,
+    quiet: bool = False,
+    json: bool = False,
     ledger: Sequence[LedgerRow],
     traffic: Sequence[TrafficRow],
     smaller: RunResult | None,
@@ -46,7 +51,7 @@ def tell(
 
     Args:
         result, ledger, traffic, source, smaller: see `report.summary`.
-        folder: where they are written.
+        where: a line that says where they are.
         quiet, json: options of the commands.
         note: what else to say.
     """
@@ -63,5 +68,10 @@ def tell(
         console.print(problem, style="yellow")
     if note is not None:
         console.print(note, style="yellow", soft_wrap=True)
+    Screen().print(where, soft_wrap=True)
+
+
+def results_in(folder: Path) -> str:
+    """The line that says where a run's results are."""
     name = "report.html" if (folder / "report.html").exists() else "metrics.json"
-    Screen().print(f"Results: {folder / name}", soft_wrap=True)
+    return f"Results: {folder / name}"

@@ -25,7 +25,7 @@ from securefair.cli.options import (
     SeedsOption,
     TrustOption,
 )
-from securefair.cli.results import finished, tell
+from securefair.cli.results import finished, results_in, tell
 from securefair.cli.trust import check_trusted
 
 if TYPE_CHECKING:
@@ -241,9 +241,9 @@ def _run(
         anew = "Of an earlier run. Compute them anew: --restart, or --out for another folder"
         tell(
             before.result,
-            folder,
-            quiet,
-            json,
+            results_in(folder),
+            quiet=quiet,
+            json=json,
             ledger=before.ledger,
             traffic=before.traffic,
             smaller=None if before.smaller is None else before.smaller.result,
@@ -299,9 +299,9 @@ def _run(
         stop(_how_to_go_on(os_problem(error), folder))
     tell(
         done.result,
-        folder,
-        quiet,
-        json,
+        results_in(folder),
+        quiet=quiet,
+        json=json,
         ledger=done.ledger,
         traffic=done.traffic,
         smaller=None if done.smaller is None else done.smaller.result,

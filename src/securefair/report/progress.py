@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -91,11 +92,8 @@ def show_progress(console: Console) -> Iterator[Progress]:
         yield LiveProgress(bar)
 
 
-class LiveProgress:
-    """Progress as bars of a rich display that somebody else starts and stops."""
-
-    def __init__(self, bar: RichBar) -> None:
-        self._bar = bar
+class _Labelled(ABC):
+    """Progress that says of every part which it is."""
 
     def start(
         self,
@@ -106,8 +104,21 @@ class LiveProgress:
         done: int = 0,
         small: bool = False,
     ) -> PartProgress:
-        """Add a bar."""
-        label = _label(algorithm, seed, small=small)
+        """See `Progress`."""
+        return self._show(_label(algorithm, seed, small=small), rounds, done)
+
+    @abstractmethod
+    def _show(self, label: str, rounds: int, done: int) -> PartProgress:
+        """A part with this label begins, with so many rounds done of all."""
+
+
+class LiveProgress(_Labelled):
+    """Progress as bars of a rich display that somebody else starts and stops."""
+
+    def __init__(self, bar: RichBar) -> None:
+        self._bar = bar
+
+    def _show(self, label: str, rounds: int, done: int) -> PartProgress:
         return _LivePart(
             self._bar, self._bar.add_task(label, total=rounds, completed=done, reached="")
         )
@@ -127,24 +138,15 @@ class _LivePart:
         self.bar.stop_task(self.task)
 
 
-class NotebookProgress:
+class NotebookProgress(_Labelled):
     """Progress as a bar below a notebook's cell, one for each algorithm.
 
     A notebook always has IPython, which alone changes what stands there; rich would need widgets.
     """
 
-    def start(
-        self,
-        algorithm: str,
-        rounds: int,
-        seed: int | None = None,
-        *,
-        done: int = 0,
-        small: bool = False,
-    ) -> PartProgress:
-        """Show another bar."""
+    def _show(self, label: str, rounds: int, done: int) -> PartProgress:
         display = importlib.import_module("IPython.display").display
-        bar = _Bar(_label(algorithm, seed, small=small), done, rounds)
+        bar = _Bar(label, done, rounds)
         return _NotebookPart(bar, display(bar, display_id=True))
 
 
@@ -193,7 +195,7 @@ class Silence:
         """Nothing."""
 
 
-class PlainProgress:
+class PlainProgress(_Labelled):
     """Progress as lines of text.
 
     Args:
@@ -205,19 +207,8 @@ class PlainProgress:
         self._console = console
         self._clock = clock
 
-    def start(
-        self,
-        algorithm: str,
-        rounds: int,
-        seed: int | None = None,
-        *,
-        done: int = 0,
-        small: bool = False,
-    ) -> PartProgress:
-        """Say what begins."""
-        part = _PlainPart(
-            self._console, self._clock, _label(algorithm, seed, small=small), rounds, done
-        )
+    def _show(self, label: str, rounds: int, done: int) -> PartProgress:
+        part = _PlainPart(self._console, self._clock, label, rounds, done)
         earlier = f", {done} of them done before" if done else ""
         part.say(plural(rounds, "round") + earlier)
         return part

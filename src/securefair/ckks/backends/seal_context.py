@@ -12,7 +12,6 @@ import _sealapi_cpp as seal  # of tenseal, whose own door loads a second library
 import numpy as np
 
 from securefair.ckks.backends.seal_bytes import (
-    Pipe,
     Residues,
     Written,
     own_pipe,
@@ -83,11 +82,6 @@ class SealContext(SealLoader):
             self._words[len(level.parms().coeff_modulus())] = level.parms_id()
             level = level.next_context_data()
 
-    @property
-    def pipe(self) -> Pipe:
-        """See `seal_bytes.own_pipe`."""
-        return own_pipe()
-
     def parms_words(self, limbs: int) -> list[int]:
         """SEAL's identifier of the data level with that many limbs, as four words."""
         return self._words[limbs]
@@ -118,7 +112,7 @@ class SealContext(SealLoader):
 
     def residues(self, ciphertext: SealObject) -> Residues:
         """Residues (polys, limbs, N) of a SEAL ciphertext."""
-        return read_ciphertext(self.pipe.body(ciphertext))[0]
+        return read_ciphertext(own_pipe().body(ciphertext))[0]
 
     def to_ntt(self, residues: Residues) -> Residues:
         """Coefficient residues (rows, limbs, N) -> NTT residues, by SEAL."""

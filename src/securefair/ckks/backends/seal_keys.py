@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import kernels, wire
 from securefair.ckks.backends.seal_bytes import (
     Residues,
+    own_pipe,
     read_ciphertext,
     read_plaintext,
     read_seeded_key,
@@ -49,7 +50,7 @@ def generate(
     generator = seal.KeyGenerator(context.seal)
     secret = generator.secret_key()
     zero = seal.Encryptor(context.seal, secret).encrypt_zero_symmetric(context.seal.key_parms_id())
-    first, seed = read_ciphertext(context.pipe.body(zero))
+    first, seed = read_ciphertext(own_pipe().body(zero))
     makers = {
         limbs: _short_generator(context, secret, limbs) for limbs in {relinearization, galois} - {0}
     }
@@ -66,7 +67,7 @@ def _short_generator(context: SealContext, secret: SealObject, limbs: int) -> Se
     such ciphertexts have, with the residues of the secret under these primes."""
     short = shortened(context, limbs)
     if short is not context:
-        residues = read_plaintext(context.pipe.body(secret), context.params.ring_degree)
+        residues = read_plaintext(own_pipe().body(secret), context.params.ring_degree)
         kept = np.concatenate([residues[:limbs], residues[-1:]])
         secret = seal.SecretKey()
         short.load(secret, write_plaintext(kept, short.key_level, short.key_primes))
@@ -84,7 +85,7 @@ def _switching_key(
     made = generator.create_galois_keys([element]) if element else generator.create_relin_keys()
     shape = (limbs, limbs + 1, context.params.ring_degree)
     first, seeds = read_seeded_key(
-        short.pipe.body(made), short.key_level, short.key_primes, shape, place=_place(element)
+        own_pipe().body(made), short.key_level, short.key_primes, shape, place=_place(element)
     )
     packed = kernels.pack(first.astype(np.uint32), short.key_primes)
     return wire.join_upload(packed, seeds)
@@ -109,7 +110,7 @@ def symmetric_encryptor(context: SealContext, secret: SealObject) -> SealObject:
 def seeded_zero(context: SealContext, encryptor: SealObject, limbs: int) -> tuple[Residues, bytes]:
     """First polynomial (limbs, N) and seed of a fresh symmetric encryption of zero."""
     zero = encryptor.encrypt_zero_symmetric(context.parms_words(limbs))
-    residues, seed = read_ciphertext(context.pipe.body(zero))
+    residues, seed = read_ciphertext(own_pipe().body(zero))
     first: Residues = residues[0]
     return first, seed
 
@@ -124,7 +125,7 @@ def decrypt_residues(context: SealContext, secret: SealObject, residues: Residue
             decryptor.decrypt(ciphertext, plaintext)
         except SEAL_REFUSALS as error:
             raise EncryptionError("SEAL refuses to decrypt", found=str(error)) from error
-        body = context.pipe.body(plaintext)
+        body = own_pipe().body(plaintext)
         messages.append(read_plaintext(body, context.params.ring_degree))
     return np.stack(messages)
 
@@ -152,7 +153,7 @@ class SealEncryptor:
             plaintext = seal.Plaintext()
             self._encoder.encode(row.tolist(), level, 2.0**meta.log2_scale, plaintext)
             ciphertext = self._encryptor.encrypt_symmetric(plaintext)
-            residues, seed = read_ciphertext(self._context.pipe.body(ciphertext))
+            residues, seed = read_ciphertext(own_pipe().body(ciphertext))
             first.append(residues[0].astype(np.uint32))
             seeds.append(seed)
         return wire.write_upload(np.stack(first), seeds, meta.params.primes[: meta.limbs])
@@ -288,7 +289,7 @@ def _loaded(context: SealContext, data: bytes, key: SealObject, element: int) ->
 
 def export_secret_key(context: SealContext, secret: SealObject) -> bytes:
     """A secret key as its residues (limbs with the special prime, N), for whoever keeps it safe."""
-    return read_plaintext(context.pipe.body(secret), context.params.ring_degree).tobytes()
+    return read_plaintext(own_pipe().body(secret), context.params.ring_degree).tobytes()
 
 
 def import_secret_key(context: SealContext, data: bytes) -> SealObject:

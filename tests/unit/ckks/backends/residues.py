@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from securefair.ckks.backends.basis import Basis
@@ -39,3 +41,21 @@ def moduli(basis: Basis = BASIS) -> np.ndarray:
 
 def equals(x: np.ndarray, reference: np.ndarray) -> bool:
     return x.dtype == np.int32 and (x == reference.astype(np.int64)).all()
+
+
+@cache
+def transform(row: tuple[int, ...], p: int) -> list[int]:
+    """The definition: value at psi^(2 bitreverse(i) + 1), psi the smallest 2N-th root."""
+    n = len(row)
+    generator = next(g for g in range(2, p) if pow(g, (p - 1) // 2, p) == p - 1)
+    any_root = pow(generator, (p - 1) // (2 * n), p)
+    psi = min(pow(any_root, k, p) for k in range(1, 2 * n, 2))
+    bits = n.bit_length() - 1
+    values = []
+    for i in range(n):
+        at = pow(psi, 2 * int(f"{i:0{bits}b}"[::-1], 2) + 1, p)
+        total = 0
+        for coefficient in reversed(row):
+            total = (total * at + coefficient) % p
+        values.append(total)
+    return values

@@ -27,26 +27,9 @@ from unit.ckks.backends.residues import (
     equals,
     moduli,
     random_residues,
+    transform,
     wide,
 )
-
-
-@cache
-def transform(row: tuple[int, ...], p: int) -> list[int]:
-    """The definition: value at psi^(2 bitreverse(i) + 1), psi the smallest 2N-th root."""
-    n = len(row)
-    generator = next(g for g in range(2, p) if pow(g, (p - 1) // 2, p) == p - 1)
-    any_root = pow(generator, (p - 1) // (2 * n), p)
-    psi = min(pow(any_root, k, p) for k in range(1, 2 * n, 2))
-    bits = n.bit_length() - 1
-    values = []
-    for i in range(n):
-        at = pow(psi, 2 * int(f"{i:0{bits}b}"[::-1], 2) + 1, p)
-        total = 0
-        for coefficient in reversed(row):
-            total = (total * at + coefficient) % p
-        values.append(total)
-    return values
 
 
 def test_transform_is_the_evaluation_at_odd_powers_of_the_smallest_root(

@@ -14,7 +14,7 @@ import pytest
 
 from securefair.ckks.backends import kernel_choice, kernels, residues_fallback
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.seal_bytes import Written, read_ciphertext
+from securefair.ckks.backends.seal_bytes import Written, own_pipe, read_ciphertext
 from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
@@ -161,7 +161,7 @@ def seal_expanded(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray, np.n
     encryptor = seal.Encryptor(context.seal, secret)
     for basis in bases(context)[::2]:
         zero = encryptor.encrypt_zero_symmetric(context.parms_words(len(basis)))
-        first, own = read_ciphertext(context.pipe.body(zero))
+        first, own = read_ciphertext(own_pipe().body(zero))
         for seed in (own, bytes(64), os.urandom(64)):
             expected = from_seal(context, context.ciphertext(first, seed=seed))
             words = np.frombuffer(bytearray(seed), dtype=np.uint8)[None]
@@ -202,7 +202,7 @@ def test_relinearization(
     compute: ModuleType, degree: int, read_relinearization_key: Callable[[bytes], np.ndarray]
 ) -> None:
     context, key = context_of(degree), relinearization_key(degree)
-    residues = as_residues(read_relinearization_key(context.pipe.body(key)))
+    residues = as_residues(read_relinearization_key(own_pipe().body(key)))
     for basis, x, expected in seal_relinearized(degree):
         result = compute.relinearize(x[None], residues, context.params.special_prime, basis)
         assert np.array_equal(result[0], expected)
@@ -223,7 +223,7 @@ def test_slots(compute: ModuleType, degree: int) -> None:
     basis = bases(context)[-limbs]
     plaintext = seal.Plaintext()
     encoder.encode(slots[0].tolist(), context.parms_words(limbs), scale, plaintext)
-    body = context.pipe.body(plaintext)
+    body = own_pipe().body(plaintext)
     theirs = as_residues(np.frombuffer(body, "<u8")[-limbs * degree :].reshape(1, limbs, degree))
     error = compute.decode(theirs, scale, basis) - slots
     assert np.abs(error).max() < degree / scale

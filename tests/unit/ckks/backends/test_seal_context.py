@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from securefair.ckks.backends.seal_bytes import Written
+from securefair.ckks.backends.seal_bytes import Written, own_pipe
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.errors import EncryptionError
@@ -62,15 +62,15 @@ def test_residues_at_their_prime_and_unknown_levels_are_refused():
 
 def test_a_fork_does_not_write_into_the_pipe_of_the_original():
     """Else both could send answers that are masked by the same encryption of zero."""
-    with CONTEXT.pipe.offered(Written(b"ours")) as path:
+    with own_pipe().offered(Written(b"ours")) as path:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads, 3.12 on
             child = os.fork()
         if not child:
             try:
-                theirs = CONTEXT.pipe
+                theirs = own_pipe()
                 with theirs.offered(Written(b"the child's own")):
-                    os._exit(0 if CONTEXT.pipe is theirs else 1)
+                    os._exit(0 if own_pipe() is theirs else 1)
             finally:
                 os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

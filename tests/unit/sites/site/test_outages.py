@@ -160,10 +160,7 @@ def test_who_comes_back_as_another_goes_is_asked_in_the_same_round(make_town):
     """It counts as present from then on, so the round must not end without it."""
     town = make_town(3, algorithm="vpdl", rounds=12, fewest=1)
     own, back, goes = town.names
-    town.until(back, 2)
-    town.stop(back)
-    while back not in town.sites[own].state.peers.away or not town.sites[own].machine.awaited:
-        town.step()
+    town.goes_on_without(own, back)
     number = town.sites[own].machine.memory.round
     town.stop(goes)  # asked in this round
     while not town.sites[own].state.since:
@@ -214,21 +211,9 @@ def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
     assert mute in site.machine.awaited
 
 
-def within_round(town, name, number):
-    """Until a site's questions of a round are out, and none is answered."""
-    machine = town.sites[name].machine
-    while machine.memory.round < number or not machine.awaited:
-        moved = town.sites[name].turn()
-        if machine.memory.round == number and machine.awaited:
-            return
-        for each in set(town.sites) - {name}:
-            moved |= town.sites[each].turn() | town.walk(each)
-        town.now += 0.0 if moved | town.walk(name) else 1.0
-
-
 def test_a_block_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
     town = make_town(3, rounds=6, fewest=2)
-    within_round(town, "north", 2)
+    town.within_round("north", 2)
     town.stop("north")
     with Store.open(town.folder / "north") as store, store.transaction() as tx:
         for peer in ("south", "west"):
@@ -280,10 +265,7 @@ def test_a_farewell_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
     """West is away, and south leaves: the round ended with nobody, although west comes back."""
     town = make_town(3, algorithm="vpdl", rounds=12, fewest=1)
     own, leaves, back = town.names
-    town.until(back, 2)
-    town.stop(back)
-    while back not in town.sites[own].state.peers.away or not town.sites[own].machine.awaited:
-        town.step()
+    town.goes_on_without(own, back)
     site, number = town.sites[own], town.sites[own].machine.memory.round
     del town.sites[leaves]  # its post goes on
     farewell, post = notice_frame(Notice(number, leaves=True)), town.posts[leaves]
