@@ -1,9 +1,13 @@
 """The demonstration as a program: what it writes, that it repeats, and how it stops."""
 
 import json
+import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -323,6 +327,25 @@ class TestStopping:
         assert errors == (
             "securefair: Interrupted. Go on from the last finished round: securefair resume out\n"
         )
+
+    def test_ctrl_c_while_processes_begin_is_one_line(self, tmp_path):
+        """A terminal tells all of them, and some begin only when whoever called them has ended."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "securefair", "demo", "--out", "out", "--processes", "2"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        while process.poll() is None and not (tmp_path / "out/unfinished/config.toml").exists():
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 130
+        (line,) = errors.splitlines()
+        assert "Go on from the last finished round" in line
 
     def test_an_interrupt_ends_it_with_130_and_the_run_can_go_on(self, program, tmp_path):
         """Once training has begun, and long before it could end."""

@@ -48,3 +48,14 @@ def forkserver(libraries: Iterable[str]) -> ForkServerContext:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return context
+
+
+def wait_for(context: ForkServerContext) -> None:
+    """Until what processes are forked from has loaded.
+
+    Whoever is interrupted before leaves a process behind that is begun later all the same. This one
+    has nothing to read that is gone by then, and so shows no traceback.
+    """
+    first = context.Process(target=os.getpid)
+    first.start()
+    first.join()

@@ -23,7 +23,7 @@ from typing import Any
 from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.report.progress import PartProgress
-from securefair.run.ahead import forkserver
+from securefair.run.ahead import forkserver, wait_for
 from securefair.run.parts import Heard, Part, carry_out
 from securefair.run.results import Repetition
 
@@ -61,6 +61,7 @@ def _elsewhere(
     parts: Sequence[Part], progress: Progress, heard: Heard, processes: int
 ) -> Iterator[Iterator[Repetition]]:
     context = forkserver([library for part in parts for library in part.loads])
+    wait_for(context)
     events: multiprocessing.Queue[_Event] = context.Queue()
     earlier = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(events, parts))
