@@ -123,6 +123,9 @@ def _summed(family: Family, weights: Sequence[Array], samples: Samples, counts: 
     validated, design, draws = family.validated, family.design, len(counts)
     columns, likelihood = design.columns(), outcome_of(samples).likelihood(samples)
     every = np.repeat(validated.coefficients[:, None], 1 + draws, axis=1)
+    # How far draws move a setting is much what they move it by where its penalties are the same.
+    moved: dict[bytes, Array] = {}
+    nearest = np.zeros_like(every[0, 1:])
     for at in np.flatnonzero(np.max([one.mean(axis=0) for one in weights], axis=0) > LEAST_WEIGHT):
         offsets, penalties = validated.offsets[at], validated.penalties[at]
         every[at, 1:] = fit(
@@ -131,9 +134,10 @@ def _summed(family: Family, weights: Sequence[Array], samples: Samples, counts: 
             np.broadcast_to(offsets, (draws, *offsets.shape)),
             np.broadcast_to(penalties, (draws, *penalties.shape)),
             counts,
-            every[at, 1:],
+            every[at, 1:] + moved.get(penalties.tobytes(), nearest),
             tolerance=NEAR,
         )
+        moved[penalties.tobytes()] = nearest = every[at, 1:] - every[at, 0]
     found = []
     for each in weights:
         by_logit = np.einsum("rs,srp->rp", each, every).reshape(1 + draws, design.outputs, -1)

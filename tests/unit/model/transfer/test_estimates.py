@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import securefair.model.transfer.estimates as estimates
 from securefair.data.dataset import Samples
 from securefair.model.transfer import (
     intervals,
@@ -14,6 +15,7 @@ from securefair.model.transfer import (
     transfer_each,
     without_peers,
 )
+from securefair.model.transfer.penalised import fit
 
 
 def fitted(samples, degree=1):
@@ -64,6 +66,23 @@ def test_what_peers_said_makes_few_patients_surer(draw):
     spread = [one[1:].std(axis=0).mean() for one in (found.together, found.alone)]
     assert spread[0] < spread[1]
     assert 0 < found.weight < 1  # leaves of trees have a part
+
+
+def test_draws_are_the_minimisers_however_near_a_fit_begins(draw, monkeypatch):
+    """Each setting begins where the one before it ended."""
+    samples, teacher = draw(0, 40), fitted(draw(1, 300))
+    found = transfer(fitted(samples), teacher.model.logits(samples.features))
+    near = estimated(samples, found)
+
+    def exactly(*problem, tolerance):
+        *problem, _ = problem  # begins at zeros
+        return fit(*problem)
+
+    monkeypatch.setattr(estimates, "fit", exactly)
+    exact = estimated(samples, found)
+    for some, all_steps in ((near.alone, exact.alone), (near.together, exact.together)):
+        spread = all_steps[1:].std(axis=0)
+        assert np.abs(some - all_steps).max() < 0.01 * spread.mean()
 
 
 def test_rows_of_one_patient_are_drawn_together():
