@@ -23,14 +23,15 @@ from pathlib import Path
 from securefair.errors import ConfigError
 from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.couriers.local import start_carrying
-from securefair.sites.couriers.shared import drop, lies, put, sweep, take
+from securefair.sites.couriers.shared import drop, lies, put, sweep, take, taken
 from securefair.sites.post.port import HandOver, Port, Spoil, surviving, unspoilt
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
 from securefair.storage.files import NoFileError
 
-LOOK_EVERY = 0.5
-"""Seconds between two looks into the folder."""
+LOOK_EVERY, LOOK_SOON, LATER = 0.5, 0.02, 1.2
+"""Longest pause between two looks into the folder, seconds; the pause after something was laid down
+or taken, as more is near then; and by how much it grows with every look."""
 
 TRIAL = ".trial"
 _MOUNT = "Mount the share; the project's folder in it is made by `site init` alone"
@@ -93,6 +94,7 @@ def to_folder(
     *,
     every: float = LOOK_EVERY,
     now: Callable[[], float] = time.monotonic,
+    moved: Callable[[], None] = lambda: None,
 ) -> HandOver:
     """Lay parcels down for a peer and wait for its receipt.
 
@@ -100,11 +102,12 @@ def to_folder(
         port: of the site.
         peer: whom they are for.
         folder: of the project.
-        every: seconds between two looks for a receipt.
+        every: longest pause between two looks for a receipt, seconds.
         now: seconds that only grow.
+        moved: called when a parcel was laid down.
     """
     receipt_file, parcel_file = f"{peer}.receipt", f"{port.name}.parcel"
-    laid, since, patience = b"", 0.0, FIRST_PATIENCE
+    laid, since, patience, looks = b"", 0.0, FIRST_PATIENCE, Looks(every)
 
     def lay_down(parcel: bytes) -> None:
         nonlocal laid, since, patience
@@ -116,6 +119,8 @@ def to_folder(
             drop(folder, port.name, receipt_file)
         put(folder, peer, parcel_file, parcel)
         laid, since = parcel, now()
+        looks.soon()
+        moved()
 
     def hand_over(parcel: bytes) -> bytes | None:
         nonlocal laid
@@ -127,7 +132,7 @@ def to_folder(
                 if receipt is not None:
                     laid = b""  # if it is not believed, the parcel is laid down again
                     return receipt
-                time.sleep(every)
+                time.sleep(looks.pause())
         except NoFileError:
             port.note(peer, Reason.NO_FILE)
         except OSError:
@@ -135,6 +140,28 @@ def to_folder(
         return None
 
     return hand_over
+
+
+class Looks:
+    """Pauses between looks: short once something has moved, then longer again.
+
+    Threads share one: a look too many or too few does no harm.
+
+    Args:
+        every: the longest pause, seconds.
+    """
+
+    def __init__(self, every: float) -> None:
+        self._every = self._next = every
+
+    def soon(self) -> None:
+        """Something has moved."""
+        self._next = min(LOOK_SOON, self._every)
+
+    def pause(self) -> float:
+        """Seconds to the next look."""
+        pause, self._next = self._next, min(self._every, LATER * self._next)
+        return pause
 
 
 def check_shared(folder: Path, name: str) -> None:
@@ -174,7 +201,7 @@ def start_folder(
         port: of the site.
         folder: of the project.
         stop: ends it.
-        every: seconds between two looks into the folder.
+        every: longest pause between two looks into the folder, seconds.
         spoil: what a rehearsal does to a hand-over.
 
     Raises:
@@ -182,10 +209,12 @@ def start_folder(
     """
     check_shared(folder, port.name)
     _sweep(folder, port)
+    looks = Looks(every)
     for peer in port.peers:
-        start_carrying(port, peer, spoil(peer, to_folder(port, peer, folder, every=every)), stop)
+        hand_over = to_folder(port, peer, folder, every=every, moved=looks.soon)
+        start_carrying(port, peer, spoil(peer, hand_over), stop)
     threading.Thread(
-        target=_collect, args=(port, folder, stop, every), name="from folder", daemon=True
+        target=_collect, args=(port, folder, stop, looks), name="from folder", daemon=True
     ).start()
 
 
@@ -198,18 +227,19 @@ def _sweep(folder: Path, port: Port) -> None:
                 sweep(folder, peer, f"{port.name}.{kind}")
 
 
-def _collect(port: Port, folder: Path, stop: threading.Event, every: float) -> None:
+def _collect(port: Port, folder: Path, stop: threading.Event, looks: Looks) -> None:
     """What all peers have laid down; whatever one of them does there, the others are served."""
-    while not stop.wait(every):
+    while not stop.wait(looks.pause()):
         for peer in port.peers:
-            surviving(port, peer, partial(_collect_from, port, folder, peer))
+            surviving(port, peer, partial(_collect_from, port, folder, peer, looks))
 
 
-def _collect_from(port: Port, folder: Path, peer: str) -> None:
+def _collect_from(port: Port, folder: Path, peer: str, looks: Looks) -> None:
     try:
-        parcel = take(folder, port.name, f"{peer}.parcel", port.limit)
-        if parcel is not None and (receipt := port.receive(parcel)):
-            put(folder, peer, f"{port.name}.receipt", receipt)
+        with taken(folder, port.name, f"{peer}.parcel", port.limit) as parcel:
+            if parcel is not None and (receipt := port.receive(parcel)):
+                put(folder, peer, f"{port.name}.receipt", receipt)
+                looks.soon()
     except NoFileError:
         port.note(peer, Reason.NO_FILE)
     except OSError:

@@ -64,15 +64,50 @@ def take(folder: Path, site: str, name: str, limit: int) -> bytes | None:
         OSError: it cannot be read.
     """
     with _part(folder, site) as part:
-        try:
-            data = read_regular(name, limit, dir_fd=part)
-        except FileNotFoundError:
-            return None
-        except NoFileError:
-            _put_away(part, name)
-            raise
-        os.unlink(name, dir_fd=part)
+        data = _read(part, name, limit)
+        if data is not None:
+            os.unlink(name, dir_fd=part)
         return data
+
+
+@contextlib.contextmanager
+def taken(folder: Path, site: str, name: str, limit: int) -> Iterator[bytes | None]:
+    """A file's bytes for a block, at whose end the file is gone; None where there is none.
+
+    Meanwhile it lies under a name of its own: whoever writes the next one replaces nothing, and if
+    the process is killed in the block, the same bytes come first the next time.
+
+    Args:
+        folder, site, name, limit: see `take`.
+
+    Raises:
+        NoFileError, OSError: see `take`.
+    """
+    with _part(folder, site) as part:
+        held = f"{name}.held"
+        data = _read(part, held, limit)
+        if data is None:
+            try:
+                os.rename(name, held, src_dir_fd=part, dst_dir_fd=part)
+            except FileNotFoundError:
+                yield None
+                return
+            data = _read(part, held, limit)
+        try:
+            yield data
+        finally:
+            _put_away(part, held)
+
+
+def _read(part: int, name: str, limit: int) -> bytes | None:
+    """What is no file is put out of the way."""
+    try:
+        return read_regular(name, limit, dir_fd=part)
+    except FileNotFoundError:
+        return None
+    except NoFileError:
+        _put_away(part, name)
+        raise
 
 
 def lies(folder: Path, site: str, name: str) -> bool:

@@ -1,5 +1,6 @@
 """Couriers between two ports that only count: every parcel arrives, whatever happens to it."""
 
+import os
 import threading
 from collections import deque
 
@@ -8,10 +9,16 @@ import pytest
 from securefair.errors import ConfigError, DataError
 from securefair.sites.couriers import folder as by_folder
 from securefair.sites.couriers.faulty import faulty
-from securefair.sites.couriers.folder import make_project_folder, start_folder, to_folder
+from securefair.sites.couriers.folder import (
+    LOOK_SOON,
+    Looks,
+    make_project_folder,
+    start_folder,
+    to_folder,
+)
 from securefair.sites.couriers.local import start_local
 from securefair.sites.couriers.relayed import SpoiltArrivals
-from securefair.sites.couriers.shared import lies, put, take
+from securefair.sites.couriers.shared import lies, put, take, taken
 from securefair.sites.post import door as door_module
 from securefair.sites.post.door import Door, DoorClient
 from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
@@ -109,6 +116,38 @@ def test_a_folder_carries_everything_in_order(ends, tmp_path):
     assert north.wait_for(30)
     assert south.wait_for(30)
     assert north.taken == south.taken == list(range(30))
+
+
+@pytest.mark.parametrize("commits", [False, True])
+def test_what_a_killed_process_had_taken_comes_first_at_the_next_start(ends, tmp_path, commits):
+    """Its receipt was never written, and the sender waited five minutes before it sent it again."""
+    north, south, stop = ends
+    parcel = north.pending("south", 0)
+    put(tmp_path, "south", "north.parcel", parcel)
+    if (pid := os.fork()) == 0:
+        with taken(tmp_path, "south", "north.parcel", LIMIT):
+            os._exit(0)
+    os.waitpid(pid, 0)
+    if commits:
+        south.receive(parcel)
+    assert not lies(tmp_path, "south", "north.parcel")
+    start_folder(south, tmp_path, stop, every=0.002)
+    assert south.wait_for(1)
+    receipt = None
+    while receipt is None:
+        receipt = take(tmp_path, "north", "south.receipt", LIMIT)
+    assert north.settle("south", receipt)
+    assert south.taken == [0]
+
+
+def test_looks_are_close_together_once_something_has_moved_and_then_rarer():
+    looks = Looks(0.5)
+    assert looks.pause() == looks.pause() == 0.5
+    looks.soon()
+    pauses = [looks.pause() for _ in range(30)]
+    assert pauses[0] == LOOK_SOON
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 0.5
 
 
 def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(ends, tmp_path):
