@@ -12,7 +12,7 @@ import pytest
 
 from securefair.errors import StorageError
 from securefair.sites.couriers.folder import start_folder, to_folder
-from securefair.sites.couriers.shared import put, take, taken
+from securefair.sites.couriers.shared import hold, let_go, put, take
 from securefair.storage.files import NoFileError, read_private, replace_file
 from support.ends import WHO, End, envelope_of
 
@@ -138,13 +138,14 @@ def test_what_is_no_file_is_put_away_unread(place, kind):
 def test_so_is_what_lies_where_a_parcel_is_held(place, kind, name):
     shared, keys = place
     planted(kind, shared / "south" / name, keys)
-    with pytest.raises(NoFileError), taken(shared, "south", "north.parcel", 1 << 20):
-        pytest.fail("it was read")
+    with pytest.raises(NoFileError):
+        hold(shared, "south", "north.parcel", 1 << 20)
     put(shared, "south", "north.parcel", b"honest")
-    with taken(shared, "south", "north.parcel", 1 << 20) as parcel:
-        assert parcel == b"honest"
-        put(shared, "south", "north.parcel", b"next")
-    assert take(shared, "south", "north.parcel", 1 << 20) == b"next"
+    assert hold(shared, "south", "north.parcel", 1 << 20) == b"honest"
+    put(shared, "south", "north.parcel", b"next")
+    assert hold(shared, "south", "north.parcel", 1 << 20) == b"honest"
+    let_go(shared, "south", "north.parcel")
+    assert hold(shared, "south", "north.parcel", 1 << 20) == b"next"
     assert keys.read_bytes() == SECRET
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from securefair.errors import ConfigError
 from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.couriers.local import start_carrying
-from securefair.sites.couriers.shared import drop, lies, put, sweep, take, taken
+from securefair.sites.couriers.shared import drop, hold, let_go, lies, put, sweep, take
 from securefair.sites.post.port import HandOver, Port, Spoil, surviving, unspoilt
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
@@ -107,7 +107,7 @@ def to_folder(
         moved: called when a parcel was laid down.
     """
     receipt_file, parcel_file = f"{peer}.receipt", f"{port.name}.parcel"
-    laid, since, patience, looks = b"", 0.0, FIRST_PATIENCE, Looks(every)
+    laid, since, patience, pauses = b"", 0.0, FIRST_PATIENCE, Pauses(every)
 
     def lay_down(parcel: bytes) -> None:
         nonlocal laid, since, patience
@@ -119,7 +119,7 @@ def to_folder(
             drop(folder, port.name, receipt_file)
         put(folder, peer, parcel_file, parcel)
         laid, since = parcel, now()
-        looks.soon()
+        pauses.soon()
         moved()
 
     def hand_over(parcel: bytes) -> bytes | None:
@@ -132,7 +132,7 @@ def to_folder(
                 if receipt is not None:
                     laid = b""  # if it is not believed, the parcel is laid down again
                     return receipt
-                time.sleep(looks.pause())
+                time.sleep(pauses.after_a_look())
         except NoFileError:
             port.note(peer, Reason.NO_FILE)
         except OSError:
@@ -142,7 +142,7 @@ def to_folder(
     return hand_over
 
 
-class Looks:
+class Pauses:
     """Pauses between looks: short once something has moved, then longer again.
 
     Threads share one: a look too many or too few does no harm.
@@ -158,7 +158,7 @@ class Looks:
         """Something has moved."""
         self._next = min(LOOK_SOON, self._every)
 
-    def pause(self) -> float:
+    def after_a_look(self) -> float:
         """Seconds to the next look."""
         pause, self._next = self._next, min(self._every, LATER * self._next)
         return pause
@@ -209,12 +209,12 @@ def start_folder(
     """
     check_shared(folder, port.name)
     _sweep(folder, port)
-    looks = Looks(every)
+    pauses = Pauses(every)
     for peer in port.peers:
-        hand_over = to_folder(port, peer, folder, every=every, moved=looks.soon)
+        hand_over = to_folder(port, peer, folder, every=every, moved=pauses.soon)
         start_carrying(port, peer, spoil(peer, hand_over), stop)
     threading.Thread(
-        target=_collect, args=(port, folder, stop, looks), name="from folder", daemon=True
+        target=_collect, args=(port, folder, stop, pauses), name="from folder", daemon=True
     ).start()
 
 
@@ -227,19 +227,30 @@ def _sweep(folder: Path, port: Port) -> None:
                 sweep(folder, peer, f"{port.name}.{kind}")
 
 
-def _collect(port: Port, folder: Path, stop: threading.Event, looks: Looks) -> None:
+def _collect(port: Port, folder: Path, stop: threading.Event, pauses: Pauses) -> None:
     """What all peers have laid down; whatever one of them does there, the others are served."""
-    while not stop.wait(looks.pause()):
+    while not stop.wait(pauses.after_a_look()):
         for peer in port.peers:
-            surviving(port, peer, partial(_collect_from, port, folder, peer, looks))
+            surviving(port, peer, partial(_collect_from, port, folder, peer, stop, pauses))
 
 
-def _collect_from(port: Port, folder: Path, peer: str, looks: Looks) -> None:
+def _collect_from(
+    port: Port, folder: Path, peer: str, stop: threading.Event, pauses: Pauses
+) -> None:
+    file = f"{peer}.parcel"
     try:
-        with taken(folder, port.name, f"{peer}.parcel", port.limit) as parcel:
-            if parcel is not None and (receipt := port.receive(parcel)):
+        parcel = hold(folder, port.name, file, port.limit)
+        if parcel is None:
+            return
+        receipt = b""
+        try:
+            receipt = port.receive(parcel)
+            if receipt:
                 put(folder, peer, f"{port.name}.receipt", receipt)
-                looks.soon()
+                pauses.soon()
+        finally:
+            if receipt or not stop.is_set():  # a site that ends takes nothing: at its next start
+                let_go(folder, port.name, file)
     except NoFileError:
         port.note(peer, Reason.NO_FILE)
     except OSError:

@@ -21,6 +21,8 @@ from securefair.storage.files import PRIVATE_FILE, NoFileError, read_regular
 _RANDOM = 8
 """Random bytes in the name of a file that is being written."""
 
+_HELD = ".held"
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -70,12 +72,11 @@ def take(folder: Path, site: str, name: str, limit: int) -> bytes | None:
         return data
 
 
-@contextlib.contextmanager
-def taken(folder: Path, site: str, name: str, limit: int) -> Iterator[bytes | None]:
-    """A file's bytes for a block, at whose end the file is gone; None where there is none.
+def hold(folder: Path, site: str, name: str, limit: int) -> bytes | None:
+    """A file's bytes, which lie on under a name of their own until `let_go`; None where there is no
+    file. What was held and not let go, as its process was killed, comes first.
 
-    Meanwhile it lies under a name of its own: whoever writes the next one replaces nothing, and if
-    the process is killed in the block, the same bytes come first the next time.
+    Meanwhile whoever writes the next file replaces nothing.
 
     Args:
         folder, site, name, limit: see `take`.
@@ -84,19 +85,19 @@ def taken(folder: Path, site: str, name: str, limit: int) -> Iterator[bytes | No
         NoFileError, OSError: see `take`.
     """
     with _part(folder, site) as part:
-        held = f"{name}.held"
-        data = _read(part, held, limit)
-        if data is None:
-            try:
-                os.rename(name, held, src_dir_fd=part, dst_dir_fd=part)
-            except FileNotFoundError:
-                yield None
-                return
-            data = _read(part, held, limit)
+        data = _read(part, name + _HELD, limit)
+        if data is not None:
+            return data
         try:
-            yield data
-        finally:
-            _put_away(part, held)
+            os.rename(name, name + _HELD, src_dir_fd=part, dst_dir_fd=part)
+        except FileNotFoundError:
+            return None
+        return _read(part, name + _HELD, limit)
+
+
+def let_go(folder: Path, site: str, name: str) -> None:
+    """What was held has been dealt with."""
+    drop(folder, site, name + _HELD)
 
 
 def _read(part: int, name: str, limit: int) -> bytes | None:

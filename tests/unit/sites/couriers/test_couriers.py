@@ -1,6 +1,5 @@
 """Couriers between two ports that only count: every parcel arrives, whatever happens to it."""
 
-import os
 import threading
 from collections import deque
 
@@ -11,14 +10,14 @@ from securefair.sites.couriers import folder as by_folder
 from securefair.sites.couriers.faulty import faulty
 from securefair.sites.couriers.folder import (
     LOOK_SOON,
-    Looks,
+    Pauses,
     make_project_folder,
     start_folder,
     to_folder,
 )
 from securefair.sites.couriers.local import start_local
 from securefair.sites.couriers.relayed import SpoiltArrivals
-from securefair.sites.couriers.shared import lies, put, take, taken
+from securefair.sites.couriers.shared import hold, lies, put, take
 from securefair.sites.post import door as door_module
 from securefair.sites.post.door import Door, DoorClient
 from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
@@ -124,10 +123,7 @@ def test_what_a_killed_process_had_taken_comes_first_at_the_next_start(ends, tmp
     north, south, stop = ends
     parcel = north.pending("south", 0)
     put(tmp_path, "south", "north.parcel", parcel)
-    if (pid := os.fork()) == 0:
-        with taken(tmp_path, "south", "north.parcel", LIMIT):
-            os._exit(0)
-    os.waitpid(pid, 0)
+    assert hold(tmp_path, "south", "north.parcel", LIMIT) == parcel
     if commits:
         south.receive(parcel)
     assert not lies(tmp_path, "south", "north.parcel")
@@ -141,13 +137,27 @@ def test_what_a_killed_process_had_taken_comes_first_at_the_next_start(ends, tmp
 
 
 def test_looks_are_close_together_once_something_has_moved_and_then_rarer():
-    looks = Looks(0.5)
-    assert looks.pause() == looks.pause() == 0.5
-    looks.soon()
-    pauses = [looks.pause() for _ in range(30)]
-    assert pauses[0] == LOOK_SOON
-    assert pauses == sorted(pauses)
-    assert pauses[-1] == 0.5
+    pauses = Pauses(0.5)
+    assert pauses.after_a_look() == pauses.after_a_look() == 0.5
+    pauses.soon()
+    found = [pauses.after_a_look() for _ in range(30)]
+    assert found[0] == LOOK_SOON
+    assert found == sorted(found)
+    assert found[-1] == 0.5
+
+
+def test_what_a_site_does_not_take_as_it_ends_comes_first_at_its_next_start(ends, tmp_path):
+    """Its store was closed already, and the parcel was gone."""
+    north, south, stop = ends
+    ending, over = CountingPort("south", "north", 0), threading.Event()
+    ending.receive = lambda _: over.set() or b""
+    put(tmp_path, "south", "north.parcel", north.pending("south", 0))
+    start_folder(ending, tmp_path, over, every=0.002)
+    for thread in threading.enumerate():
+        if thread.name == "from folder":
+            thread.join(10)
+    start_folder(south, tmp_path, stop, every=0.002)
+    assert south.wait_for(1)
 
 
 def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(ends, tmp_path):
