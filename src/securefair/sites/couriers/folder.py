@@ -231,26 +231,27 @@ def _collect(port: Port, folder: Path, stop: threading.Event, pauses: Pauses) ->
     """What all peers have laid down; whatever one of them does there, the others are served."""
     while not stop.wait(pauses.after_a_look()):
         for peer in port.peers:
-            surviving(port, peer, partial(_collect_from, port, folder, peer, stop, pauses))
+            surviving(port, peer, partial(_collect_from, port, folder, peer, pauses))
 
 
-def _collect_from(
-    port: Port, folder: Path, peer: str, stop: threading.Event, pauses: Pauses
-) -> None:
+def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses) -> None:
     file = f"{peer}.parcel"
     try:
         parcel = hold(folder, port.name, file, port.limit)
         if parcel is None:
             return
-        receipt = b""
         try:
             receipt = port.receive(parcel)
-            if receipt:
-                put(folder, peer, f"{port.name}.receipt", receipt)
-                pauses.soon()
-        finally:
-            if receipt or not stop.is_set():  # a site that ends takes nothing: at its next start
-                let_go(folder, port.name, file)
+        except Exception:
+            let_go(folder, port.name, file)  # it would come first for ever
+            raise
+        if receipt is None:
+            return  # the store is closed or full: it is held until the next look, or start
+        if receipt:
+            put(folder, peer, f"{port.name}.receipt", receipt)
+        let_go(folder, port.name, file)
+        if receipt:
+            pauses.soon()
     except NoFileError:
         port.note(peer, Reason.NO_FILE)
     except OSError:

@@ -85,7 +85,12 @@ def hold(folder: Path, site: str, name: str, limit: int) -> bytes | None:
         NoFileError, OSError: see `take`.
     """
     with _part(folder, site) as part:
-        data = _read(part, name + _HELD, limit)
+        try:
+            data = _read(part, name + _HELD, limit)
+        except NoFileError:
+            raise
+        except OSError:
+            data = None  # the next one replaces what cannot be read
         if data is not None:
             return data
         try:

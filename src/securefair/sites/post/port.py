@@ -60,8 +60,11 @@ class Port(Protocol):
         """Take a receipt for the parcel that `pending` gave last; whether the peer took it."""
         ...
 
-    def receive(self, parcel: bytes) -> bytes:
-        """Take a parcel from a peer; the receipt is empty where its sender cannot be told."""
+    def receive(self, parcel: bytes) -> bytes | None:
+        """Take a parcel from a peer; the receipt is empty where its sender cannot be told.
+
+        None where nothing can be taken now, as the store is closed or cannot be written.
+        """
         ...
 
     def note(self, peer: str, reason: Reason) -> None:

@@ -245,7 +245,7 @@ class Post:
                 self._note(tx, reason, peer)
             self.announce()
 
-    def receive(self, parcel: bytes) -> bytes:
+    def receive(self, parcel: bytes) -> bytes | None:
         """See `Port`."""
         nonce, envelope = nonce_of(parcel)
         about = self._about
@@ -268,7 +268,7 @@ class Post:
                 receipt = self._take(tx, header, frame, envelope, nonce)
             self.announce()
             return receipt.encode(about.identity)
-        return b""
+        return None
 
     # --- inside ---
 

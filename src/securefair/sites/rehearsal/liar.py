@@ -81,7 +81,7 @@ class LyingPort:
         """See `Port`."""
         self._post.note(peer, reason)
 
-    def receive(self, parcel: bytes) -> bytes:
+    def receive(self, parcel: bytes) -> bytes | None:
         """See `Port`."""
         honest = self._post.receive(parcel)
         nonce, envelope = nonce_of(parcel)

@@ -39,7 +39,7 @@ class LyingSite(PlayingHere):
 
     def receive(self, parcel: bytes) -> bytes:
         """See `Playing`."""
-        return self._port.receive(parcel)
+        return self._port.receive(parcel) or b""
 
     def lies(self, peer: str) -> list[bytes]:
         """Parcels that a peer gets besides, tonight; noise waits in the outbox."""

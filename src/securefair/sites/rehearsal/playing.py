@@ -88,7 +88,7 @@ class PlayingHere:
 
     def receive(self, parcel: bytes) -> bytes:
         """See `Playing`."""
-        return self.opened.post.receive(parcel)
+        return self.opened.post.receive(parcel) or b""
 
     def close(self) -> None:
         """See `Playing`."""

@@ -1,5 +1,7 @@
 """Couriers between two ports that only count: every parcel arrives, whatever happens to it."""
 
+import errno
+import os
 import threading
 from collections import deque
 
@@ -7,6 +9,7 @@ import pytest
 
 from securefair.errors import ConfigError, DataError
 from securefair.sites.couriers import folder as by_folder
+from securefair.sites.couriers import shared
 from securefair.sites.couriers.faulty import faulty
 from securefair.sites.couriers.folder import (
     LOOK_SOON,
@@ -117,6 +120,15 @@ def test_a_folder_carries_everything_in_order(ends, tmp_path):
     assert north.taken == south.taken == list(range(30))
 
 
+def receipt_in(folder):
+    """Of south for north, once it is there."""
+    for _ in range(5000):
+        if (receipt := take(folder, "north", "south.receipt", LIMIT)) is not None:
+            return receipt
+        threading.Event().wait(0.002)
+    raise AssertionError("no receipt came")
+
+
 @pytest.mark.parametrize("commits", [False, True])
 def test_what_a_killed_process_had_taken_comes_first_at_the_next_start(ends, tmp_path, commits):
     """Its receipt was never written, and the sender waited five minutes before it sent it again."""
@@ -129,10 +141,7 @@ def test_what_a_killed_process_had_taken_comes_first_at_the_next_start(ends, tmp
     assert not lies(tmp_path, "south", "north.parcel")
     start_folder(south, tmp_path, stop, every=0.002)
     assert south.wait_for(1)
-    receipt = None
-    while receipt is None:
-        receipt = take(tmp_path, "north", "south.receipt", LIMIT)
-    assert north.settle("south", receipt)
+    assert north.settle("south", receipt_in(tmp_path))
     assert south.taken == [0]
 
 
@@ -147,10 +156,10 @@ def test_looks_are_close_together_once_something_has_moved_and_then_rarer():
 
 
 def test_what_a_site_does_not_take_as_it_ends_comes_first_at_its_next_start(ends, tmp_path):
-    """Its store was closed already, and the parcel was gone."""
+    """Its store was closed already, or full, and the parcel was gone."""
     north, south, stop = ends
     ending, over = CountingPort("south", "north", 0), threading.Event()
-    ending.receive = lambda _: over.set() or b""
+    ending.receive = lambda _: over.set()
     put(tmp_path, "south", "north.parcel", north.pending("south", 0))
     start_folder(ending, tmp_path, over, every=0.002)
     for thread in threading.enumerate():
@@ -158,6 +167,36 @@ def test_what_a_site_does_not_take_as_it_ends_comes_first_at_its_next_start(ends
             thread.join(10)
     start_folder(south, tmp_path, stop, every=0.002)
     assert south.wait_for(1)
+
+
+def test_a_receipt_that_cannot_be_written_is_written_later(ends, tmp_path, monkeypatch):
+    north, south, stop = ends
+    parcel, full, put_of = north.pending("south", 0), ["once", "twice"], by_folder.put
+    put(tmp_path, "south", "north.parcel", parcel)
+
+    def put_unless_full(folder, site, name, data):
+        if name == "south.receipt" and full:
+            full.pop()
+            raise OSError(errno.ENOSPC, "no room")
+        put_of(folder, site, name, data)
+
+    monkeypatch.setattr(by_folder, "put", put_unless_full)
+    start_folder(south, tmp_path, stop, every=0.002)
+    assert north.settle("south", receipt_in(tmp_path))
+
+
+def test_a_held_parcel_that_cannot_be_read_is_replaced_by_the_next(tmp_path, monkeypatch):
+    put(tmp_path, "south", "north.parcel.held", b"of another user")
+    put(tmp_path, "south", "north.parcel", b"next")
+    shut, read = [(tmp_path / "south" / "north.parcel.held").stat().st_ino], shared.read_regular
+
+    def read_what_is_open(name, limit, *, dir_fd):
+        if os.stat(name, dir_fd=dir_fd).st_ino in shut:  # root reads whatever it likes
+            raise PermissionError(errno.EACCES, "not yours")
+        return read(name, limit, dir_fd=dir_fd)
+
+    monkeypatch.setattr(shared, "read_regular", read_what_is_open)
+    assert hold(tmp_path, "south", "north.parcel", LIMIT) == b"next"
 
 
 def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(ends, tmp_path):
