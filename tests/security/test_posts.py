@@ -36,6 +36,17 @@ def refused_unchanged(end, parcel, reason):
     return receipt
 
 
+def test_a_site_whose_store_is_closed_takes_nothing_and_says_so(ends):
+    """No receipt at all: a courier keeps what an empty one, of an unknown sender, lets go."""
+    north, south = ends
+    north.say("south", b"frame")
+    parcel = north.post.pending("south", 0)
+    south.store.close()
+    assert south.post.receive(parcel) is None
+    south.open()
+    assert north.post.settle("south", south.post.receive(parcel))
+
+
 def test_what_is_said_arrives_in_order_and_once(ends):
     north, south = ends
     north.say("south", b"one", b"two", b"three")

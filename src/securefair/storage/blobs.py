@@ -39,16 +39,25 @@ class Blobs:
         self._dropped: set[str] = set()
 
     def keep(self, data: bytes) -> tuple[bytes | None, str | None]:
-        """Columns (payload, blob) that hold these bytes."""
+        """Columns (payload, blob) that hold these bytes.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
         if len(data) <= INLINE_BYTES or self._folder is None:
             return data, None
         digest = hashlib.sha256(data).hexdigest()
         path = self._folder / digest
         if not path.exists():
-            self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-            write_private(path, data, durable=self._durable)
-            if self._durable:
-                sync_folder(self._folder.parent)
+            try:
+                self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+                write_private(path, data, durable=self._durable)
+                if self._durable:
+                    sync_folder(self._folder.parent)
+            except OSError as error:
+                raise StorageError(
+                    "a file of the store cannot be written", where=str(path), found=error.strerror
+                ) from error
         return None, digest
 
     def load(self, payload: bytes | None, blob: str | None) -> bytes:

@@ -97,6 +97,10 @@ def hold(folder: Path, site: str, name: str, limit: int) -> bytes | None:
             os.rename(name, name + _HELD, src_dir_fd=part, dst_dir_fd=part)
         except FileNotFoundError:
             return None
+        except (IsADirectoryError, NotADirectoryError) as error:  # a folder that cannot be read
+            for one in (name, name + _HELD):
+                _put_away(part, one)
+            raise NoFileError(error.errno, "this is no regular file", name) from error
         return _read(part, name + _HELD, limit)
 
 

@@ -24,6 +24,7 @@ from securefair.sites.couriers.shared import hold, lies, put, take
 from securefair.sites.post import door as door_module
 from securefair.sites.post.door import Door, DoorClient
 from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
+from securefair.storage.files import NoFileError
 
 LIMIT = 1 << 16
 
@@ -183,6 +184,45 @@ def test_a_receipt_that_cannot_be_written_is_written_later(ends, tmp_path, monke
     monkeypatch.setattr(by_folder, "put", put_unless_full)
     start_folder(south, tmp_path, stop, every=0.002)
     assert north.settle("south", receipt_in(tmp_path))
+
+
+def test_a_site_that_takes_nothing_now_is_asked_again(ends, tmp_path):
+    north, south, stop = ends
+    receive, full = south.receive, ["once", "twice"]
+    south.receive = lambda parcel: receive(parcel) if not full else full.clear()
+    put(tmp_path, "south", "north.parcel", north.pending("south", 0))
+    start_folder(south, tmp_path, stop, every=0.002)
+    assert north.settle("south", receipt_in(tmp_path))
+
+
+def test_a_held_parcel_that_cannot_be_removed_is_not_looked_at_more_often(
+    ends, tmp_path, monkeypatch
+):
+    north, south, _ = ends
+    put(tmp_path, "south", "north.parcel", north.pending("south", 0))
+    pauses = Pauses(0.5)
+
+    def busy(*_):
+        raise PermissionError(errno.EBUSY, "open elsewhere")
+
+    monkeypatch.setattr(by_folder, "let_go", busy)
+    by_folder._collect_from(south, tmp_path, "north", pauses)
+    assert south.taken == [0]
+    assert pauses.after_a_look() == 0.5
+
+
+def test_a_folder_that_cannot_be_read_is_put_out_of_the_way(tmp_path, monkeypatch):
+    def read(name, limit, *, dir_fd):
+        raise PermissionError(errno.EACCES, "not yours")  # root reads whatever it likes
+
+    put(tmp_path, "south", "north.parcel", b"lost")
+    (tmp_path / "south" / "north.parcel.held").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(shared, "read_regular", read)
+        with pytest.raises(NoFileError):
+            hold(tmp_path, "south", "north.parcel", LIMIT)
+    put(tmp_path, "south", "north.parcel", b"next")
+    assert hold(tmp_path, "south", "north.parcel", LIMIT) == b"next"
 
 
 def test_a_held_parcel_that_cannot_be_read_is_replaced_by_the_next(tmp_path, monkeypatch):
