@@ -1,7 +1,6 @@
 """Couriers between two ports that only count: every parcel arrives, whatever happens to it."""
 
 import errno
-import os
 import threading
 from collections import deque
 
@@ -9,7 +8,6 @@ import pytest
 
 from securefair.errors import ConfigError, DataError
 from securefair.sites.couriers import folder as by_folder
-from securefair.sites.couriers import shared
 from securefair.sites.couriers.faulty import faulty
 from securefair.sites.couriers.folder import (
     LOOK_SOON,
@@ -24,7 +22,6 @@ from securefair.sites.couriers.shared import hold, lies, put, take
 from securefair.sites.post import door as door_module
 from securefair.sites.post.door import Door, DoorClient
 from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
-from securefair.storage.files import NoFileError
 
 LIMIT = 1 << 16
 
@@ -209,34 +206,6 @@ def test_a_held_parcel_that_cannot_be_removed_is_not_looked_at_more_often(
     by_folder._collect_from(south, tmp_path, "north", pauses)
     assert south.taken == [0]
     assert pauses.after_a_look() == 0.5
-
-
-def test_a_folder_that_cannot_be_read_is_put_out_of_the_way(tmp_path, monkeypatch):
-    def read(name, limit, *, dir_fd):
-        raise PermissionError(errno.EACCES, "not yours")  # root reads whatever it likes
-
-    put(tmp_path, "south", "north.parcel", b"lost")
-    (tmp_path / "south" / "north.parcel.held").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(shared, "read_regular", read)
-        with pytest.raises(NoFileError):
-            hold(tmp_path, "south", "north.parcel", LIMIT)
-    put(tmp_path, "south", "north.parcel", b"next")
-    assert hold(tmp_path, "south", "north.parcel", LIMIT) == b"next"
-
-
-def test_a_held_parcel_that_cannot_be_read_is_replaced_by_the_next(tmp_path, monkeypatch):
-    put(tmp_path, "south", "north.parcel.held", b"of another user")
-    put(tmp_path, "south", "north.parcel", b"next")
-    shut, read = [(tmp_path / "south" / "north.parcel.held").stat().st_ino], shared.read_regular
-
-    def read_what_is_open(name, limit, *, dir_fd):
-        if os.stat(name, dir_fd=dir_fd).st_ino in shut:  # root reads whatever it likes
-            raise PermissionError(errno.EACCES, "not yours")
-        return read(name, limit, dir_fd=dir_fd)
-
-    monkeypatch.setattr(shared, "read_regular", read_what_is_open)
-    assert hold(tmp_path, "south", "north.parcel", LIMIT) == b"next"
 
 
 def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(ends, tmp_path):
