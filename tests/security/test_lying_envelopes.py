@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from securefair.sites.couriers.folder import start_folder
+from securefair.sites.couriers.shared import lies, put
 from securefair.sites.post.clock import SteadyClock
 from securefair.sites.post.peers import read_peer
 from securefair.sites.post.post import MOST_WAITING
@@ -75,9 +76,8 @@ def test_the_collector_serves_the_others_meanwhile(south, tmp_path):
 
 def lay(shared, sender, parcel, end):
     """Lay a parcel down, and wait until it was collected."""
-    place = shared / end.name / f"{sender}.parcel"
-    place.write_bytes(parcel)
-    wait_until(end, lambda: not place.exists())
+    put(shared, end.name, f"{sender}.parcel", parcel)
+    wait_until(end, lambda: not lies(shared, end.name, f"{sender}.parcel"))
 
 
 def wait_until(end, holds):
