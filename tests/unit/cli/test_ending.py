@@ -9,7 +9,14 @@ import typer
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.cli.ending import EXIT_CODE, EXIT_PASSING, EXIT_UNKNOWN, EXIT_USAGE, errors
+from securefair.cli.ending import (
+    EXIT_CODE,
+    EXIT_INTERRUPTED,
+    EXIT_PASSING,
+    EXIT_UNKNOWN,
+    EXIT_USAGE,
+    errors,
+)
 from securefair.errors import ConfigError, SecureFairError
 from securefair.sites.couriers.folder import check_shared, make_project_folder
 from securefair.sites.site.folder import check_data_file
@@ -34,6 +41,25 @@ main()
     frozen, left = map(int, done.stdout.split()[-2:])
     assert frozen > 10_000
     assert left < 100
+
+
+def test_ctrl_c_while_a_class_is_made_has_the_code_of_any_other(tmp_path):
+    """`dataclass` makes methods by `exec`, and Python remembers what ended one."""
+    (tmp_path / "interrupted.py").write_text("""
+from securefair.cli.ending import errors
+from typer import Exit
+import sys
+try:
+    with errors():
+        exec("raise KeyboardInterrupt")
+except Exit as ended:
+    sys.exit(ended.exit_code)
+""")
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == EXIT_INTERRUPTED
+    assert done.stderr == "securefair: Interrupted.\n"
 
 
 def test_what_may_pass_by_itself_has_a_code_of_its_own():
