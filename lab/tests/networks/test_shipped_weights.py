@@ -44,9 +44,9 @@ def photographs(folder, count):
     ("name", "load", "count", "least"),
     [
         ("mnist", digits, 1000, 0.98),
-        ("cifar", photographs, 500, 0.72),
-        pytest.param("cifar-wide", photographs, 200, 0.75, marks=pytest.mark.slow),
-        pytest.param("cifar-cosines", photographs, 200, 0.8, marks=pytest.mark.slow),
+        ("cifar", photographs, 200, 0.72),
+        pytest.param("cifar-wide", photographs, 100, 0.75, marks=pytest.mark.slow),
+        pytest.param("cifar-cosines", photographs, 100, 0.8, marks=pytest.mark.slow),
     ],
 )
 def test_shipped_networks_classify_real_images_in_every_form(folder, name, load, count, least):

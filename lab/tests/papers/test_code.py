@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -51,24 +51,25 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(definitions, "PACKAGES", (*definitions.PACKAGES, NAME))
     yield tmp_path / f"{NAME}.py"
     sys.modules.pop(NAME, None)
-    forget()
 
 
-def forget_digests() -> None:
-    codes.digest.cache_clear()
-    definitions.definition.cache_clear()
-
-
-def forget() -> None:
-    forget_digests()
-    definitions._read.cache_clear()
-    definitions._exists.cache_clear()
+@contextmanager
+def told_anew(definition: Any, read: Any) -> Iterator[None]:
+    """Nothing of what is known of the package is used, nor lost: to tell that takes a second."""
+    definition = cache(definition)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(definitions, "definition", definition)
+        patch.setattr(codes, "definition", definition)
+        patch.setattr(codes, "digest", cache(codes.digest.__wrapped__))
+        patch.setattr(definitions, "_read", cache(read))
+        patch.setattr(definitions, "_exists", cache(definitions._exists.__wrapped__))
+        yield
 
 
 def code(path: Path, source: str, name: str = "used") -> str:
     path.write_text(source, encoding="utf-8")
-    forget()
-    return codes.digest(Place(NAME, name))
+    with told_anew(definitions.definition.__wrapped__, definitions._read.__wrapped__):
+        return codes.digest(Place(NAME, name))
 
 
 @pytest.mark.parametrize(
@@ -113,8 +114,9 @@ def test_a_helper_that_moves_to_another_module_is_the_same(written: Path) -> Non
 
 def test_names_are_followed_through_doors(written: Path) -> None:
     def behind(line: str) -> set[str]:
-        code(written, f"{line}\ndef used():\n    return algorithm")
-        return {place.module for place in codes.reached(Place(NAME, "used"))}
+        written.write_text(f"{line}\ndef used():\n    return algorithm", encoding="utf-8")
+        with told_anew(definitions.definition.__wrapped__, definitions._read.__wrapped__):
+            return {place.module for place in codes.reached(Place(NAME, "used"))}
 
     assert "securefair_lab.algorithms.vpdl" in behind(
         "from securefair_lab.algorithms import Vpdl as algorithm"
@@ -226,7 +228,7 @@ def code_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Experiment, str, str, str], str]:
     """Digest of an experiment where a module of ours reads otherwise."""
-    read, text_of = definitions._read, Path.read_text
+    read, defined, text_of = definitions._read, definitions.definition, Path.read_text
 
     def told(experiment: Experiment, module: str, old: str, new: str) -> str:
         def changed(path: Path, *args: Any, **kwargs: Any) -> str:
@@ -234,23 +236,34 @@ def code_with(
             assert old in text
             return text.replace(old, new)
 
-        @cache
+        def is_changed(name: str) -> bool:
+            return f"{name.replace('.', '/')}.py".endswith(module)
+
         def read_changed(name: str) -> Any:
             """Only what reads otherwise is read again: the package is large."""
-            if not f"{name.replace('.', '/')}.py".endswith(module):
+            if not is_changed(name):
                 return read(name)
             with monkeypatch.context() as patch:
                 patch.setattr(Path, "read_text", changed)
                 return read.__wrapped__(name)
 
-        forget_digests()
-        with monkeypatch.context() as patch:
-            patch.setattr(definitions, "_read", read_changed)
-            found = experiment.code("cpu")
-        forget_digests()
-        return found
+        def defined_changed(place: Place, size: str | None = None) -> Any:
+            """As above: the changes leave all names, so that others' definitions stay."""
+            return (defined.__wrapped__ if is_changed(place.module) else defined)(place, size)
+
+        with told_anew(defined_changed, read_changed):
+            return experiment.code("cpu")
 
     return told
+
+
+def test_only_what_asks_for_a_size_is_told_once_for_each() -> None:
+    alike = Place("securefair_lab.papers.measures", "percent")
+    assert definitions.definition(alike, "cpu") is definitions.definition(alike)
+    apart = Place("securefair_lab.papers.cycle_divisions", "shown")
+    assert definitions.definition(apart, "cpu") != definitions.definition(apart, "smoke")
+    by_key = Place("securefair_lab.papers.cycle_settings", "SCALES")
+    assert definitions.definition(by_key, "cpu") != definitions.definition(by_key, "smoke")
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from securefair_lab.papers.experiment import Experiment, Row
-from securefair_lab.papers.mean_estimation import MEAN_ESTIMATION
+from securefair_lab.papers.mean_estimation import MEAN_ESTIMATION, RATIOS, _along, _at
 
 
 def rows_of(experiment: Experiment, seed: int) -> list[Row]:
@@ -45,3 +46,14 @@ def test_the_claims_would_notice_a_broken_bound() -> None:
     assert lower.holds(moved("CYCle", -0.001))  # within the error of 10,000 runs
     assert not lower.holds(moved("CYCle", -0.05))
     assert not upper.holds(moved("FedAvg", 0.05))
+
+
+def test_a_curve_has_a_gap_where_there_is_no_row() -> None:
+    rows = rows_of(MEAN_ESTIMATION[1], 0)
+    curves = [_along(rows, participant=participant) for participant in (1, 2)]
+    assert curves[0] != curves[1]
+    for participant, curve in enumerate(curves, start=1):
+        assert curve == [_at(rows, "CYCle", participant=participant, ratio=r) for r in RATIOS]
+    first, *others = _along(rows[1:], participant=1)
+    assert math.isnan(first)
+    assert others == curves[0][1:]

@@ -51,7 +51,7 @@ def test_an_experiment_runs_and_is_drawn(
 def test_what_is_written_is_the_same_every_time(
     silent: Callable[..., Progress], tmp_path: Path
 ) -> None:
-    experiment = EXPERIMENTS["cycle-figure5"]
+    experiment = EXPERIMENTS["dpfl-figure4"]
     written = []
     for out in (tmp_path / "first", tmp_path / "second"):
         finished = finished_runs(

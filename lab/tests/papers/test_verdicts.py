@@ -66,6 +66,23 @@ def test_a_claim_of_each_seed_moves_with_the_means() -> None:
     assert verdicts([lambda own: every([min(own[0].each["MCG"]) > 0])], found) == ["cannot be told"]
 
 
+def test_every_draw_has_its_own_numbers() -> None:
+    """Rows are the same objects in all of them: means and seeds move together, and are new."""
+    seen = []
+
+    def noted(found: Sequence[Row]) -> Parts:
+        each = found[0].each["MCG"]
+        assert np.mean(each) == pytest.approx(found[0].metrics["MCG"])
+        seen.append(found[0].metrics["MCG"])
+        return every([len(seen) % 2 == 0])
+
+    given = rows([0.0, 2.0, 2.1], [1.0, 1.0, 1.0])
+    assert verdicts([noted], given) == ["cannot be told"]
+    assert len(set(seen)) > len(seen) / 2
+    assert np.mean(seen) == pytest.approx(given[0].metrics["MCG"], abs=0.2)
+    assert given[0].each["MCG"] == [0.0, 2.0, 2.1]
+
+
 def settings(differences: np.ndarray) -> list[Row]:
     """A row for each setting, of differences (settings, seeds)."""
     return [

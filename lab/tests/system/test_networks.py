@@ -28,6 +28,7 @@ def config(**changes):
         "training.rounds": 2,
         "training.local_epochs": 30,
         "data.test_fraction": 0.8,
+        "data.partition.participants": 2,
         "fairness.forced_every": 1,
         "distillation.q": 32,
     }
@@ -50,13 +51,14 @@ def shorten_controls(patch):
     )
 
 
-@pytest.fixture(scope="module", params=[("projection", 2), ("logits", 1)])
+@pytest.fixture(scope="module", params=[("projection", 2, 2), ("logits", 1, 3)])
 def outcomes(request):
-    """The same run encrypted and in the clear, and its rounds.
+    """The same run encrypted and in the clear, its rounds and its participants.
 
-    In the second round weights have changed: another answer to the same upload.
+    In the second round weights have changed: another answer to the same upload. Of three each
+    learns from two.
     """
-    found, (release, rounds) = [], request.param
+    found, (release, rounds, participants) = [], request.param
     with pytest.MonkeyPatch.context() as patch:
         shorten_controls(patch)
         for backend in ("rns", "clear"):
@@ -64,9 +66,10 @@ def outcomes(request):
                 encryption__backend=backend,
                 distillation__release=release,
                 training__rounds=rounds,
+                data__partition__participants=participants,
             )
             found.append(run_experiment(asked, PlainProgress(Console(file=io.StringIO()))))
-    return *found, rounds
+    return *found, rounds, participants
 
 
 def spec_of(asked):
@@ -75,11 +78,13 @@ def spec_of(asked):
 
 
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
-    encrypted, clear, rounds = outcomes
+    encrypted, clear, rounds, participants = outcomes
     assert not encrypted.result.problems
     assert sum(record.algorithm == "cycle" for record in encrypted.rounds) == rounds
-    assert encrypted.result.encryption.answers == rounds * 6
-    plan = plan_exchange(spec_of(config(distillation__release=encrypted.result.encryption.release)))
+    assert encrypted.result.encryption.answers == rounds * participants * (participants - 1)
+    release = encrypted.result.encryption.release
+    asked = config(distillation__release=release, data__partition__participants=participants)
+    plan = plan_exchange(spec_of(asked))
     assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
     for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
         assert found.answered == expected.answered
@@ -96,14 +101,14 @@ def test_networks_that_outgrow_their_room_decline_with_encryption_and_without(ba
     asked = config(encryption__backend=backend, training__rounds=1, training__local_epochs=5)
     found = run_experiment(asked, PlainProgress(Console(file=io.StringIO())))
     (record,) = (r for r in found.rounds if r.algorithm == "cycle")
-    assert np.array(record.asked).sum() == 6
+    assert np.array(record.asked).sum() == 2
     assert not np.array(record.answered).any()
 
 
 def test_the_penalty_of_a_configuration_reaches_every_way_of_training(monkeypatch):
     """Alone, stopped early and together, whoever leaves the range learns something else.
 
-    Only after some epochs do they leave it: controls train as long as a user's.
+    Only after some epochs do they leave it, of large steps few: controls train as long as a user's.
     """
     monkeypatch.setattr(controls, "EarlyStopping", EarlyStopping)
     free, paid = (
@@ -112,6 +117,8 @@ def test_the_penalty_of_a_configuration_reaches_every_way_of_training(monkeypatc
                 encryption__backend="clear",
                 model__range_penalty=weight,
                 training__rounds=1,
+                training__local_epochs=10,
+                training__learning_rate=0.2,
             ),
             PlainProgress(Console(file=io.StringIO())),
         ).rounds

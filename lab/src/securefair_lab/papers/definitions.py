@@ -39,10 +39,15 @@ class Whole(NamedTuple):
 
 @dataclass(frozen=True)
 class Definition:
-    """A definition's syntax as text, in which `@n` is the n-th of `needs`."""
+    """A definition's syntax as text, in which `@n` is the n-th of `needs`.
+
+    Attributes:
+        sized: whether it is another one for another size of an experiment.
+    """
 
     text: str
     needs: tuple[Place, ...]
+    sized: bool
 
 
 @dataclass(frozen=True)
@@ -81,14 +86,18 @@ def definition(place: Place, size: str | None = None) -> Definition:
     Args:
         size: of an experiment: what only another size takes is left out. None: nothing is.
     """
+    if size is not None:
+        whole = definition(place)
+        if not whole.sized:
+            return whole
     found = _read(place.module)
     statements = found.definitions.get(place.name, []) if place.name else found.doing
     bare = _Bare(place, found, size)
-    whole = bare.visit(ast.Module(_copied(statements), []))
-    text = "\n".join(ast.dump(one) for one in whole.body)
+    syntax = bare.visit(ast.Module(_copied(statements), []))
+    text = "\n".join(ast.dump(one) for one in syntax.body)
     # A module that does something as it is loaded does it for all of its definitions.
     doing = [Place(place.module, "")] if place.name and found.doing else []
-    return Definition(text, (*bare.needs, *doing))
+    return Definition(text, (*bare.needs, *doing), bare.sized)
 
 
 def _copied(node: Any) -> Any:
@@ -201,6 +210,7 @@ class _Bare(ast.NodeTransformer):
 
     def __init__(self, place: Place, module: _Module, size: str | None) -> None:
         self.needs: list[Place] = []
+        self.sized = False
         self._place, self._module, self._size = place, module, size
         self._scopes: list[dict[str, str]] = []
 
@@ -235,6 +245,7 @@ class _Bare(ast.NodeTransformer):
             for key, value in zip(node.keys, node.values, strict=True)
         ]
         if len(keys) > 1 and all(map(_names_a_size, keys)):
+            self.sized = True
             kept = [not is_of_another(key, self._size) for key in keys]
             node.keys = [key for key, own in zip(node.keys, kept, strict=True) if own]
             node.values = [value for value, own in zip(node.values, kept, strict=True) if own]
@@ -322,11 +333,14 @@ class _Bare(ast.NodeTransformer):
 
     def _taken(self, test: ast.expr) -> bool | None:
         """Whether `size == "cpu"` and the like is true of this size; None: it is not of sizes."""
-        if self._size is None or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return None
         named = getattr(test.left, "id", getattr(test.left, "attr", None))
         other = _constant(test.comparators[0])
         if named != "size" or other not in SIZES:
+            return None
+        self.sized = True
+        if self._size is None:
             return None
         match test.ops[0]:
             case ast.Eq():

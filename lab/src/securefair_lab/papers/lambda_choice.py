@@ -91,7 +91,7 @@ def at(rows: Sequence[Row], lambda_0: float | None, metric: str) -> dict[tuple[s
     return {
         (str(row.fields["split"]), name_of(row)): row.metrics[metric]
         for row in rows
-        if row.fields.get("lambda_0") is not None and _lambda_of(row) == lambda_0
+        if row.fields.get("lambda_0") == lambda_0
     }
 
 

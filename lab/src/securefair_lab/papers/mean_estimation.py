@@ -121,7 +121,12 @@ def _at(rows: Sequence[Row], method: str, **fields: float) -> float:
 
 
 def _along(rows: Sequence[Row], *, participant: int) -> list[float]:
-    return [_at(rows, "CYCle", participant=participant, ratio=ratio) for ratio in RATIOS]
+    found = {
+        row.fields["ratio"]: row.metrics["usefulness"]
+        for row in rows
+        if row.fields["method"] == "CYCle" and row.fields["participant"] == participant
+    }
+    return [found.get(ratio, math.nan) for ratio in RATIOS]
 
 
 def _level(along: Sequence[float]) -> Parts:

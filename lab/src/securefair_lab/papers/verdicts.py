@@ -15,6 +15,7 @@ at most, whatever its number of parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -123,6 +124,7 @@ def _weights(seeds: int, start: int) -> NDArray[np.float64]:
 def _possible(rows: Sequence[Row], start: int) -> Iterator[list[Row]]:
     """The rows with means that the seeds leave possible; every seed's number moves with its mean.
 
+    They are the same objects every time, with other numbers: thousands of draws make none anew.
     See `_weights`.
     """
     names = [tuple(row.metrics) for row in rows]
@@ -132,34 +134,35 @@ def _possible(rows: Sequence[Row], start: int) -> Iterator[list[Row]]:
     means = np.array([row.metrics[metric] for row, metric in keys])
     each = np.array([row.each[metric] for row, metric in keys])
     centred = each - each.mean(axis=1, keepdims=True)
+    metrics = [dict(row.metrics) for row in rows]
+    seeds = [_Moved(row.each, own) for row, own in zip(rows, names, strict=True)]
+    drawn = [
+        replace(row, metrics=own, each=moved)
+        for row, own, moved in zip(rows, metrics, seeds, strict=True)
+    ]
+    parts = list(zip(metrics, seeds, names, places, strict=True))
     for off in (centred @ _weights(each.shape[1], start).T).T:
-        moved, by = (means + off).tolist(), off.tolist()
-        yield [
-            Row(
-                fields=row.fields,
-                metrics=dict(zip(own, moved[at], strict=True)),
-                spread=row.spread,
-                paper=row.paper,
-                each=_Moved(row.each, own, by[at]),
-            )
-            for row, own, at in zip(rows, names, places, strict=True)
-        ]
+        values, by = (means + off).tolist(), off.tolist()
+        for now, moved, own, at in parts:
+            now.update(zip(own, values[at], strict=True))
+            moved.by = by[at]
+        yield drawn
 
 
 class _Moved(Mapping[str, Sequence[float]]):
-    """Every seed's number, each metric moved by its own; few claims ask for any."""
+    """Every seed's number, each metric moved by its own; few claims ask for any.
 
-    __slots__ = ("_by", "_each", "_names")
+    Attributes:
+        by: how far each metric is moved, in the order of names.
+    """
 
-    def __init__(
-        self, each: Mapping[str, Sequence[float]], names: tuple[str, ...], by: Sequence[float]
-    ) -> None:
-        self._each, self._names, self._by = each, names, by
+    def __init__(self, each: Mapping[str, Sequence[float]], names: tuple[str, ...]) -> None:
+        self.by: Sequence[float] = ()
+        self._each, self._names = each, names
+        self._place = {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, name: str) -> Sequence[float]:
-        if name not in self._names:
-            raise KeyError(name)
-        by = self._by[self._names.index(name)]
+        by = self.by[self._place[name]]
         return [one + by for one in self._each[name]]
 
     def __iter__(self) -> Iterator[str]:
