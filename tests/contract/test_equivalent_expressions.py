@@ -1,9 +1,10 @@
-"""500 pairs of expressions that must open to the same values; 130 of them with SEAL.
+"""500 pairs of expressions that must open to the same values; fewer of them encrypted.
 
 Offline: `python scripts/fuzz_evaluator.py rns --pairs 100000 --out found.json`.
 """
 
 import json
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -19,13 +20,31 @@ CORPUS = json.loads(
 )["pairs"]
 POOL_SEED = 0
 PARTS, PAIRS_OF_A_PART, QUICK_PARTS = 10, 50, 1
-FEWER = 4
-"""SEAL takes ten times as long, and its arithmetic is not ours: one of so many pairs."""
+OF_A_KIND = {"rns": 8, "seal": 3}
+"""So many pairs of each kind at most where numbers are encrypted."""
 
 
 @cache
 def pool_of(backend, seed):
     return equivalent.Pool(backend, seed)
+
+
+@cache
+def kinds_of(backend):
+    """The kind of every pair, by seed."""
+    pool = pool_of(backend, POOL_SEED)
+    return [equivalent.draw(pool, seed)[0] for seed in range(PARTS * PAIRS_OF_A_PART)]
+
+
+@cache
+def chosen(backend):
+    """Seeds, but for those whose kind came often enough before."""
+    so_far, found = Counter(), []
+    for seed, kind in enumerate(kinds_of(backend)):
+        so_far[kind] += 1
+        if so_far[kind] <= OF_A_KIND.get(backend.name, len(kinds_of(backend))):
+            found.append(seed)
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +59,10 @@ def keeps_levels(backend):
 )
 def test_equivalent_expressions_open_alike_within_the_bounds(backend, part):
     pool = pool_of(backend, POOL_SEED)
-    every = FEWER if backend.name == "seal" else 1
-    for seed in range(part * PAIRS_OF_A_PART, (part + 1) * PAIRS_OF_A_PART, every):
+    first = part * PAIRS_OF_A_PART
+    for seed in chosen(backend):
+        if not first <= seed < first + PAIRS_OF_A_PART:
+            continue
         name, share = equivalent.worst(pool, seed)
         assert share <= 1, (name, seed)
 
@@ -54,9 +75,7 @@ def test_pairs_that_once_failed_hold(backend, entry):
 
 
 def test_every_kind_of_pair_is_drawn(backend):
-    pool = pool_of(backend, POOL_SEED)
-    names = {equivalent.draw(pool, seed)[0] for seed in range(PARTS * PAIRS_OF_A_PART)}
-    assert names == set(equivalent.PAIRS)
+    assert set(kinds_of(backend)) == set(equivalent.PAIRS)
 
 
 def test_a_wrong_operation_is_found(backend, monkeypatch):

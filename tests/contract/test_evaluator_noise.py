@@ -87,11 +87,12 @@ def test_a_row_of_zeros_is_as_noisy_as_its_mask_at_most(wide):
     assert np.abs(errors).max() <= rules.TAIL * found.meta.noise
 
 
-def test_key_switching_is_bounded_in_the_slot_next_to_one(wide):
+def test_key_switching_is_bounded_in_the_slot_next_to_one(wide, backend):
     """Digits are not centred: their mean weighs most where the root is nearest to 1, in slot 0."""
-    zeros = wide.upload(np.zeros((24, 1)), log2_scale=1.0)
+    count = 6 if backend.name == "seal" else 24  # SEAL is slow, and switches with the same bits
+    zeros = wide.upload(np.zeros((count, 1)), log2_scale=1.0)
     switched = wide.evaluator.relinearize(wide.evaluator.square(zeros))
-    assert_opens_to(wide, switched, np.zeros((24, wide.params.slots)))
+    assert_opens_to(wide, switched, np.zeros((count, wide.params.slots)))
 
 
 @pytest.mark.parametrize("switch", [False, True])

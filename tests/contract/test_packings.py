@@ -23,7 +23,7 @@ from securefair.model.projection import public_rows
 HEADS = {
     "narrow": {"features": 5, "hidden": 0},
     "quadratic": {"features": 5, "hidden": 3},
-    "wide": {"features": 70, "hidden": 3},
+    "wide": {"features": 34, "hidden": 3},
 }
 ASKED = {
     "logits": {"release": "logits"},
@@ -113,7 +113,10 @@ def test_answers_are_those_of_the_model(planned, backend):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "planned", [case for case in CASES if case[0] != "wide"], ids="-".join, indirect=True
+    "planned",
+    [case for case in CASES if "wide" not in case and "few logits" not in case],
+    ids="-".join,
+    indirect=True,
 )
 def test_seal_gives_such_answers_too(planned):
     """Its products of many features are compared with other backends' by their own suites."""

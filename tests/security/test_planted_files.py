@@ -166,6 +166,7 @@ def test_the_other_peers_are_collected_from_meanwhile(place, tmp_path, kind):
         assert south.refused() == {"not a file, north": 1}
     finally:
         stop.set()
+        south.post.announce()  # wakes who waits for something to carry
         for thread in threading.enumerate():
             if thread.name.startswith(("to ", "from ")):
                 thread.join(10)

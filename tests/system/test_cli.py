@@ -28,7 +28,7 @@ def test_from_nothing_to_results(program, tmp_path):
     checked = program.run(*following[0], cwd=tmp_path)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert not (tmp_path / "runs").exists()
-    thin_tables(tmp_path / "mine" / "data", most=30)
+    thin_tables(tmp_path / "mine" / "data", most=12)
     ran = program.fresh(*following[1], *QUICK, cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (tmp_path / "runs" / "mine" / "report.html").exists()

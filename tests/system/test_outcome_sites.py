@@ -6,6 +6,7 @@ import json
 import pytest
 
 from securefair.sites.rehearsal.made_up import made_up
+from support.impatient import IMPATIENT
 from support.operators import ended, securefair
 from support.processes import Process
 
@@ -39,7 +40,7 @@ def join(share, name):
         *("--identity", place / f"{name}.keys", "--passphrase-file", place / "passphrase"),
         *("--data", place / "tables" / f"{name}.train.csv", "--shared-folder", share, "--yes"),
     ]
-    return Process("securefair", [str(word) for word in words], cwd=place)
+    return Process(IMPATIENT, [str(word) for word in words], cwd=place)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """A configuration does not walk through the whole package before it is understood."""
 
+import importlib
 import importlib.util
 import inspect
 import re
@@ -21,6 +22,8 @@ def walks():
     spec = importlib.util.spec_from_file_location("scripts_walks", ROOT / "scripts/walks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    for heavy in ("sklearn.ensemble", "sklearn.gaussian_process", "sklearn.metrics"):
+        importlib.import_module(heavy)  # watched, their imports take seconds
     return module
 
 
@@ -66,10 +69,13 @@ def test_tables_of_hospitals_take_it_through_no_more_places_than_before(
 ):
     """What `securefair new` writes: everybody's table, and the rules of its columns."""
     new_project(tmp_path / "mine", unread=unread_by([default_algorithm()]))
-    thin_tables(tmp_path / "mine" / "data", most=40)
+    thin_tables(tmp_path / "mine" / "data", most=20)
     path = tmp_path / "mine" / "config.toml"
     text = path.read_text("utf-8")
-    path.write_text(re.sub(r'(?m)^backend = ".*"', 'backend = "clear"', text), "utf-8")
+    text = re.sub(r'(?m)^backend = ".*"', 'backend = "clear"', text)
+    head, *everyone = text.split("[[participants]]\n")  # of whom two go everywhere
+    text = "[[participants]]\n".join([head, *everyone[-2:]])
+    path.write_text(text, "utf-8")
     monkeypatch.setattr("sys.argv", [])
     ((_, walk),) = walks.walk_configuration(["run", str(path), "--out", str(tmp_path / "out")])
     assert "report.html" in capsys.readouterr().out.replace("\n", "")

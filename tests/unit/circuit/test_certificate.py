@@ -100,7 +100,7 @@ def test_weights_of_most_bits_are_granted_and_certified(release, hidden, bounds)
 
 @pytest.mark.slow
 @given(SHAPES)
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_heads_within_any_bounds_are_certified(spec):
     try:
         plan = plan_exchange(spec)

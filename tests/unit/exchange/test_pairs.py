@@ -12,7 +12,8 @@ FEATURES = 65  # one shares its ciphertext with zeros
 
 
 def wide(release):
-    return spec_of(release, hidden=3, features=FEATURES)
+    fewer = {"q": 2} if release == "student" else {}
+    return spec_of(release, hidden=1, features=FEATURES, **fewer)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,7 @@ def wide(release):
     [
         pytest.param(name, marks=[pytest.mark.slow] * (name not in ("class_sums", "logits")))
         for name in RELEASES
+        if name != "loss"  # the sum of class_sums, which narrow heads release too
     ],
 )
 def test_wide_heads_answer_as_in_the_clear(release, samples_in_slots):

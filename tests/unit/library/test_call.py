@@ -16,7 +16,10 @@ from securefair.library.settings import ENTRY, settings
 from securefair.report.progress import PlainProgress
 from securefair.user.participants import load_participants
 from support.experiments import run_experiment
-from support.own_modules import QUICK, Classifier, own_modules
+from support.own_modules import QUICK as SLOWER
+from support.own_modules import Classifier, own_modules
+
+QUICK = SLOWER | {"rounds": 3, "local_epochs": 2}
 
 
 def test_without_a_word_hospitals_transfer(hospitals):
@@ -33,8 +36,8 @@ def test_without_a_word_hospitals_transfer(hospitals):
         np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1)
 
 
-def test_a_module_is_trained_by_rounds(hospitals):
-    result = sf.collaborate(hospitals, nn.Linear(4, 2), rounds=1, local_epochs=1, backend="clear")
+def test_a_module_is_trained_by_rounds(two):
+    result = sf.collaborate(two, nn.Linear(4, 2), rounds=1, local_epochs=1, backend="clear")
     assert result.config.run.collaborative == ("cycle",)
 
 
@@ -44,6 +47,12 @@ class Hears:
 
     def on_round(self, record):
         self.records.append(record)
+
+
+@pytest.fixture
+def two(hospitals):
+    """Where a third hospital would show nothing more."""
+    return {name: hospitals[name] for name in ("North", "South")}
 
 
 @pytest.mark.slow
@@ -63,26 +72,25 @@ class TestOwnModules:
             for key, value in models[name].state_dict().items():
                 assert torch.equal(value, before[name][key])
 
-    def test_one_module_serves_as_everyones_start(self, hospitals):
-        result = sf.collaborate(hospitals, nn.Linear(4, 2), **QUICK)
+    def test_one_module_serves_as_everyones_start(self, two):
+        result = sf.collaborate(two, nn.Linear(4, 2), **QUICK)
         weights = [model.weight for model in result.models.values()]
         assert {type(model) for model in result.models.values()} == {nn.Linear}
         assert not torch.equal(weights[0], weights[1])
 
-    def test_encryption_changes_next_to_nothing(self, hospitals):
-        few = {name: hospitals[name] for name in ("North", "South")}
-        models = own_modules(few)
+    def test_encryption_changes_next_to_nothing(self, two):
+        models = own_modules(two)
         clear, encrypted = (
-            sf.collaborate(few, models, **QUICK | {"rounds": 3, "backend": backend})
+            sf.collaborate(two, models, **QUICK | {"backend": backend})
             for backend in ("clear", "rns")
         )
-        for name in few:
+        for name in two:
             a, b = (result.models[name].inner.weight for result in (clear, encrypted))
             assert (a - b).abs().max() < 0.02
         assert clear.ledger == encrypted.ledger
 
-    def test_a_module_may_know_more_classes_than_the_labels(self, hospitals):
-        result = sf.collaborate(hospitals, nn.Linear(4, 3), **QUICK)
+    def test_a_module_may_know_more_classes_than_the_labels(self, two):
+        result = sf.collaborate(two, nn.Linear(4, 3), **QUICK)
         assert result.plan.spec.classes == 3
 
     def test_nothing_but_the_peers_makes_the_difference(self, hospitals):
@@ -97,26 +105,26 @@ class TestOwnModules:
             weights = [result.models["North"].inner.weight for result in (one, other)]
             assert torch.equal(*weights) == same
 
-    def test_a_public_extractor_comes_before_in_the_clear(self, hospitals):
+    def test_a_public_extractor_comes_before_in_the_clear(self, two):
         torch.manual_seed(0)
         extractor = nn.Sequential(nn.Linear(4, 7), nn.Tanh(), nn.Dropout(0.9)).train()
-        result = sf.collaborate(hospitals, "linear", extractor=extractor, **QUICK)
+        result = sf.collaborate(two, "linear", extractor=extractor, **QUICK)
         assert result.plan.spec.features == 7
         assert extractor.training
-        again = sf.collaborate(hospitals, "linear", extractor=extractor, **QUICK)
+        again = sf.collaborate(two, "linear", extractor=extractor, **QUICK)
         assert again.accuracy == result.accuracy  # dropout is off
 
 
 @pytest.mark.slow
 class TestRun:
-    def test_callbacks_hear_every_round_in_order(self, hospitals):
+    def test_callbacks_hear_every_round_in_order(self, two):
         one, other = Hears(), Hears()
-        result = sf.collaborate(hospitals, callbacks=[one, other], **QUICK)
+        result = sf.collaborate(two, callbacks=[one, other], **QUICK | {"rounds": 6})
         assert [record.round for record in one.records] == list(range(6))
         assert one.records == other.records == result.rounds
         assert [record.forced for record in one.records] == [True, *[False] * 4, True]
 
-    def test_a_callback_ends_the_run_with_what_it_raises(self, hospitals):
+    def test_a_callback_ends_the_run_with_what_it_raises(self, two):
         class Impatient(Hears):
             def on_round(self, record):
                 super().on_round(record)
@@ -125,10 +133,10 @@ class TestRun:
 
         hears = Impatient()
         with pytest.raises(KeyboardInterrupt):
-            sf.collaborate(hospitals, callbacks=[hears], **QUICK)
+            sf.collaborate(two, callbacks=[hears], **QUICK)
         assert len(hears.records) == 2
 
-    def test_threads_are_the_callers_again_afterwards(self, hospitals):
+    def test_threads_are_the_callers_again_afterwards(self, two):
         class Counts(Hears):
             def on_round(self, record):
                 super().on_round((record.round, torch.get_num_threads()))
@@ -136,7 +144,7 @@ class TestRun:
         before, counts = torch.get_num_threads(), Counts()
         torch.set_num_threads(2)
         try:
-            sf.collaborate(hospitals, callbacks=[counts], **QUICK)
+            sf.collaborate(two, callbacks=[counts], **QUICK)
             assert {threads for _, threads in counts.records} == {1}
             assert torch.get_num_threads() == 2
         finally:
@@ -144,11 +152,11 @@ class TestRun:
 
     def test_vpdl_answers_always(self, hospitals):
         result = sf.collaborate(hospitals, **QUICK | {"algorithm": "vpdl"})
-        assert len(result.exchanges) == 6 * 3 * 2
+        assert len(result.exchanges) == 3 * 3 * 2
         assert {exchange.answered for exchange in result.exchanges} == {True}
 
-    def test_equal_seeds_repeat_and_others_do_not(self, hospitals):
-        one, same, other = (sf.collaborate(hospitals, seed=s, **QUICK) for s in (4, 4, 5))
+    def test_equal_seeds_repeat_and_others_do_not(self, two):
+        one, same, other = (sf.collaborate(two, seed=s, **QUICK) for s in (4, 4, 5))
         assert one.outcome.result.participants == same.outcome.result.participants
         assert one.rounds == same.rounds
         assert one.rounds != other.rounds
@@ -178,8 +186,8 @@ class TestRun:
         assert outcome.result.participants == result.outcome.result.participants
         assert outcome.result.algorithms == result.outcome.result.algorithms
 
-    def test_limits_of_disclosure_hold(self, hospitals):
-        result = sf.collaborate(hospitals, disclosure={"student_total": 13}, q=5, **QUICK)
+    def test_limits_of_disclosure_hold(self, two):
+        result = sf.collaborate(two, disclosure={"student_total": 13}, q=5, **QUICK)
         assert max(row.numbers_total for row in result.ledger) == 10
 
     def test_q_fits_the_hospital_with_the_fewest_samples(self, hospitals):
@@ -188,10 +196,10 @@ class TestRun:
         assert all(exchange.answered for exchange in result.exchanges if exchange.round == 0)
 
 
-def test_what_a_caller_gives_stands_in_the_configuration(hospitals):
+def test_what_a_caller_gives_stands_in_the_configuration(two):
     config = sf.collaborate(
-        hospitals,
-        own_modules(hospitals),
+        two,
+        own_modules(two),
         training={"learning_rate": 0.01},
         tau_opt=0.1,
         metric="auc",
@@ -215,14 +223,14 @@ def test_what_a_call_leaves_out_is_what_a_file_leaves_out():
     refuse_unread(given)
 
 
-def test_a_transfer_follows_the_model_and_the_numbers_that_are_asked_for(hospitals):
-    result = sf.collaborate(hospitals, "quadratic", q=3, backend="clear")
+def test_a_transfer_follows_the_model_and_the_numbers_that_are_asked_for(two):
+    result = sf.collaborate(two, "quadratic", q=3, backend="clear")
     assert (result.config.transfer.fit, result.config.transfer.q) == ("quadratic", 3)
     assert result.plan.spec.hidden > 0
     assert {row.numbers_per_answer for row in result.ledger} == {3}
 
 
-def test_a_call_names_a_device(hospitals, monkeypatch):
+def test_a_call_names_a_device(two, monkeypatch):
     named = []
 
     def noted(name, device):
@@ -230,13 +238,13 @@ def test_a_call_names_a_device(hospitals, monkeypatch):
         return get_backend(name)
 
     monkeypatch.setattr(answerer, "get_backend", noted)
-    result = sf.collaborate(hospitals, sums="none", device="cpu-kernels")
+    result = sf.collaborate(two, sums="none", device="cpu-kernels")
     assert result.config.encryption.device == "cpu-kernels"
     assert set(named) == {"cpu-kernels"}
     with pytest.raises(ConfigError, match=r"encryption\.device"):
-        sf.collaborate(hospitals, sums="none", device="gpu")
+        sf.collaborate(two, sums="none", device="gpu")
     with pytest.raises(ConfigError, match="device"):
-        sf.collaborate(hospitals, algorithm="cycle-gossip", device="cpu-kernels")
+        sf.collaborate(two, algorithm="cycle-gossip", device="cpu-kernels")
 
 
 @pytest.mark.parametrize("settings", [{"sums": "none"}, {"algorithm": "vpdl", "rounds": 1}])

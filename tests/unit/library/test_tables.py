@@ -28,6 +28,12 @@ def frame(request):
     return pytest.importorskip(request.param).DataFrame
 
 
+@pytest.fixture
+def both():
+    """Frames of both kinds, in one run."""
+    return [pytest.importorskip(name).DataFrame for name in ("pandas", "polars")]
+
+
 def test_frames_go_in_and_their_rows_are_predicted(frame, tmp_path):
     hospitals = {
         "north": frame(rows(60, 1)),
@@ -77,12 +83,12 @@ def test_limits_and_decimal_commas_are_read_as_from_a_file_and_told(frame, tmp_p
     assert "points to look at in the tables: see findings" in repr(results[0])
 
 
-def test_a_column_that_is_no_feature_is_told_with_the_reason(frame):
+def test_a_column_that_is_no_feature_is_told_with_the_reason(both):
     words = {
         seed: rows(40, seed) | {"note": [f"text {n % 25} of {seed}" for n in range(40)]}
         for seed in (1, 2)
     }
-    hospitals = {f"h{seed}": frame(made) for seed, made in words.items()}
+    hospitals = {f"h{seed}": both[seed - 1](made) for seed, made in words.items()}
     result = sf.collaborate(hospitals, label="outcome", **QUICK)
     (one,) = [one for one in result.findings if one.column == "note"]
     assert (one.kind, one.site) == ("unused_column", "everyone")
@@ -90,7 +96,7 @@ def test_a_column_that_is_no_feature_is_told_with_the_reason(frame):
     assert "see findings" in result._repr_html_()
 
 
-def test_rules_that_are_known_beforehand_are_kept(frame):
+def test_rules_that_are_known_beforehand_are_kept(both):
     rules = TableSpec(
         columns=(
             NumericColumn(name="age", low=0, high=100),
@@ -98,20 +104,23 @@ def test_rules_that_are_known_beforehand_are_kept(frame):
         ),
         target=Target(name="outcome", groups=(("well",), ("ill",))),
     )
-    hospitals = {name: frame(rows(40, seed)) for seed, name in enumerate(("north", "south"))}
+    hospitals = {name: both[n](rows(40, n)) for n, name in enumerate(("north", "south"))}
     result = sf.collaborate(hospitals, label=rules, **QUICK)
     assert result.models["north"].record.table == rules
 
 
-def test_numbers_that_name_classes_in_a_frame_can_be_scored(frame):
-    def numbered(table):
+def test_numbers_that_name_classes_in_a_frame_can_be_scored(both):
+    def numbered(frame, table):
         return frame(table | {"outcome": [1 if o == "well" else 2 for o in table["outcome"]]})
 
-    hospitals = {name: numbered(rows(60, seed)) for seed, name in enumerate(("north", "south"))}
+    hospitals = {
+        name: numbered(both[seed], rows(60, seed)) for seed, name in enumerate(("north", "south"))
+    }
     model = sf.collaborate(hospitals, label="outcome", **QUICK).models["north"]
     assert model.classes_.tolist() == [1, 2]
-    test = numbered(rows(40, 7))
-    assert model.score(test, test["outcome"]) > 0.5
+    for frame in both:
+        test = numbered(frame, rows(40, 7))
+        assert model.score(test, test["outcome"]) > 0.5
 
 
 @pytest.mark.parametrize(
@@ -258,9 +267,10 @@ class TestTeacher:
             sf.Teacher(model)
 
 
-def test_a_column_that_not_everyone_has_is_its_hospitals_own(frame):
+def test_a_column_that_not_everyone_has_is_its_hospitals_own(both):
+    pandas, polars = both
     north = rows(60, 1) | {"crp": np.random.default_rng(0).normal(5, 1, 60).round(2).tolist()}
-    hospitals = {"north": frame(north), "south": frame(rows(50, 2)), "east": frame(rows(40, 3))}
+    hospitals = {"north": polars(north), "south": pandas(rows(50, 2)), "east": polars(rows(40, 3))}
     result = sf.collaborate(hospitals, label="outcome", **QUICK)
     widths = {name: model.n_features_in_ for name, model in result.models.items()}
     assert widths == {"north": 3, "south": 2, "east": 2}

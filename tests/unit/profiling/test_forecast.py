@@ -31,7 +31,7 @@ SMALL = {
     "encryption.backend": "clear",
     "model.kind": "linear",
     "training.rounds": 3,
-    "training.local_epochs": 2,
+    "training.local_epochs": 1,
     "fairness.forced_every": 2,
     "distillation.q": 16,  # a linear head has few parameters to tell
     "run.seeds": [0],
@@ -88,7 +88,13 @@ def test_numbers_that_add_up_to_a_model_are_warned_of():
 
 def test_bytes_are_those_on_the_wire():
     """Encrypted, since the clear backend sends floats; keys are an upper bound."""
-    config = small(**{"encryption.backend": "seal", "run.algorithms": ["standalone", "vpdl"]})
+    config = small(
+        **{
+            "encryption.backend": "seal",
+            "run.algorithms": ["standalone", "vpdl"],
+            "training.rounds": 2,
+        }
+    )
     (one,) = checked_of(config).algorithms
     with show_progress(Console(quiet=True)) as progress:
         outcome = run_experiment(config, progress)
@@ -101,7 +107,7 @@ def test_bytes_are_those_on_the_wire():
 
 
 def test_a_teacher_that_would_never_answer_is_noticed():
-    config = small(**{"distillation.q": 64})
+    config = small(**{"distillation.q": 64, "training.rounds": 1})
     checked = checked_of(config)
     assert not any(row.permitted for row in checked.disclosure)
     with show_progress(Console(quiet=True)) as progress:

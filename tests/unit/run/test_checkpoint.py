@@ -10,8 +10,10 @@ from securefair.config import demo_config, override, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.run.checkpoint import FOLDER, unfinished_config
 from securefair.run.folder import read_run, write_outcome
+from securefair.user import participants
 from support.alike import SCORES, assert_runs_alike
 from support.experiments import run_experiment
+from support.few import few_patients
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]  # whole runs
 
@@ -19,13 +21,16 @@ SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,
     "model.kind": "linear",
-    "distillation.q": 16,
-    "training.rounds": 4,
-    "training.local_epochs": 3,
+    "distillation.q": 4,
+    "training.rounds": 3,
+    "training.local_epochs": 1,
     "fairness.forced_every": 2,
     "run.seeds": [0],
     "report.html": False,
 }
+VPDL = {"run.algorithms": ["standalone", "vpdl"]}
+"""Where it does not matter how many algorithms follow; of two hospitals."""
+
 REPEATED = ("config.toml", "metrics.json", "rounds.jsonl", "ledger.json", "traffic.json")
 
 
@@ -72,11 +77,23 @@ def whole(tmp_path_factory):
     return out
 
 
+def only_two(patch):
+    patch.setitem(participants.PACKAGED, "heart", lambda *given: few_patients(*given)[:2])
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """The first two hospitals: a third of the exchanges of three."""
+    only_two(monkeypatch)
+
+
 @pytest.fixture(scope="module")
-def whole_of_two(tmp_path_factory):
-    """The same with two seeds."""
+def whole_of_vpdl(tmp_path_factory):
+    """The same of one algorithm and two hospitals."""
     out = tmp_path_factory.mktemp("whole")
-    finish(small(**{"run.seeds": [0, 1]}), out, resume=False)
+    with pytest.MonkeyPatch.context() as patch:
+        only_two(patch)
+        finish(small(**VPDL), out, resume=False)
     return out
 
 
@@ -88,57 +105,60 @@ def files(out):
     return {name: (out / name).read_bytes() for name in REPEATED}
 
 
-# Of 14 rounds: after a control, before VPDL, in VPDL, before a forced round of CYCle.
-@pytest.mark.parametrize("after", [1, CONTROLS, 8, 12])
+# Of 12 rounds: after a control, before VPDL, in VPDL, before a forced round of CYCle.
+@pytest.mark.parametrize("after", [1, CONTROLS, 8, 11])
 def test_a_clear_run_goes_on_byte_for_byte(whole, tmp_path, after):
     interrupt(small(), tmp_path, after)
     assert [path.name for path in tmp_path.iterdir()] == [FOLDER]
     listener = finish(unfinished_config(tmp_path), tmp_path, resume=True)
     again = 1 if after <= CONTROLS else 0  # a control that was not finished; no other round
-    assert listener.heard == CONTROLS + 8 - after + again
+    assert listener.heard == CONTROLS + 6 - after + again
     assert files(tmp_path) == files(whole)
     assert not (tmp_path / FOLDER).exists()
 
 
-def test_a_later_seed_goes_on_too(whole_of_two, tmp_path):
-    config = small(**{"run.seeds": [0, 1]})
-    interrupt(config, tmp_path, 2 * (CONTROLS + 8) - 1)
-    assert finish(config, tmp_path, resume=True).heard == 1
-    assert files(tmp_path) == files(whole_of_two)
+def test_a_later_seed_goes_on_too(two, tmp_path):
+    config = small(**VPDL | {"run.seeds": [0, 1]})
+    finish(config, tmp_path / "whole", resume=False)
+    interrupt(config, tmp_path / "broken", 2 * (CONTROLS + 3) - 1)
+    assert finish(config, tmp_path / "broken", resume=True).heard == 1
+    assert files(tmp_path / "broken") == files(tmp_path / "whole")
 
 
-def test_a_checkpoint_that_holds_all_keys_goes_on_too(whole, tmp_path):
+def test_a_checkpoint_that_holds_all_keys_goes_on_too(two, whole_of_vpdl, tmp_path):
     """As earlier versions wrote them, whether or not an algorithm reads them."""
-    interrupt(small(), tmp_path, 3)
+    config = small(**VPDL)
+    interrupt(config, tmp_path, 3)
     path = tmp_path / FOLDER / "config.toml"
     assert "[gossip]" not in path.read_text()
-    path.write_text(to_toml(small()))
-    finish(small(), tmp_path, resume=True)
-    assert files(tmp_path) == files(whole)
+    path.write_text(to_toml(config))
+    finish(config, tmp_path, resume=True)
+    assert files(tmp_path) == files(whole_of_vpdl)
 
 
-def test_twice_interrupted_is_as_good(whole, tmp_path):
-    interrupt(small(), tmp_path, CONTROLS + 2)
-    interrupt(small(), tmp_path, 1, resume=True)
-    finish(small(), tmp_path, resume=True)
-    assert files(tmp_path) == files(whole)
+def test_twice_interrupted_is_as_good(two, whole_of_vpdl, tmp_path):
+    config = small(**VPDL)
+    interrupt(config, tmp_path, CONTROLS + 1)
+    interrupt(config, tmp_path, 1, resume=True)
+    finish(config, tmp_path, resume=True)
+    assert files(tmp_path) == files(whole_of_vpdl)
     stored = read_run(tmp_path)
     assert stored.interrupted == 2
     assert stored.repeated_bytes == 0  # participants have kept their keys
 
 
-@pytest.mark.parametrize(("backend", "rounds"), [("rns", 3), ("seal", 2)])
-def test_an_encrypted_run_goes_on_with_its_keys(tmp_path, backend, rounds):
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+def test_an_encrypted_run_goes_on_with_its_keys(two, tmp_path, backend):
     """What nothing encrypted reaches equals to the bit, the rest but for the noise of answers.
 
     Interrupted after the first encrypted round.
     """
-    changes = {"training.rounds": rounds, "run.algorithms": ["standalone", "cycle"]}
+    changes = {"training.rounds": 2, "run.algorithms": ["standalone", "cycle"]}
     fine = {"encryption.precision": 2.0**-18}  # so that no noise decides who answers
     config = small(backend, **changes | fine)
     finish(config, tmp_path / "whole", resume=False)
     interrupt(config, tmp_path / "broken", CONTROLS + 1)
-    assert finish(config, tmp_path / "broken", resume=True).heard == rounds - 1
+    assert finish(config, tmp_path / "broken", resume=True).heard == 1
     whole, broken = (read_run(tmp_path / name) for name in ("whole", "broken"))
     assert_runs_alike(
         *(
@@ -160,7 +180,7 @@ def test_an_encrypted_run_goes_on_with_its_keys(tmp_path, backend, rounds):
 AVERAGING = {
     "run.algorithms": ["standalone", "cycle-gossip"],
     "fairness.forced_every": 3,
-    "training.rounds": 5,
+    "training.rounds": 4,
 }
 
 
@@ -186,46 +206,50 @@ def test_averages_go_on(whole_of_averages, tmp_path, after):
     assert again.result.participants == whole.result.participants
 
 
-def test_what_participants_keep_is_for_its_owner_only_and_goes_with_the_run(whole, tmp_path):
+def test_what_participants_keep_is_for_its_owner_only_and_goes_with_the_run(two, tmp_path):
     """Their stores hold models and secret keys."""
-    interrupt(small(), tmp_path, CONTROLS + 2)
+    config = small(**VPDL)
+    interrupt(config, tmp_path, CONTROLS + 2)
     stores = tmp_path / FOLDER / "seed-0.vpdl.sites"
-    assert len(list(stores.glob("*/store.sqlite"))) == 3
+    assert len(list(stores.glob("*/store.sqlite"))) == 2
     for path in stores.glob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
     for path in (tmp_path / FOLDER).glob("*.state"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    finish(small(), tmp_path, resume=True)
+    finish(config, tmp_path, resume=True)
     assert list(tmp_path.rglob("*.sqlite")) == []
 
 
-def test_stores_of_an_algorithm_that_is_over_are_gone(tmp_path):
-    interrupt(small(), tmp_path, CONTROLS + 6)  # in CYCle
+def test_stores_of_an_algorithm_that_is_over_are_gone(two, tmp_path):
+    interrupt(small(), tmp_path, CONTROLS + 4)  # in CYCle
     assert [path.name for path in tmp_path.rglob("*.sites")] == ["seed-0.cycle.sites"]
 
 
-def test_lines_that_no_state_counts_are_dropped(whole, tmp_path):
+def test_lines_that_no_state_counts_are_dropped(two, whole_of_vpdl, tmp_path):
     """A crash between the lines of a round and its state."""
-    interrupt(small(), tmp_path, CONTROLS + 2)
+    config = small(**VPDL)
+    interrupt(config, tmp_path, CONTROLS + 2)
     for path in (tmp_path / FOLDER).glob("seed-0.vpdl.*.jsonl"):
         line = path.read_bytes().splitlines(keepends=True)[0]
         path.write_bytes(path.read_bytes() + line + line[: len(line) // 2])
-    finish(small(), tmp_path, resume=True)
-    assert files(tmp_path) == files(whole)
+    finish(config, tmp_path, resume=True)
+    assert files(tmp_path) == files(whole_of_vpdl)
 
 
-def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
+def test_an_algorithm_without_a_state_begins_anew(two, whole_of_vpdl, tmp_path):
     """A crash after its first lines."""
-    interrupt(small(), tmp_path, CONTROLS + 1)
+    config = small(**VPDL)
+    interrupt(config, tmp_path, CONTROLS + 1)
     (tmp_path / FOLDER / "seed-0.vpdl.state").unlink()
-    listener = finish(small(), tmp_path, resume=True)
+    listener = finish(config, tmp_path, resume=True)
     assert listener.started[CONTROLS - 1 : CONTROLS + 1] == [
         ("most_common", None, 1),
         ("vpdl", None, 0),
     ]
-    assert files(tmp_path) == files(whole)
+    assert files(tmp_path) == files(whole_of_vpdl)
 
 
+@pytest.mark.usefixtures("two")
 class TestRefusals:
     def test_data_that_changed(self, tmp_path):
         interrupt(small(), tmp_path, 3)
@@ -237,7 +261,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("name", ["seed-0.vpdl.state", "seed-0.vpdl.rounds.jsonl"])
     def test_a_damaged_file_is_named(self, tmp_path, name):
-        interrupt(small(), tmp_path, CONTROLS + 2)
+        interrupt(small(), tmp_path, CONTROLS + 1)
         path = tmp_path / FOLDER / name
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         with pytest.raises(DataError, match="damaged") as caught:
@@ -251,12 +275,12 @@ class TestRefusals:
         with pytest.raises(DataError, match=r"another version.*format 6.*format 7"):
             finish(small(), tmp_path, resume=True)
 
-    def test_nothing_to_go_on_with(self, whole, tmp_path):
+    def test_nothing_to_go_on_with(self, whole_of_vpdl, tmp_path):
         with pytest.raises(ConfigError, match="nothing to go on with"):
             unfinished_config(tmp_path)
         with pytest.raises(ConfigError, match="a finished run") as caught:
-            unfinished_config(whole)
-        assert f"securefair report {whole}" in str(caught.value)
+            unfinished_config(whole_of_vpdl)
+        assert f"securefair report {whole_of_vpdl}" in str(caught.value)
 
 
 def test_a_run_that_fails_leaves_nothing(tmp_path):
@@ -266,7 +290,7 @@ def test_a_run_that_fails_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_new_run_drops_an_older_checkpoint(whole, tmp_path):
-    interrupt(small(**{"training.rounds": 3}), tmp_path, 2)
-    finish(small(), tmp_path, resume=False)
-    assert files(tmp_path) == files(whole)
+def test_a_new_run_drops_an_older_checkpoint(two, whole_of_vpdl, tmp_path):
+    interrupt(small(**VPDL | {"training.rounds": 2}), tmp_path, 2)
+    finish(small(**VPDL), tmp_path, resume=False)
+    assert files(tmp_path) == files(whole_of_vpdl)

@@ -20,7 +20,9 @@ from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.report.facts import problem_lines
 from securefair.run.folder import write_outcome
 from securefair.sites.simulation.starting import simulated
+from securefair.user import participants
 from support.experiments import run_experiment
+from support.few import few_patients
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
 
@@ -29,9 +31,9 @@ SMALL = {
     "run.smaller": None,
     "encryption.backend": "clear",
     "model.kind": "linear",
-    "distillation.q": 16,
+    "distillation.q": 4,
     "training.rounds": 2,
-    "training.local_epochs": 2,
+    "training.local_epochs": 1,
     "run.seeds": [0],
     "privacy.epsilon": 2.0,
 }
@@ -52,9 +54,25 @@ def small(**changes):
     return override(demo_config(), SMALL | changes, source="test")
 
 
-def test_metrics_state_what_every_hospital_promises_and_has_spent(tmp_path):
-    config = small()
-    outcome = run_experiment(config, Silent())
+@pytest.fixture(scope="module")
+def outcome():
+    return run_experiment(small(), Silent())
+
+
+@pytest.fixture(scope="module")
+def without():
+    """Of a run without the section."""
+    config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
+    return run_experiment(config, Silent())
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """The first two hospitals: a third of the exchanges of three."""
+    monkeypatch.setitem(participants.PACKAGED, "heart", lambda *given: few_patients(*given)[:2])
+
+
+def test_metrics_state_what_every_hospital_promises_and_has_spent(outcome, tmp_path):
     write_outcome(outcome, tmp_path / "out")
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert set(metrics["privacy"]) == {one["name"] for one in metrics["participants"]}
@@ -75,16 +93,15 @@ def test_who_always_answers_says_nothing_about_those_it_asked_about():
         assert one.caveats == [SIMULATED, ROWS]
 
 
-def test_figures_of_several_seeds_are_said_to_be_of_one():
+def test_figures_of_several_seeds_are_said_to_be_of_one(two):
     changes = {"run.algorithms": ["standalone", "vpdl"], "run.seeds": [0, 1]}
     for one in run_experiment(small(**changes), Silent()).result.privacy.values():
         assert one.spent_epsilon == 2.0
         assert one.caveats == [SIMULATED, ROWS, ONE_SEED]
 
 
-def test_without_the_section_nothing_is_said():
-    config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
-    assert run_experiment(config, Silent()).result.privacy is None
+def test_without_the_section_nothing_is_said(without):
+    assert without.result.privacy is None
 
 
 def test_the_models_that_answer_are_private_ones():
@@ -121,7 +138,7 @@ def test_peers_that_promise_too_little_are_not_asked():
     assert any("promises its patients less" in problem for problem in problem_lines(outcome.result))
 
 
-def test_a_store_makes_the_budget_last(tmp_path):
+def test_a_store_makes_the_budget_last(two, tmp_path):
     changes = {"privacy.store": str(tmp_path / "store")}
     first = run_experiment(small(**changes), Silent()).result.privacy
     second = run_experiment(small(**changes), Silent()).result.privacy
@@ -132,7 +149,7 @@ def test_a_store_makes_the_budget_last(tmp_path):
         run_experiment(small(**changes, **{"privacy.epsilon": 1.0}), Silent())
 
 
-def test_sentences_are_about_all_runs_so_far(tmp_path):
+def test_sentences_are_about_all_runs_so_far(two, tmp_path):
     """Two fits of epsilon 1 and 0.5, both of which have answered."""
     changes = {
         "run.algorithms": ["standalone", "vpdl"],
@@ -242,13 +259,11 @@ def test_a_row_of_no_patient_is_refused(tmp_path):
         run_experiment(config, Silent())
 
 
-def test_terminal_report_and_card_say_what_is_promised(tmp_path):
+def test_terminal_report_and_card_say_what_is_promised(outcome, tmp_path):
     from rich.console import Console
 
     from securefair.report.terminal import summary
 
-    config = small()
-    outcome = run_experiment(config, Silent())
     write_outcome(outcome, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Answers come from private models." in page
@@ -259,7 +274,7 @@ def test_terminal_report_and_card_say_what_is_promised(tmp_path):
             outcome.result,
             ledger=outcome.ledger,
             traffic=outcome.traffic,
-            source=config.data.source,
+            source=small().data.source,
         )
     )
     text = console.export_text()
@@ -269,13 +284,12 @@ def test_terminal_report_and_card_say_what_is_promised(tmp_path):
     assert "7.39 times as likely" in card.privacy
 
 
-def test_a_report_without_the_section_promises_nothing(tmp_path):
-    config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
-    write_outcome(run_experiment(config, Silent()), tmp_path / "out")
+def test_a_report_without_the_section_promises_nothing(without, tmp_path):
+    write_outcome(without, tmp_path / "out")
     assert "there is no [privacy] section" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_all_algorithms_of_a_run_answer_from_one_fit_that_is_charged_once(tmp_path):
+def test_all_algorithms_of_a_run_answer_from_one_fit_that_is_charged_once(two, tmp_path):
     changes = {"privacy.store": str(tmp_path / "store"), "model.kind": "quadratic"}
     for one in run_experiment(small(**changes), Silent()).result.privacy.values():
         assert one.spent_epsilon == 2.0
@@ -321,7 +335,7 @@ def test_private_alignments_state_a_second_pair_of_figures(tmp_path):
     assert ", delta 1.0e-03" in page
 
 
-def test_alignments_are_charged_once_and_kept(tmp_path):
+def test_alignments_are_charged_once_and_kept(two, tmp_path):
     changes = ALIGNMENTS | {"privacy.store": str(tmp_path / "store")}
     first = run_experiment(small(**changes), Silent())
     again = run_experiment(small(**changes), Silent())

@@ -25,9 +25,10 @@ def outcome_of(**changes):
         "run.algorithms": ["standalone", "vpdl", "cycle"],
         "run.smaller": None,
         "encryption.backend": "clear",
-        "distillation.q": 16,
+        "model.kind": "linear",
+        "distillation.q": 4,
         "training.rounds": 2,
-        "training.local_epochs": 5,
+        "training.local_epochs": 2,
         "run.seeds": [0],
     }
     config = override(demo_config(), settings | changes, source="test")

@@ -64,8 +64,18 @@ def one_by_one(widths, inputs):
     return value
 
 
-@pytest.mark.parametrize("inputs", [1, SMALL, pytest.param(LARGE, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("widths", [(3,), (17,), (5, 2), (24, 11)])
+WIDTHS = (3,), (17,), (5, 2), (24, 11)
+LARGE_WIDTHS = (17,), (5, 2)
+"""Many inputs change the columns of a tile only: few widths show it."""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "widths"),
+    [
+        *((inputs, widths) for inputs in (1, SMALL) for widths in WIDTHS),
+        *(pytest.param(LARGE, widths, marks=pytest.mark.slow) for widths in LARGE_WIDTHS),
+    ],
+)
 def test_maps_are_those_of_the_kernels_one_after_the_other(isa, inputs, widths):
     maps, expected = maps_of(widths, inputs), one_by_one(widths, inputs)
     arrived = arrive(*message(inputs), BASIS, None, Room())
@@ -95,13 +105,20 @@ def pairs_one_by_one(units, outputs, inputs, digits):
     return kernels.linear(outer, kernels.square(hidden, BASIS), BASIS, constants)
 
 
-@pytest.mark.parametrize(("units", "outputs"), [(1, 1), (7, 3), (24, 11)])
 # A key's digits are read after the first map, whose inputs are many or few.
 @pytest.mark.parametrize(
-    ("inputs", "digits"),
-    [(1, 5), (1, 6), (SMALL, 5), (SMALL, 6), pytest.param(LARGE, 5, marks=pytest.mark.slow)],
+    ("inputs", "digits", "units", "outputs"),
+    [
+        *(
+            (inputs, digits, *sizes)
+            for inputs in (1, SMALL)
+            for digits in (5, 6)
+            for sizes in ((1, 1), (7, 3), (24, 11))
+        ),
+        pytest.param(LARGE, 5, 7, 3, marks=pytest.mark.slow),
+    ],
 )
-def test_maps_of_pairs_are_those_of_the_kernels_too(isa, inputs, units, outputs, digits):
+def test_maps_of_pairs_are_those_of_the_kernels_too(isa, inputs, digits, units, outputs):
     maps, key = pair_maps(units, outputs, inputs), switching_key(digits)
     expected = pairs_one_by_one(units, outputs, inputs, digits)
     arrived = arrive(*message(inputs), BASIS, None, Room())

@@ -179,7 +179,7 @@ def test_hidden_units_are_the_formulas_bit_for_bit(all_kernels, parts, features,
         (4096, 32, 40, 5),
         (8192, 8, 33, 11),
         (4096, 2, 300, 3),
-        pytest.param(4096, 64, 130, 66, marks=pytest.mark.slow),
+        pytest.param(4096, 64, 66, 3, marks=pytest.mark.slow),
     ],
 )
 def test_both_implementations_give_the_same_bits(degree, parts, features, units, monkeypatch):

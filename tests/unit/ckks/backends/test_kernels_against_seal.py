@@ -46,6 +46,12 @@ def bases(context: SealContext) -> list[Basis]:
     return [whole.prefix(limbs) for limbs in range(len(whole), 0, -1)]
 
 
+def some(context: SealContext, step: int) -> list[Basis]:
+    """Every so many of them; of seven limbs the most and the fewest, as polynomials are long."""
+    found = bases(context)
+    return found[::step] if len(found) <= 5 else [found[0], found[-1]]
+
+
 @cache
 def relinearization_key(degree: int) -> SealObject:
     """SEAL's key."""
@@ -90,7 +96,7 @@ def seal_transforms(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray]]:
     context = context_of(degree)
     return [
         (basis, x, as_residues(context.to_ntt(x.astype(np.uint64))))
-        for basis in bases(context)[::4]
+        for basis in some(context, 4)
         for x in samples(basis, 2, 1)
     ]
 
@@ -101,7 +107,7 @@ def seal_products(
 ) -> list[Operands]:
     """Every basis, two factors, their product and the square of the first."""
     context, found, expected = context_of(degree), [], seal.Ciphertext()
-    for basis in bases(context)[::4]:
+    for basis in some(context, 4):
         for x, y in zip(samples(basis, 2, 2), samples(basis, 2, 3), strict=True):
             context.evaluator.multiply(to_seal(context, x), to_seal(context, y), expected)
             product = from_seal(context, expected)
@@ -128,8 +134,8 @@ def seal_sums(degree: int) -> list[Operands]:
 def seal_rescaled(degree: int, polys: int) -> list[tuple[Basis, np.ndarray, int, np.ndarray]]:
     """Every basis, residues, limbs that are left, and what these then hold."""
     context, found = context_of(degree), []
-    for basis in bases(context)[:-1:2]:
-        for x in samples(basis, polys, 8):
+    for basis in some(context, 2):
+        for x in samples(basis, polys, 8) if len(basis) > 1 else ():
             expected = to_seal(context, x)
             for limbs in range(len(basis) - 1, max(0, len(basis) - 4), -1):
                 context.evaluator.rescale_to_next_inplace(expected)
@@ -141,8 +147,7 @@ def seal_rescaled(degree: int, polys: int) -> list[tuple[Basis, np.ndarray, int,
 def seal_relinearized(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray]]:
     """Bases, three polynomials, and the two that SEAL makes of them."""
     context, key, found = context_of(degree), relinearization_key(degree), []
-    # All of up to five limbs; of more the ends and the middle, as polynomials are long there.
-    for basis in bases(context)[:: 1 if context.params.limbs <= 5 else 3]:
+    for basis in some(context, 1):
         for x in samples(basis, 3, 9):
             expected = to_seal(context, x)
             context.evaluator.relinearize_inplace(expected, key)
@@ -159,7 +164,7 @@ def seal_expanded(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray, np.n
     context, found = context_of(degree), []
     secret = seal.KeyGenerator(context.seal).secret_key()
     encryptor = seal.Encryptor(context.seal, secret)
-    for basis in bases(context)[::2]:
+    for basis in some(context, 2):
         zero = encryptor.encrypt_zero_symmetric(context.parms_words(len(basis)))
         first, own = read_ciphertext(own_pipe().body(zero))
         for seed in (own, bytes(64), os.urandom(64)):

@@ -30,7 +30,7 @@ def start(hospitals, agreement, backend="clear", **options):
 @pytest.mark.parametrize("opened", ["each", "mean"])
 @pytest.mark.parametrize("backend", ["rns", "seal"])
 def test_encrypted_is_clear_within_the_planned_error(make_hospitals, agree, opened, backend):
-    hospitals = make_hospitals()
+    hospitals = make_hospitals("abc")
     agreed = agree(hospitals, opened=opened, precision=2**-18)
     clear, encrypted = start(hospitals, agreed), start(hospitals, agreed, backend)
     for run in (clear, encrypted):
@@ -44,7 +44,7 @@ def test_encrypted_is_clear_within_the_planned_error(make_hospitals, agree, open
             coefficients(model),
             atol=1e4 * agreed.plan.error_bound,
         )
-    assert [row.numbers_total for row in encrypted.ledger] == [5] * 12
+    assert [row.numbers_total for row in encrypted.ledger] == [5] * 6
     assert all(row.determines for row in encrypted.ledger)  # 4 features and a constant
     assert {row.in_mean for row in encrypted.ledger} == {opened == "mean"}
 
@@ -289,7 +289,7 @@ class TestPrivateTeachers:
     def test_students_learn_from_the_private_fits_alone(
         self, make_hospitals, agree, classes, degree
     ):
-        hospitals = make_hospitals(classes=classes)
+        hospitals = make_hospitals("abc", classes=classes)
         agreed = agree(hospitals, opened="each", fit=FITS[degree])
         teachers = self.teachers(hospitals)
         run = start(hospitals, agreed, teachers=teachers)
@@ -304,7 +304,7 @@ class TestPrivateTeachers:
         assert run.observer.audit.max_abs_error < 1e-3
 
     def test_encrypted_is_clear(self, make_hospitals, agree):
-        hospitals = make_hospitals()
+        hospitals = make_hospitals("abc")
         agreed = agree(hospitals, precision=2.0**-16)
         clear, encrypted = (
             start(hospitals, agreed, backend, teachers=self.teachers(hospitals))
