@@ -11,14 +11,13 @@ import pytest
 from securefair.errors import StorageError
 from securefair.protocol.states import RoundState
 from securefair.sites.post.streams import stream_of
-from securefair.sites.rehearsal.days import Year
-from securefair.sites.rehearsal.nights import DAY, Clock
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.rehearsal.nights import DAY
 from securefair.sites.site.notes import BLAME, noted_in
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.recovery import block_in, recover, recover_store, take_back_in
 from securefair.storage import Keystore, Store
 from support.town import NOW, KilledError, towns
+from support.years import small_hospitals, small_year
 
 pytestmark = pytest.mark.slow  # whole rounds
 
@@ -95,12 +94,8 @@ def test_a_farewell_that_nobody_has_read_outlives_a_recovery(make_town):
 @pytest.mark.parametrize("jump", [-2000 * DAY, -DAY, DAY, 2000 * DAY])
 def test_a_clock_that_is_set_in_an_outage_burns_no_rounds(tmp_path, jump):
     """Past the project's end every deadline counts: the site ended all its rounds alone."""
-    data = hospitals(3)
-    project, identities = project_between(
-        data, "vpdl", 6, "clear", now=NOW, days=365, round_seconds=DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    with contextlib.closing(year := Year(tmp_path, project, Clock(NOW))):
+    year = small_year(tmp_path, small_hospitals(3), "vpdl", 4, round_days=1)
+    with contextlib.closing(year):
         own, *others = year.names
         while len(year.records(own)) < 2:
             year.night()
@@ -115,7 +110,7 @@ def test_a_clock_that_is_set_in_an_outage_burns_no_rounds(tmp_path, jump):
         for _ in range(30):
             year.night()
         assert site.finished
-        assert set(year.records(own)) == set(range(6))
+        assert set(year.records(own)) == set(range(4))
 
 
 @pytest.mark.parametrize("write", ["put", "delete"])
@@ -123,12 +118,8 @@ def test_a_clock_that_is_set_in_an_outage_burns_no_rounds(tmp_path, jump):
 def test_a_recovery_that_is_killed_between_two_writes(tmp_path, monkeypatch, write, when):
     """Killed as its old keys were gone and its store was not new yet, the site went on under keys
     that its peers did not have: it opened no answer any more, and blamed honest peers for that."""
-    data = hospitals(3)
-    project, identities = project_between(
-        data, "vpdl", 4, "rns", now=NOW, days=365, round_seconds=20 * DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    with contextlib.closing(year := Year(tmp_path, project, Clock(NOW))):
+    year = small_year(tmp_path, small_hospitals(3), "vpdl", 3, "rns", round_days=20)
+    with contextlib.closing(year):
         own, *others = year.names
         while not year.records(own):
             year.night()
@@ -150,7 +141,7 @@ def test_a_recovery_that_is_killed_between_two_writes(tmp_path, monkeypatch, wri
         for _ in range(20):
             year.night()
         assert year.opened(own).site.finished
-        last = year.records(own)[3]
+        last = year.records(own)[2]
         assert set(last.opened) == set(others)
         for name in year.names:
             with year.opened(name).store.view() as tx:

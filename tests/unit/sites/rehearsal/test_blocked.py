@@ -9,14 +9,11 @@ from securefair.errors import ConfigError
 from securefair.report.presence import PeerLife
 from securefair.sites.post.peers import read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH
-from securefair.sites.rehearsal.days import Year
-from securefair.sites.rehearsal.nights import DAY, Clock
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.records import keep_state, state_in
 from securefair.sites.site.recovery import block, recover
 from securefair.sites.site.status import site_status
+from support.years import NOW, small_hospitals, small_year
 
-NOW = 1_800_000_000
 DEADLINE_DAYS = 20.0
 ROUNDS = 5
 
@@ -24,20 +21,14 @@ pytestmark = pytest.mark.slow  # whole rounds of several sites
 
 
 def year_of(place):
-    data = hospitals(4)
-    seconds = DEADLINE_DAYS * DAY
-    project, identities = project_between(
-        data, "vpdl", ROUNDS, "clear", now=NOW, days=365, round_seconds=seconds
-    )
-    make_places(place, data, project, identities, "local")
-    return Year(place, project, Clock(NOW))
+    return small_year(place, small_hospitals(3), "vpdl", ROUNDS, round_days=DEADLINE_DAYS)
 
 
 def nights(year, day, act):
     """How many pass until one site has ended all rounds, if this is done on one of them."""
     for night in range(120):
         if night == day:
-            act(year.names[3])
+            act(year.names[2])
         year.night()
         if len(year.records(year.names[0])) == ROUNDS:
             return night
@@ -58,7 +49,7 @@ def test_blocks_cost_no_nights(tmp_path):
     for how in ("leave", "lose_keys"):
         (place := tmp_path / how[:2]).mkdir()  # short: a site's door is a socket
         with contextlib.closing(year := year_of(place)):
-            peer, before = year.names[3], []
+            peer, before = year.names[2], []
 
             def act(name, how=how, year=year, before=before):
                 before.append(peer_of(year, name)[0].bytes_out)
@@ -76,7 +67,7 @@ def test_blocks_cost_no_nights(tmp_path):
 def test_a_block_that_is_taken_back_leaves_nothing(tmp_path):
     """Whoever was blocked was held for one that left, for good: nobody waited for it."""
     with contextlib.closing(year := year_of(tmp_path)):
-        peer, others = year.names[3], year.names[:3]
+        peer, others = year.names[2], year.names[:2]
 
         def blocks(blocked):
             for name in others:
@@ -111,7 +102,7 @@ def test_a_peer_that_left_is_not_waited_for_once_a_block_is_taken_back(tmp_path)
     for how in ("left", "blocked and taken back", "recovered"):
         (place := tmp_path / how[:2]).mkdir()
         with contextlib.closing(year := year_of(place)):
-            peer, others = year.names[3], year.names[:3]
+            peer, others = year.names[2], year.names[:2]
             year.night()
             year.leave(peer)
             year.night()  # its word is read; a block throws away what was not
@@ -138,7 +129,7 @@ def test_a_peer_that_left_is_not_waited_for_once_a_block_is_taken_back(tmp_path)
 def test_a_peer_that_claimed_all_epochs_of_its_pair_stays_blocked(tmp_path):
     """The site would stop at once, by what that peer can show of the last one."""
     with contextlib.closing(year := year_of(tmp_path)):
-        own, peer = year.names[0], year.names[3]
+        own, peer = year.names[0], year.names[2]
         year.night()
         with year.opened(own).store.transaction() as tx:
             write_peer(tx, peer, read_peer(tx, peer).plus(epoch=LAST_EPOCH, blocked=True))
@@ -162,7 +153,7 @@ def blocked_as_before(year, name, peer):
 def test_a_block_of_an_earlier_version_is_taken_back(tmp_path, started):
     """The peer stayed among those that left, for good: no message of it was waited for, ever."""
     with contextlib.closing(year := year_of(tmp_path)):
-        peer, others = year.names[3], year.names[:3]
+        peer, others = year.names[2], year.names[:2]
         for day in range(120):
             if day == 4:
                 for name in others:
@@ -184,7 +175,7 @@ def test_a_block_of_an_earlier_version_is_taken_back(tmp_path, started):
 def test_what_a_peer_said_before_its_block_is_thrown_away(tmp_path):
     """It lay in the inbox, and was handled and answered once the site was started again."""
     with contextlib.closing(year := year_of(tmp_path)):
-        own, peer = year.names[0], year.names[3]
+        own, peer = year.names[0], year.names[2]
         year.night()
         said, heard = year.opened(peer).post, year.opened(own).post
         while (parcel := said.pending(own, 0.0)) is not None:

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import shutil
+from functools import partial
 
 import msgspec
 import pytest
@@ -11,10 +12,9 @@ from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.messages import DeclineReason
 from securefair.protocol.states import AskingState
 from securefair.sites.project.agreeing import rounds_of
-from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal import year as of_a_year
 from securefair.sites.rehearsal.ended import DECISIONS, word_of
-from securefair.sites.rehearsal.nights import DAY, Clock
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.rehearsal.nights import DAY
 from securefair.sites.rehearsal.year import (
     ROUND_DAYS,
     Calendar,
@@ -25,8 +25,8 @@ from securefair.sites.site.folder import KEYS, STUDENT_KEYS
 from securefair.sites.site.notes import noted_in
 from securefair.sites.site.renewing import taken_in
 from securefair.storage import Keystore
+from support.years import MANY, small_hospitals, small_year
 
-NOW = 1_800_000_000
 RECORD = SiteRecord(
     round=1,
     forced=False,
@@ -63,8 +63,9 @@ WEEKS = Calendar(
 
 
 @pytest.mark.slow  # whole rounds of five sites
-def test_weeks_of_a_year_lose_no_round_and_spend_nothing_twice(tmp_path):
+def test_weeks_of_a_year_lose_no_round_and_spend_nothing_twice(tmp_path, monkeypatch):
     """All that a year brings; all are down for ten days, three times a round's deadline."""
+    monkeypatch.setattr(of_a_year, "hospitals", partial(small_hospitals, first=MANY))
     found = rehearse_year(tmp_path, rounds=4, calendar=WEEKS)
     assert (found.days, found.sites) == (61, 5)
     assert (found.rounds_possible, found.rounds_finished, found.spent_twice) == (8, 8, 0)
@@ -88,12 +89,8 @@ def test_who_was_never_judged_is_not_there_by_decision():
 @pytest.mark.slow  # whole rounds of five sites
 def test_who_dies_after_its_part_of_a_sum_costs_nobody_that_sum(tmp_path):
     """Its key never comes: after a deadline the others open its part together."""
-    data = hospitals(5)
-    project, identities = project_between(
-        data, "transfer", 1, "clear", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    year = Year(tmp_path, project, Clock(NOW))
+    data = small_hospitals(5)
+    year = small_year(tmp_path, data, "transfer", 1, round_days=ROUND_DAYS)
     dies, *others = year.names
     with contextlib.closing(year):
         year.night()
@@ -122,12 +119,8 @@ def _state_of(year, name, peer):
 @pytest.mark.parametrize("algorithm", ["cycle", "vpdl", "cycle-gossip", "transfer"])
 def test_patients_are_renewed_in_a_running_project(tmp_path, algorithm):
     """The rounds go on, everybody counts on, and the model is of the new patients."""
-    data = hospitals(4)
-    project, identities = project_between(
-        data, algorithm, 4, "clear", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    year = Year(tmp_path, project, Clock(NOW))
+    data = small_hospitals(4, first=MANY)
+    year = small_year(tmp_path, data, algorithm, 4, round_days=ROUND_DAYS)
     renews = data[0]
     later = later_patients(renews)
     with contextlib.closing(year):
@@ -138,7 +131,7 @@ def test_patients_are_renewed_in_a_running_project(tmp_path, algorithm):
         for _ in range(40):
             year.night()
         rounds = len(year.records(renews.name))
-        assert rounds == rounds_of(project.terms)
+        assert rounds == rounds_of(year.project.terms)
         assert year.finished() == rounds
         assert year.spent_twice() == 0
         opened = year.opened(renews.name)
@@ -168,12 +161,8 @@ def told_by(year, name):
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
     """After each commit, or before each: then keys of the turn are in the keystore already."""
-    data = hospitals(2)
-    project, identities = project_between(
-        data, "vpdl", 3, "rns", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    year = Year(tmp_path, project, Clock(NOW))
+    data = small_hospitals(2, first=MANY)
+    year = small_year(tmp_path, data, "vpdl", 3, "rns", round_days=ROUND_DAYS)
     name, peer = year.names
     later = later_patients(data[0])
 
@@ -208,6 +197,9 @@ def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
         year._work = work
         for _ in range(20):
             year.night()
+            if all(len(year.records(site)) == 3 for site in year.names):
+                break
+        year.night()  # nothing comes after the end
         for site, other in ((name, peer), (peer, name)):
             records = year.records(site)
             assert [one.opened for one in records.values()] == [(other,)] * 3
@@ -220,12 +212,8 @@ def test_a_site_may_be_killed_at_every_turn_of_a_renewal(tmp_path, committed):
 @pytest.mark.parametrize(("backed_up", "put_back"), [(3, 5), (7, 11)], ids=["sum", "next round"])
 def test_a_site_that_was_put_back_finds_the_others_again(tmp_path, backed_up, put_back):
     """Nobody offers or answers again what it forgot: it hears so, and keeps nobody waiting."""
-    data = hospitals(4)
-    project, identities = project_between(
-        data, "cycle-gossip", 8, "clear", now=NOW, days=365, round_seconds=ROUND_DAYS * DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    year = Year(tmp_path, project, Clock(NOW))
+    data = small_hospitals(4)
+    year = small_year(tmp_path, data, "cycle-gossip", 8, round_days=ROUND_DAYS)
     name, *others = year.names
     with contextlib.closing(year):
         for day in range(put_back + 12):

@@ -1,6 +1,7 @@
 """Processes of sites under another interpreter."""
 
 import contextlib
+import functools
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import securefair
 from securefair.collaboration.kinds import REGISTERED
 from securefair.errors import ConfigError, SecureFairError
 from securefair.protocol.messages import PROTOCOL_VERSION
-from securefair.sites.rehearsal.days import Year
+from securefair.sites.rehearsal import days
 from securefair.sites.rehearsal.elsewhere import (
     PREVIOUS,
     ElsewhereProcess,
@@ -19,29 +20,33 @@ from securefair.sites.rehearsal.elsewhere import (
     check_kind,
     installed,
 )
-from securefair.sites.rehearsal.nights import DAY, Clock
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from support.years import small_hospitals, small_year
 
-NOW = 1_800_000_000
+HERE = Path(sys.executable)
 
 
-def test_an_interpreter_says_what_it_speaks():
-    here = installed(Path(sys.executable))
+@pytest.fixture(scope="module")
+def asked():
+    """What an interpreter says, which is begun for that once: it says the same every time."""
+    return functools.cache(installed)
+
+
+def test_an_interpreter_says_what_it_speaks(asked):
+    here = asked(HERE)
     assert (here.version, here.protocol) == (securefair.__version__, PROTOCOL_VERSION)
     assert set(here.kinds) == set(REGISTERED)
 
 
-def test_a_kind_that_the_other_version_lacks_is_refused_before_anything_starts():
-    there = msgspec.structs.replace(installed(Path(sys.executable)), kinds=("one", "other"))
+def test_a_kind_that_the_other_version_lacks_is_refused_before_anything_starts(asked):
+    there = msgspec.structs.replace(asked(HERE), kinds=("one", "other"))
     check_kind(there, "other")
     with pytest.raises(ConfigError, match="no such kind"):
         check_kind(there, "third")
 
 
 def test_an_interpreter_may_be_named_from_the_folder_one_is_in(monkeypatch):
-    python = Path(sys.executable)
-    monkeypatch.chdir(python.parent)
-    assert installed(Path(python.name)).protocol == PROTOCOL_VERSION
+    monkeypatch.chdir(HERE.parent)
+    assert installed(Path(HERE.name)).protocol == PROTOCOL_VERSION
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
@@ -68,36 +73,23 @@ def test_a_site_that_cannot_be_opened_elsewhere_says_why(tmp_path):
     (tmp_path / "passphrase").write_text("p", encoding="ascii")
     (tmp_path / "passphrase").chmod(0o600)
     with pytest.raises(SecureFairError, match="there is no site"):
-        ElsewhereSite(
-            Path(sys.executable), tmp_path / "north", tmp_path / "passphrase", lambda: (1e9, 0.0)
-        )
+        ElsewhereSite(HERE, tmp_path / "north", tmp_path / "passphrase", lambda: (1e9, 0.0))
 
 
 @pytest.mark.slow  # days of three sites
-@pytest.mark.parametrize(
-    "python",
-    [
-        pytest.param(Path(sys.executable), id="this"),
-        pytest.param(
-            PREVIOUS,
-            id="before",
-            marks=pytest.mark.skipif(
-                not PREVIOUS.exists(), reason="no release before this one: `make previous`"
-            ),
-        ),
-    ],
-)
-def test_sites_are_upgraded_in_the_midst_of_a_round(tmp_path, python):
-    """Of three, two begin in processes of the release before, which ends rounds of its own; each
-    goes on here with the store that it left, while it has asked and was not answered."""
-    data, there = hospitals(3), installed(python)
-    project, identities = project_between(
-        data, "vpdl", 4, "clear", now=NOW, round_seconds=3 * DAY, days=60, protocol=there.protocol
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    year, made = Year(tmp_path, project, Clock(NOW)), []
+def test_sites_are_upgraded_in_the_midst_of_a_round(tmp_path, monkeypatch, asked):
+    """Of three, two begin in processes: one of this version, one of the release before, which ends
+    rounds of its own; each goes on here with the store that it left, while it has asked and was
+    not answered. Without a release before, both are of this version, and the test says so."""
+    monkeypatch.setattr(days, "installed", asked)
+    before = PREVIOUS if PREVIOUS.exists() else HERE
+    here, there, made = asked(HERE), asked(before), []
+    protocol = min(here.protocol, there.protocol)
+    data = small_hospitals(3)
+    year = small_year(tmp_path, data, "vpdl", 4, round_days=3, days=60, protocol=protocol)
     first, second, other = year.names
-    year.begin_elsewhere((first, second), python)
+    year.begin_elsewhere((first,), HERE)
+    year.begin_elsewhere((second,), before)
     with contextlib.closing(year):
         for day in range(14):
             for name, due in ((first, 4), (second, 7)):
@@ -107,7 +99,7 @@ def test_sites_are_upgraded_in_the_midst_of_a_round(tmp_path, python):
             if day == 6:
                 year.stop(second)  # SIGKILL, and begun again in the version before
             year.night()
-        assert [one.version for one in made] == [there.version] * 2
+        assert [one.version for one in made] == [here.version, there.version]
         assert made[0].open_round < made[1].open_round
         for one in made:
             assert one.rounds > 0
@@ -119,3 +111,5 @@ def test_sites_are_upgraded_in_the_midst_of_a_round(tmp_path, python):
         assert year.spent_twice() == 0
         assert not year.elsewhere
         assert year.payments.counted[second, other, 0, "answer"] == 1  # before its upgrade
+    if before is HERE:
+        pytest.skip("no release before this one: `make previous`")

@@ -9,27 +9,20 @@ from securefair.errors import ConfigError, SecureFairError
 from securefair.model.stored import to_bytes
 from securefair.prediction import load_model
 from securefair.sites.operator.lifecycle import leave, refit
-from securefair.sites.rehearsal.days import Year
-from securefair.sites.rehearsal.nights import DAY, Clock
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.rehearsal.nights import DAY
 from securefair.sites.rehearsal.year import ROUND_DAYS
 from securefair.sites.site.notes import noted_in
 from securefair.sites.site.recovery import recover
 from securefair.sites.site.running import export_site
 from securefair.sites.site.starting import open_site
-
-NOW = 1_800_000_000
+from support.years import NOW, small_hospitals, small_year
 
 pytestmark = pytest.mark.slow  # whole rounds of several sites
 
 
-def year_of(place, sites, rounds, *, algorithm="cycle", now=NOW, days=365):
-    data = hospitals(sites)
-    project, identities = project_between(
-        data, algorithm, rounds, "clear", now=now, days=days, round_seconds=ROUND_DAYS * DAY
-    )
-    make_places(place, data, project, identities, "local")
-    return Year(place, project, Clock(now))
+def year_of(place, sites, rounds, *, algorithm="cycle", **wishes):
+    data = small_hospitals(sites)
+    return small_year(place, data, algorithm, rounds, round_days=ROUND_DAYS, **wishes)
 
 
 def recover_in(year, name, ahead=0.0):
