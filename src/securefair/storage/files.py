@@ -119,8 +119,8 @@ def absent(folder: Path) -> StorageError:
     return StorageError(
         "there is no store in this folder",
         where=str(folder),
-        hint="Put the newest copy back; where a site's store is lost, make the site again with "
-        "`securefair site init` and the same identity, then `securefair site recover`",
+        hint="Put the newest copy back; where a site's store is lost, run `securefair site recover`"
+        " (first `securefair site init` with the same identity, where its whole folder is)",
     )
 
 

@@ -229,12 +229,21 @@ def _sweep(folder: Path, port: Port) -> None:
 
 def _collect(port: Port, folder: Path, stop: threading.Event, pauses: Pauses) -> None:
     """What all peers have laid down; whatever one of them does there, the others are served."""
+    stuck: set[str] = set()
     while not stop.wait(pauses.after_a_look()):
         for peer in port.peers:
-            surviving(port, peer, partial(_collect_from, port, folder, peer, pauses))
+            surviving(port, peer, partial(_collect_from, port, folder, peer, pauses, stuck))
 
 
-def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses) -> None:
+def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: set[str]) -> None:
+    """Take what one peer has laid down.
+
+    Args:
+        port, folder, peer: see `to_folder`.
+        pauses: between looks.
+        stuck: peers whose parcel was taken and cannot be removed, so that none comes after it: a
+            share that lets nobody remove files. It is noted once.
+    """
     file = f"{peer}.parcel"
     try:
         parcel = hold(folder, port.name, file, port.limit)
@@ -249,7 +258,14 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses) -> None:
             return  # the store is closed or full: it is held until the next look, or start
         if receipt:
             put(folder, peer, f"{port.name}.receipt", receipt)
-        let_go(folder, port.name, file)
+        try:
+            let_go(folder, port.name, file)
+        except OSError:
+            if peer not in stuck:
+                stuck.add(peer)
+                port.note(peer, Reason.STAYS)
+            return
+        stuck.discard(peer)
         if receipt:
             pauses.soon()
     except NoFileError:

@@ -29,6 +29,7 @@ class Reason(enum.StrEnum):
     INBOX_FULL = "inbox full"
     OUTBOX_FULL = "outbox full"
     NO_FILE = "not a file"
+    STAYS = "not removable"
     COURIER = "courier failed"
 
 

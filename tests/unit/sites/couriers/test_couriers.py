@@ -22,6 +22,7 @@ from securefair.sites.couriers.shared import hold, lies, put, take
 from securefair.sites.post import door as door_module
 from securefair.sites.post.door import Door, DoorClient
 from securefair.sites.post.port import LONGEST_AFTER_A_PARCEL, carry
+from securefair.sites.post.refusals import Reason
 
 LIMIT = 1 << 16
 
@@ -77,7 +78,8 @@ class CountingPort:
 
 
 @pytest.fixture
-def ends(tmp_path):
+def ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(by_folder, "WAIT", 0.1)  # a thread ends only after its wait
     north, south = CountingPort("north", "south", 30), CountingPort("south", "north", 30)
     stop = threading.Event()
     yield north, south, stop
@@ -192,7 +194,7 @@ def test_a_site_that_takes_nothing_now_is_asked_again(ends, tmp_path):
     assert north.settle("south", receipt_in(tmp_path))
 
 
-def test_a_held_parcel_that_cannot_be_removed_is_not_looked_at_more_often(
+def test_a_held_parcel_that_cannot_be_removed_is_noted_once_and_not_looked_at_more_often(
     ends, tmp_path, monkeypatch
 ):
     north, south, _ = ends
@@ -203,9 +205,16 @@ def test_a_held_parcel_that_cannot_be_removed_is_not_looked_at_more_often(
         raise PermissionError(errno.EBUSY, "open elsewhere")
 
     monkeypatch.setattr(by_folder, "let_go", busy)
-    by_folder._collect_from(south, tmp_path, "north", pauses)
+    stuck = set()
+    for _ in range(3):
+        by_folder._collect_from(south, tmp_path, "north", pauses, stuck)
     assert south.taken == [0]
     assert pauses.after_a_look() == 0.5
+    assert south.noted == [("north", Reason.STAYS)]  # once, as nothing changes
+    monkeypatch.undo()
+    by_folder._collect_from(south, tmp_path, "north", pauses, stuck)
+    assert stuck == set()
+    assert not lies(tmp_path, "south", "north.parcel.held")
 
 
 def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(ends, tmp_path):
