@@ -79,20 +79,29 @@ def success(made_by, amplitude, *, aimed=at_a_patient, clip=NO_CLIP, tested=Fals
 
 
 AMPLITUDE = {at_a_patient: 10.0, at_a_coefficient: 1.0}
+FEWER, MOST_OF_FEWER = 12, 10 / 12  # as far above chance as MOST_BY_CHANCE of TRIALS
 AIMS = [at_a_patient, pytest.param(at_a_coefficient, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("aimed", AIMS)
 def test_an_aimed_answer_tells_a_secret_where_nothing_tests_it(aimed):
-    right, _ = success(Victim, AMPLITUDE[aimed], aimed=aimed)
+    trials = TRIALS if aimed is at_a_patient else FEWER
+    right, _ = success(Victim, AMPLITUDE[aimed], aimed=aimed, trials=trials)
     assert right >= 0.9
 
 
 @pytest.mark.parametrize("aimed", AIMS)
 def test_the_same_answers_are_refused_and_tell_nothing(aimed):
-    right, refused = success(Victim, AMPLITUDE[aimed], aimed=aimed, tested=True, clip=Clip())
+    """Whatever is refused leaves the same victim behind: one aim shows it for all."""
+    trials, most = {
+        at_a_patient: (TRIALS, MOST_BY_CHANCE),
+        at_a_coefficient: (FEWER, MOST_OF_FEWER),
+    }[aimed]
+    right, refused = success(
+        Victim, AMPLITUDE[aimed], aimed=aimed, tested=True, clip=Clip(), trials=trials
+    )
     assert refused >= 0.9
-    assert right <= MOST_BY_CHANCE
+    assert right <= most
 
 
 def test_ordinary_answers_are_not_refused():
@@ -110,7 +119,7 @@ def test_roles_apart_and_private_fits_tell_nothing(aimed):
     assert right <= MOST_BY_CHANCE
 
 
-def repeated(made_by, amplitude, *, pairs, trials=12):
+def repeated(made_by, amplitude, *, pairs, trials=FEWER):
     """The share of features read right by so many pairs of aimed answers, with little between."""
     right = refused = 0
     for trial in range(trials):
@@ -140,12 +149,12 @@ def test_a_small_aimed_part_that_is_repeated_is_refused_beside_a_plain_function(
     """Twelve pairs of size 0.3; beside models of real hospitals such parts pass (stated)."""
     right, refused = repeated(Victim, 0.3, pairs=12)
     assert refused >= 0.9
-    assert right <= 10 / 12
+    assert right <= MOST_OF_FEWER
 
 
 def test_repeating_it_tells_nothing_where_roles_are_apart():
     right, _ = repeated(Apart, 1.0, pairs=8)
-    assert right <= 10 / 12
+    assert right <= MOST_OF_FEWER
 
 
 def by_reputation(*, chances=4, trials=TRIALS):

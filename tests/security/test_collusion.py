@@ -9,6 +9,7 @@ a sum is one row, and of an honest hospital they must know no combination of its
 import dataclasses
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ ROUNDS, ACTIONS = 2, 30
 RUNS = 12
 
 
+@cache
 def patients(seed):
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (24, 2))
@@ -155,10 +157,11 @@ def drawn_senders(rng, agreed, together, teacher):
 def act(rng, group, together, honest, renew, late):
     """Some rounds of whatever they like; in a burst one sum is asked for of all its senders.
 
-    In so many of the bursts some are not asked for their keys, but others for parts of them.
+    In so many of the bursts some are not asked for their keys, but others for parts of them. What
+    patients come next does not matter, only that they are others: so their fits are shared.
     """
     known = Together(together, honest)
-    asked = Counter()
+    asked, renewed = Counter(), Counter()
     for round in range(ROUNDS):
         for one in honest.values():
             one.begin(round)
@@ -186,7 +189,8 @@ def act(rng, group, together, honest, renew, late):
                     known.recover(name, student, when, attempt, lost)
             if renew and rng.random() < 0.1:
                 host = honest[str(rng.choice(list(honest)))].host
-                data = ParticipantData(host.name, patients(int(rng.integers(999))), host.data.test)
+                renewed[host.name] += 1
+                data = replace(host.data, train=patients(300 + renewed[host.name]))
                 host.renew(data)
     return known
 
@@ -194,7 +198,7 @@ def act(rng, group, together, honest, renew, late):
 def runs_of(size, most):
     """How many of a size. What fewer know, more can know, too: they need only keep to the rules.
     So most of the runs are of as many as may still know nothing."""
-    return examples(RUNS) if size == most else examples(RUNS // 3)
+    return examples(RUNS) if size == most else examples(RUNS // 6)
 
 
 def runs(agreement, size, weaken=None, *, count, renew=True, late=0.5):

@@ -23,8 +23,8 @@ from securefair.storage import Store
 from support.ends import End
 from support.town import towns
 
-TIMES = 20
-MANY = 80
+TIMES = 10
+MANY = 24
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def attempts_of(served):
 )
 def test_replies_to_different_questions_have_a_bound(make_town, algorithm):
     """As many others made as many envelopes more."""
-    town = make_town(4, algorithm=algorithm, rounds=4, fewest=1)
+    town = make_town(3, algorithm=algorithm, rounds=3, fewest=1)
     town.until("south", 1)
     machine = town.sites["north"].machine
     most = machine.settings.most_replies("south")
@@ -134,7 +134,8 @@ def test_honest_sites_over_slow_ways_come_to_no_bound_and_no_standstill(make_tow
 
     Had each let the other's questions wait until its replies were confirmed, neither would take
     what lies behind the other's first question."""
-    town = make_town(3, rounds=12, round_seconds=50.0)
+    town = make_town(3, rounds=8, round_seconds=50.0)
+    town.pause = 5.0
     laid = {}
 
     def slowly(peer, parcel):
@@ -157,7 +158,8 @@ def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town, monke
     """Replies pile up at one end, which lets a question be; its deadline counts for nothing, as the
     third site is gone. Each waited for the other for good, an empty outbox at both ends."""
     monkeypatch.setattr(attendance, "PATIENCE", patience)
-    town = make_town(3, rounds=12, round_seconds=50.0, fewest=1)
+    town = make_town(3, rounds=9, round_seconds=50.0, fewest=1)
+    town.pause = 5.0
     laid, carrying, heals = {}, [], [float("inf")]
 
     def one_way_slowly(peer, parcel):
@@ -173,7 +175,7 @@ def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town, monke
         return walk(name, hand_over)
 
     town.walk = noting_who
-    town.until("west", 6, one_way_slowly)
+    town.until("west", 4, one_way_slowly)
     town.stop("west")
     heals[0] = town.now + 300
     for name in ("north", "south"):
@@ -190,7 +192,8 @@ def test_sites_that_wait_for_each_other_over_one_slow_way_go_on(make_town, monke
 def test_a_block_taken_back_leaves_no_site_waiting(make_town, algorithm):
     """The question of the blocked site was confirmed, thrown away and never said again; as all
     peers were needed, nobody went on any more."""
-    town = make_town(3, algorithm=algorithm, rounds=6, round_seconds=50.0, fewest=2)
+    town = make_town(3, algorithm=algorithm, rounds=4, round_seconds=50.0, fewest=2)
+    town.pause = 10.0
     town.until("south", 2)
 
     def asked():

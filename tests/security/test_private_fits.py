@@ -26,7 +26,7 @@ from securefair.privacy.convex import INTERCEPT
 from support.auditing import epsilon_lower_bound, likelihood_ratios, true_positives_at
 
 TARGET = PrivacyTarget(epsilon=2.0, delta=1e-2, row_norm=1.0)
-FITS, TRAININGS, FAULTY = 1500, 300, 150
+FITS, TRAININGS, FAULTY = 1000, 300, 150
 
 
 class TooLittleNoise(SeededNoise):

@@ -27,7 +27,8 @@ from securefair.model.training import (
 from securefair.user.participants import load_participants
 
 GRID = 2.0**-10
-PAIRS, CALM, VICTIMS = 12, 8, 16
+PAIRS, CALM = 12, 8
+VICTIMS = 8  # each of four hospitals, once a patient with the feature and once one without
 WEIGHT = 7.5  # of a teacher among four
 
 
@@ -48,12 +49,12 @@ def teacher(at):
     return trained(at, 5).model
 
 
-class Victim:
-    """One of the hospitals: asks the attacker and an honest peer, and answers the attacker."""
+class Facts:
+    """What a victim is before the first round: the same however rounds count."""
 
-    def __init__(self, trial, weigh):
+    def __init__(self, trial):
         at = trial % 4
-        self.samples, self.weigh, self.rounds = hospitals()[at], weigh, 0
+        self.samples = hospitals()[at]
         q = min(defaults.Q, len(self.samples) - 1)
         indices = public_indices(8192, q, b"securefair")
         self.rows = public_rows(8192, indices, len(self.samples), block_signs(1, b"securefair"))
@@ -68,34 +69,50 @@ class Victim:
     def learnable(self, logits):
         return Clip().applied(own_prevalence(logits, self.samples.labels))
 
-    def round(self, released):
+    def learnt_of(self, released):
+        """What the victim learns from an answer that opens to these numbers."""
+        assert self.prior.log_ratio(released) >= IMPLAUSIBLE  # nothing of it is refused
+        return self.learnable(self.opened.logits(released))
+
+
+facts_of = cache(Facts)
+
+
+class Victim:
+    """One of the hospitals: asks the attacker and an honest peer, and answers the attacker."""
+
+    def __init__(self, facts, weigh):
+        self.facts, self.weigh, self.rounds = facts, weigh, 0
+        self.state = facts.state.copy()
+
+    def round(self, learnt):
         weight = WEIGHT * self.weigh(self.rounds)
         self.rounds += 1
-        answers = [TeacherAnswer(self.honest, weight)]
-        assert self.prior.log_ratio(released) >= IMPLAUSIBLE  # nothing of it is refused
-        answers.append(TeacherAnswer(self.learnable(self.opened.logits(released)), weight))
-        distil_steps(self.state, self.samples, answers, defaults.LOCAL_STEPS, temperature=5.0)
-        return GRID * np.rint(self.state.model.logits(self.asked)[:, 1] / GRID)
+        answers = [TeacherAnswer(logits, weight) for logits in (self.facts.honest, learnt)]
+        distil_steps(self.state, self.facts.samples, answers, defaults.LOCAL_STEPS, temperature=5.0)
+        return GRID * np.rint(self.state.model.logits(self.facts.asked)[:, 1] / GRID)
 
 
 def read(trial, weigh, size):
     """A binary feature of a patient, and the guess; as many have it as have not."""
-    victim, rng = Victim(trial, weigh), np.random.default_rng([trial, 1])
-    x = victim.samples.features
+    facts, rng = facts_of(trial), np.random.default_rng([trial, 1])
+    victim, x = Victim(facts, weigh), facts.samples.features
     binary = [column for column in x.T if len(np.unique(column)) == 2]
     column = binary[trial % len(binary)]
     wanted = trial // 4 % 2
     patient = rng.choice(np.flatnonzero(column == np.unique(column)[wanted]))
     aim = np.zeros((len(x), 2))
     aim[patient] = [-size, size]
-    aim, secret = victim.rows @ aim, 2.0 * wanted - 1
+    aim, secret = facts.rows @ aim, 2.0 * wanted - 1
+    ordinary = facts.learnt_of(facts.smooth)
+    aimed = [facts.learnt_of(facts.smooth + factor * aim) for factor in (1.0, secret)]
     for _ in range(CALM):
-        victim.round(victim.smooth)
-    moved = np.zeros((2, len(victim.asked)))
+        victim.round(ordinary)
+    moved = np.zeros((2, len(facts.asked)))
     for _ in range(PAIRS):
-        for at, factor in enumerate((1.0, secret)):
-            calm = [victim.round(victim.smooth) for _ in range(2)]
-            moved[at] += victim.round(victim.smooth + factor * aim) - 2 * calm[-1] + calm[-2]
+        for at in range(2):
+            calm = [victim.round(ordinary) for _ in range(2)]
+            moved[at] += victim.round(aimed[at]) - 2 * calm[-1] + calm[-2]
     return secret, 1.0 if moved[0] @ moved[1] > 0 else -1.0
 
 

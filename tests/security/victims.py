@@ -62,16 +62,26 @@ class Victim:
         self.prevalence = prevalence or ("own" if tested else "teacher")
         self.state = facts.trained.copy()
         self.refused = 0
+        self._known = {}  # of numbers that were opened before: most rounds repeat some
 
     def round(self, released, asked):
         """Learn from an answer that opens to these numbers, then answer a question."""
         answers = [TeacherAnswer(self.honest, 5.0)]
-        if self.tested and self.prior.log_ratio(released) < IMPLAUSIBLE:
+        key = released.tobytes()
+        if key not in self._known:
+            self._known[key] = self._learnt_of(released)
+        if (learnt := self._known[key]) is None:
             self.refused += 1
         else:
-            answers.append(TeacherAnswer(self.learnable(self.opened.logits(released)), 5.0))
+            answers.append(TeacherAnswer(learnt, 5.0))
         distil_steps(self.state, self.samples, answers, 5, temperature=5.0)
         return self.answer(asked)
+
+    def _learnt_of(self, released):
+        """What it learns from these numbers; None: it refuses them."""
+        if self.tested and self.prior.log_ratio(released) < IMPLAUSIBLE:
+            return None
+        return self.learnable(self.opened.logits(released))
 
     def learnable(self, logits):
         """What a student makes of what it opened, in the order of the participant."""

@@ -115,6 +115,7 @@ class Town:
         self.collaboration = self.kind.agree(config, facts, seed=0)
         self.identities = {name: Identity.generate(name, now=NOW) for name in self.names}
         self.now = 0.0
+        self.pause = 1.0  # seconds that pass where nothing else happens
         self.kills = dict.fromkeys(self.names, never)
         self.restarts = 0
         self.keystores = {}  # of those that a test gives one
@@ -123,7 +124,7 @@ class Town:
         self.stores = {}
         self.sites = {}
         self.posts = {}
-        self.nothing_for = {}  # posts, and their changes when they had nothing for a peer
+        self.offered = {}  # what posts had for a peer, and how often they had changed by then
         for name in self.names:
             self.start(name)
 
@@ -153,7 +154,8 @@ class Town:
             role=self.roles.get(name, "both"),
         )
         self.hosts[name] = host
-        self.keys.setdefault(name, host.export_keys())
+        if name not in self.keys:
+            self.keys[name] = host.export_keys()
         self.posts[name] = Post(about, fragile, lambda: NOW + self.now)
         schedule = Timetable(
             rounds=self.rounds,
@@ -199,7 +201,7 @@ class Town:
                     moved |= self.sites[name].turn()
                 moved |= self.walk(name, hand_over)
             if not moved:
-                self.now += 1.0
+                self.now += self.pause
         raise AssertionError("the sites do not come to an end")
 
     def close_logs(self):
@@ -215,13 +217,13 @@ class Town:
             self.step(hand_over)
 
     def step(self, hand_over=None):
-        """Every site takes a turn and says what it has to; a second passes if none had anything."""
+        """Every site takes a turn and says what it has to; time passes if none had anything."""
         moved = False
         for each in list(self.sites):
             moved |= self.sites[each].turn()
             moved |= self.walk(each, hand_over)
         if not moved:
-            self.now += 1.0
+            self.now += self.pause
 
     def until_asked_for_keys(self, student, teacher):
         """Until a student asks for keys, of which that teacher's does not come."""
@@ -235,7 +237,7 @@ class Town:
                     return
                 moved |= self.walk(each)
             if not moved:
-                self.now += 1.0
+                self.now += self.pause
 
     def within_round(self, name, number):
         """Until a site's questions of a round are out, and none is answered."""
@@ -246,7 +248,7 @@ class Town:
                 return
             for each in set(self.sites) - {name}:
                 moved |= self.sites[each].turn() | self.walk(each)
-            self.now += 0.0 if moved | self.walk(name) else 1.0
+            self.now += 0.0 if moved | self.walk(name) else self.pause
 
     def goes_on_without(self, name, peer):
         """A peer goes after two rounds; until the site asks the others alone."""
@@ -263,13 +265,12 @@ class Town:
                 continue
             post = self.posts[name]
             since = (post, post.changes)  # as a courier, which waits until something was committed
-            if self.nothing_for.get((name, peer)) == since:
-                continue
-            parcel = None
-            with self.surviving(name):
-                parcel = post.pending(peer, 0)
+            asked, parcel = self.offered.get((name, peer), (None, None))
+            if asked != since:
+                with self.surviving(name):
+                    parcel = post.pending(peer, 0)
+                self.offered[name, peer] = since, parcel
             if parcel is None:
-                self.nothing_for[name, peer] = since
                 continue
             receipt = (hand_over or self.deliver)(peer, parcel)
             if receipt:

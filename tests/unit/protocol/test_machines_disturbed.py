@@ -24,7 +24,7 @@ from support.world import NAMES, ROUNDS, World
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_thousands_of_random_interleavings(part):
     inputs = rounds = 0
     worlds = examples(250)
@@ -48,7 +48,8 @@ def test_thousands_of_random_interleavings(part):
 def test_nothing_that_a_malicious_peer_sends_breaks_an_invariant():
     """Forged messages from dan; the others' exchanges among themselves go on undisturbed."""
     blamed: Counter[str] = Counter()
-    for seed in range(200):
+    worlds = examples(200)
+    for seed in range(worlds):
         rng = random.Random(seed)
         world = World(NAMES)
         honest = [name for name in NAMES if name != "dan"]
@@ -88,7 +89,7 @@ def test_nothing_that_a_malicious_peer_sends_breaks_an_invariant():
                 if over.summary.forced:
                     assert others <= set(over.summary.opened)
     assert set(blamed) == {"dan"}
-    assert blamed["dan"] > 1000
+    assert blamed["dan"] > 5 * worlds
 
 
 class Interleavings(RuleBasedStateMachine):

@@ -17,15 +17,16 @@ def test_peers_that_are_away_already_count_when_others_fall_silent(make_town):
     own, *others = town.names
     gone, later = others[-2:], others[:2]
     for name in gone:
-        town.until(name, 2)
+        town.until(name, 1)
     for name in gone:
         town.stop(name)
-    town.until(own, 4)
+    town.pause = 10.0
+    town.until(own, 3)
     assert set(town.sites[own].state.peers.away) == set(gone)
     for name in later:
         town.stop(name)
     began, before = town.now, len(town.records(own))
-    while town.now < began + 200 * 50.0:
+    while town.now < began + 50 * 50.0:
         if not town.sites[own].turn() and not town.walk(own):
             town.now += 50.0
     site = town.sites[own]
@@ -47,7 +48,8 @@ def test_a_site_that_is_started_anew_more_often_than_a_deadline_passes_comes_to_
     town.until("west", 2)
     town.stop("west")
     began = last = town.now
-    while town.now < began + 40 * 50.0:
+    while any(len(town.records(name)) < 6 for name in ("north", "south")):
+        assert town.now < began + 40 * 50.0
         moved = False
         for name in ("north", "south"):
             moved |= town.sites[name].turn()
@@ -58,7 +60,7 @@ def test_a_site_that_is_started_anew_more_often_than_a_deadline_passes_comes_to_
             last = town.now
             for name in ("north", "south"):
                 town.kill(name)
-    assert all(len(town.records(name)) == 6 for name in ("north", "south"))
+    assert town.restarts >= 2
 
 
 def test_a_site_that_waits_after_its_last_round_says_so(make_town):
@@ -87,17 +89,18 @@ def says_it_is_here(town, peer, to, ready):
         town.posts[peer].send(tx, to, notice_frame(Notice(ready)), ready)
 
 
-@pytest.mark.parametrize(("algorithm", "deadlines"), [("cycle-gossip", 8), ("vpdl", 6)])
+@pytest.mark.parametrize(("algorithm", "deadlines"), [("cycle-gossip", 7), ("vpdl", 5)])
 def test_a_peer_that_only_says_it_is_here_costs_few_deadlines(make_town, algorithm, deadlines):
     """It cost the site that it said so to a deadline in every round: 24 in 18 rounds of gossip."""
-    town = make_town(3, algorithm=algorithm, rounds=20, fewest=1)
+    town = make_town(3, algorithm=algorithm, rounds=12, fewest=1)
+    town.pause = 5.0
     for name in town.names:
         town.until(name, 2)
     del town.sites["west"]  # its post goes on
     began, told = town.now, 0
-    while len(town.records("north")) < 20:
+    while len(town.records("north")) < 12:
         if (ready := town.sites["north"].state.peers.announced) > told:
-            says_it_is_here(town, "west", "north", min(ready, 20))
+            says_it_is_here(town, "west", "north", min(ready, 12))
             told = ready
         town.walk("west")
         town.step()
@@ -117,7 +120,7 @@ def test_a_site_that_has_blocked_everybody_waits_until_that_is_taken_back(make_t
 
     town.until(own, 2)
     blocks(block_in)
-    for _ in range(200):
+    for _ in range(60):
         town.step()
     state = town.sites[own].state
     assert len(town.records(own)) <= 3  # the one under way had its answers
@@ -143,22 +146,24 @@ def test_a_site_that_blocks_everybody_before_its_first_round_waits(make_town):
 
 def test_one_liar_that_is_here_alone_makes_nobody_skip_its_rounds(make_town):
     """While the third was down, it said that it is through: 19 of 24 rounds were lost for good."""
-    town = make_town(3, rounds=24, fewest=1)
+    town = make_town(3, rounds=12, fewest=1)
+    town.pause = 10.0
     town.until("north", 2)
     town.stop("west")
     while "west" not in town.sites["north"].state.peers.away:
         town.step()
-    says_it_is_here(town, "south", "north", 24)
+    says_it_is_here(town, "south", "north", 12)
     for _ in range(3000):
         town.step()
         if town.sites["north"].finished:
             break
-    assert [one.round for one in town.records("north")] == list(range(24))
+    assert [one.round for one in town.records("north")] == list(range(12))
 
 
 def test_who_comes_back_as_another_goes_is_asked_in_the_same_round(make_town):
     """It counts as present from then on, so the round must not end without it."""
-    town = make_town(3, algorithm="vpdl", rounds=12, fewest=1)
+    town = make_town(3, algorithm="vpdl", rounds=6, fewest=1)
+    town.pause = 10.0
     own, back, goes = town.names
     town.goes_on_without(own, back)
     number = town.sites[own].machine.memory.round
@@ -178,6 +183,7 @@ def test_who_comes_back_as_another_goes_is_asked_in_the_same_round(make_town):
 def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
     """West is mute and rests; as east goes, west counts again, and the round asks it."""
     town = make_town(4, algorithm="vpdl", rounds=20, fewest=2)
+    town.pause = 5.0
     own, _, mute, goes = town.names
     for name in town.names:
         town.until(name, 2)
@@ -199,7 +205,7 @@ def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
         town.step()
     number = site.machine.memory.round
     town.stop(goes)
-    until = town.now + 100 * 50.0
+    until = town.now + 50 * 50.0
     while town.now < until:
         if site.state.since:
             says(20)
@@ -212,7 +218,7 @@ def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
 
 
 def test_a_block_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
-    town = make_town(3, rounds=6, fewest=2)
+    town = make_town(3, rounds=4, fewest=2)
     town.within_round("north", 2)
     town.stop("north")
     with Store.open(town.folder / "north") as store, store.transaction() as tx:
@@ -229,13 +235,14 @@ def test_a_block_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
             take_back_in(tx, peer, NOW + town.now)
     town.start("north")
     town.live()
-    assert len(town.records("north")) == 6
+    assert len(town.records("north")) == 4
     for record in town.records("north"):
         assert {*record.opened, *record.declined} == {"south", "west"}
 
 
 def test_a_farewell_that_nobody_has_read_outlives_a_block(make_town):
-    town = make_town(3, rounds=6, fewest=2)
+    town = make_town(3, rounds=4, fewest=2)
+    town.pause = 10.0
     town.until("north", 2)
     for _ in range(30):
         town.step()
@@ -263,7 +270,8 @@ def test_a_farewell_that_nobody_has_read_outlives_a_block(make_town):
 
 def test_a_farewell_in_the_midst_of_a_round_ends_it_for_nobody(make_town):
     """West is away, and south leaves: the round ended with nobody, although west comes back."""
-    town = make_town(3, algorithm="vpdl", rounds=12, fewest=1)
+    town = make_town(3, algorithm="vpdl", rounds=6, fewest=1)
+    town.pause = 10.0
     own, leaves, back = town.names
     town.goes_on_without(own, back)
     site, number = town.sites[own], town.sites[own].machine.memory.round

@@ -22,7 +22,7 @@ def algorithm(request):
 
 
 def test_sites_decide_as_one_process_does(make_town, check_same, algorithm):
-    town = make_town(4, algorithm=algorithm, rounds=5)
+    town = make_town(4, algorithm=algorithm, rounds=3)
     town.live()
     check_same(town)
     for name in town.names:
@@ -35,8 +35,10 @@ def test_sites_decide_as_one_process_does(make_town, check_same, algorithm):
 
 
 def test_a_kill_before_and_after_every_commit_changes_nothing(make_town, check_same, algorithm):
-    """In turns: killed before a commit, killed after one, and one that is not."""
-    town = make_town(3, algorithm=algorithm, rounds=2)
+    """In turns: killed before a commit, killed after one, and one that is not. A third site, which
+    sums need, goes on; all do the same."""
+    pairs = algorithm in ("cycle", "vpdl")  # else two make no sum
+    town = make_town(2 if pairs else 3, algorithm=algorithm, rounds=2)
 
     def killer():
         done = {"left": ["before", "after", ""]}
@@ -49,7 +51,7 @@ def test_a_kill_before_and_after_every_commit_changes_nothing(make_town, check_s
 
         return kills
 
-    for name in town.names:
+    for name in town.names[:2]:
         town.kills[name] = killer()
         town.kill(name)
     town.live()
@@ -61,7 +63,9 @@ def test_a_kill_before_and_after_every_commit_changes_nothing(make_town, check_s
         assert town.answered(name) == town.numbers(name)
 
 
+@pytest.mark.parametrize("algorithm", sorted(set(REGISTERED) - {"vpdl"}))
 def test_kills_at_random_commits_change_nothing(make_town, check_same, algorithm):
+    """Not vpdl: it is cycle in which everybody shares in every round."""
     town = make_town(3, algorithm=algorithm, rounds=4)
     rng = random.Random(0)
     for name in town.names:
@@ -99,7 +103,7 @@ def faulty_postman(town, rate, seed):
 
 def test_faults_of_the_courier_change_nothing(make_town, check_same):
     """5 % each of five faults; SECUREFAIR_ROUNDS=1000 is the long form (`make soak`)."""
-    rounds = int(os.environ.get("SECUREFAIR_ROUNDS", "10"))
+    rounds = int(os.environ.get("SECUREFAIR_ROUNDS", "6"))
     town = make_town(3, rounds=rounds)
     town.live(faulty_postman(town, 0.05, 1), turns=20_000 * rounds)
     check_same(town)
@@ -136,12 +140,15 @@ def test_real_encryption_decides_alike_although_every_site_is_killed(make_town):
         assert all(kind != "blame" for kind, _ in town.audited(name))
 
 
-@pytest.mark.parametrize(("algorithm", "rounds"), [("cycle", 12), ("cycle-gossip", 8)])
-def test_spent_keys_are_renewed_although_every_site_is_killed(make_town, algorithm, rounds):
+@pytest.mark.parametrize(
+    ("algorithm", "sites", "rounds", "forced"), [("cycle", 2, 12, 3), ("cycle-gossip", 3, 5, 2)]
+)
+def test_spent_keys_are_renewed_although_every_site_is_killed(
+    make_town, algorithm, sites, rounds, forced
+):
     """New keys are in the keystore before the public ones leave, whenever the process ends."""
-    town = make_town(
-        3, algorithm=algorithm, rounds=rounds, backend="rns", changes={"encryption.key_bits": 16}
-    )
+    changes = {"encryption.key_bits": 16, "fairness.forced_every": forced}
+    town = make_town(sites, algorithm=algorithm, rounds=rounds, backend="rns", changes=changes)
     first = dict(town.keys)
     rng = random.Random(4)
     for name in town.names:
@@ -158,15 +165,14 @@ def test_spent_keys_are_renewed_although_every_site_is_killed(make_town, algorit
             known = town.sites[peer].machine.memory.peers[name].introduction
             assert known.key_epoch == memory.upload.renewal
         assert all(kind != "blame" for kind, _ in town.audited(name))
-        forced = [record for record in town.records(name) if record.forced]
-        assert all(len(record.opened) == 2 for record in forced)
+        in_forced = [record for record in town.records(name) if record.forced]
+        assert all(len(record.opened) == sites - 1 for record in in_forced)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_no_second_part_is_made_under_one_mask(make_town, seed):
+def test_no_second_part_is_made_under_one_mask(make_town):
     """Every closed share that ever leaves a sender for one attempt is the same bytes."""
-    town = make_town(4, algorithm="cycle-gossip", rounds=3)
-    rng, parts = random.Random(seed), {}
+    town = make_town(4, algorithm="cycle-gossip", rounds=2)
+    rng, parts = random.Random(0), {}
     for name in town.names:
         town.kills[name] = lambda: rng.choice(["before", "after"]) if rng.random() < 0.1 else ""
         town.kill(name)
