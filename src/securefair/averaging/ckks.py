@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from securefair.averaging import pairwise
-from securefair.averaging.ckks_plan import CkksSumPlan, Piece, plan_ckks
+from securefair.averaging.ckks_plan import BLOCK, CkksSumPlan, Piece, plan_ckks
 from securefair.averaging.gathering import Gathering, check_weights
 from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import check_request
@@ -149,9 +149,13 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         masks = pair_masks(keys.private, exchange_keys, gathering, sender, plan.digest)
         evaluator, weight = self._load(plan, publics, gathering, request)
         message = np.empty(plan.share_bytes // wire.WORD, dtype=np.uint32)
-        for piece in plan.pieces():
-            words = _product(evaluator, plan, weight, piece, vector)
-            message[piece.place] = _masked(plan, piece, words, masks)
+        pieces = list(plan.pieces())
+        left = sum(piece.count for piece in pieces)
+        for piece in pieces:  # meanwhile another core makes what sanitises this one and the next
+            with evaluator.meanwhile(weight.meta.limbs, min(left, 2 * BLOCK)):
+                words = _product(evaluator, plan, weight, piece, vector)
+                message[piece.place] = _masked(plan, piece, words, masks)
+            left -= piece.count
         return message.astype("<u4", copy=False).tobytes()
 
     def added(
