@@ -88,7 +88,7 @@ class PublicZeros:
 
         Args:
             limbs: limbs of each.
-            count: that the block takes in all.
+            count: that the block takes in all, and what comes next.
 
         Raises:
             EncryptionError: the thread made none, and the block ended without an error of its own.

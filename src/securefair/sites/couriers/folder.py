@@ -14,9 +14,10 @@ the place of a share that is not mounted there is none.
 from __future__ import annotations
 
 import contextlib
+import errno
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +35,7 @@ LOOK_EVERY, LOOK_SOON, LATER = 0.5, 0.02, 1.2
 or taken, as more is near then; and by how much it grows with every look."""
 
 TRIAL = ".trial"
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EBUSY)
 _MOUNT = "Mount the share; the project's folder in it is made by `site init` alone"
 
 WAIT = 5.0
@@ -241,12 +243,12 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
     Args:
         port, folder, peer: see `to_folder`.
         pauses: between looks.
-        stuck: peers whose parcel was taken and cannot be removed, so that none comes after it: a
-            share that lets nobody remove files. It is noted once.
+        stuck: peers of whom a parcel lies there that may not be moved or removed.
     """
     file = f"{peer}.parcel"
     try:
-        parcel = hold(folder, port.name, file, port.limit)
+        with _removing(port, peer, stuck):
+            parcel = hold(folder, port.name, file, port.limit)
         if parcel is None:
             return
         try:
@@ -258,13 +260,8 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
             return  # the store is closed or full: it is held until the next look, or start
         if receipt:
             put(folder, peer, f"{port.name}.receipt", receipt)
-        try:
+        with _removing(port, peer, stuck):
             let_go(folder, port.name, file)
-        except OSError:
-            if peer not in stuck:
-                stuck.add(peer)
-                port.note(peer, Reason.STAYS)
-            return
         stuck.discard(peer)
         if receipt:
             pauses.soon()
@@ -272,6 +269,18 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
         port.note(peer, Reason.NO_FILE)
     except OSError:
         pass  # the drive is away: tried again
+
+
+@contextlib.contextmanager
+def _removing(port: Port, peer: str, stuck: set[str]) -> Iterator[None]:
+    """Note once where a site may not move or remove a file: no parcel of the peer follows it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NOT_ALLOWED and peer not in stuck:
+            stuck.add(peer)
+            port.note(peer, Reason.STAYS)
+        raise
 
 
 class FolderCourier(Courier):

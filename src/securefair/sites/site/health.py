@@ -16,7 +16,6 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import OVER, STORE, SiteSettings
 from securefair.sites.site.records import LEFT, peers_of, rounds_over, state_in, stored_records
-from securefair.sites.site.recovery import recovered_in
 from securefair.sites.site.warnings import STUCK_AFTER, warnings_of
 from securefair.storage import Transaction, held_since
 from securefair.storage.files import replace_file
@@ -174,8 +173,7 @@ def health_of(
         if (folder / OVER).exists():
             if rounds_over(stored_records(tx)) >= rounds_of(project.terms):
                 return Health(state=SiteLife.OVER, since=seen, since_seconds=at)
-            if recovered_in(tx) is None:  # else it is known, and `site start` refuses nothing
-                warnings = (OLDER, *warnings)
+            warnings = (OLDER, *warnings)
         return Health(state=SiteLife.STOPPED, since=seen, since_seconds=at, warnings=warnings)
     # What another process left, before this one took the store, says nothing of it: it is starting.
     held = held_since(folder / STORE)

@@ -26,7 +26,14 @@ from securefair.sites.post.peers import PeerState, read_peer, write_peer
 from securefair.sites.post.streams import LAST_EPOCH, stream_of
 from securefair.sites.project.agreeing import rounds_of
 from securefair.sites.project.card import utc
-from securefair.sites.site.folder import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
+from securefair.sites.site.folder import (
+    KEYS,
+    OVER,
+    STORE,
+    STUDENT_KEYS,
+    project_of,
+    read_settings,
+)
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.notices import is_farewell
 from securefair.sites.site.records import (
@@ -108,6 +115,7 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
+    (folder / OVER).unlink(missing_ok=True)  # it may have been through with all rounds
     return left
 
 

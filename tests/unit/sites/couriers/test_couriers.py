@@ -1,6 +1,7 @@
 """Couriers between two ports that only count: every parcel arrives, whatever happens to it."""
 
 import errno
+import os
 import threading
 from collections import deque
 
@@ -194,26 +195,28 @@ def test_a_site_that_takes_nothing_now_is_asked_again(ends, tmp_path):
     assert north.settle("south", receipt_in(tmp_path))
 
 
-def test_a_held_parcel_that_cannot_be_removed_is_noted_once_and_not_looked_at_more_often(
-    ends, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    ("place", "name", "taken"), [(by_folder, "let_go", [0]), (os, "rename", [])]
+)
+def test_a_parcel_that_stays_is_noted_once_and_not_looked_at_more_often(
+    ends, tmp_path, monkeypatch, place, name, taken
 ):
+    """It is open elsewhere; or in a sticky folder, where only whoever wrote a file moves it."""
     north, south, _ = ends
     put(tmp_path, "south", "north.parcel", north.pending("south", 0))
-    pauses = Pauses(0.5)
 
-    def busy(*_):
-        raise PermissionError(errno.EBUSY, "open elsewhere")
+    def refuse(*_, **__):
+        raise PermissionError(errno.EPERM, "it may not be moved")
 
-    monkeypatch.setattr(by_folder, "let_go", busy)
-    stuck = set()
+    monkeypatch.setattr(place, name, refuse)
+    pauses, stuck = Pauses(0.5), set()
     for _ in range(3):
         by_folder._collect_from(south, tmp_path, "north", pauses, stuck)
-    assert south.taken == [0]
+    assert (south.taken, south.noted) == (taken, [("north", Reason.STAYS)])
     assert pauses.after_a_look() == 0.5
-    assert south.noted == [("north", Reason.STAYS)]  # once, as nothing changes
     monkeypatch.undo()
     by_folder._collect_from(south, tmp_path, "north", pauses, stuck)
-    assert stuck == set()
+    assert (south.taken, stuck) == ([0], set())
     assert not lies(tmp_path, "south", "north.parcel.held")
 
 

@@ -15,7 +15,6 @@ from securefair.sites.site import warnings
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import Health, Heart, LineDue, health_of
 from securefair.sites.site.records import LEFT, SiteState, keep_state
-from securefair.sites.site.recovery import recover_store
 from securefair.sites.site.status import sentences, site_status
 from securefair.sites.site.warnings import DAY, SILENT_AFTER, STUCK_AFTER
 from securefair.storage import Store
@@ -50,9 +49,6 @@ def test_a_site_runs_is_stopped_is_over_or_left(site, monkeypatch):
     (site[0] / OVER).touch()
     older = health(site, runs=False)  # a copy of before was put back
     assert (older.state, "an older copy was put back" in older.summary) == (SiteLife.STOPPED, True)
-    with Store.open(site[0] / STORE) as store, store.transaction() as tx:
-        recover_store(tx, (), NOW, rounds=1, ends=NOW + 100)
-    assert "older copy" not in health(site, runs=False).summary  # `site start` goes on with it
     monkeypatch.setattr(module, "stored_records", lambda _: [LAST])
     assert (health(site, runs=False).state, health(site, runs=False).code) == (SiteLife.OVER, 0)
     left = health(site, runs=False, change=lambda tx: tx.memory.put(LEFT, b"2027"))
