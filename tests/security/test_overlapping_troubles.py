@@ -12,6 +12,7 @@ from securefair.errors import StorageError
 from securefair.protocol.states import RoundState
 from securefair.sites.post.streams import stream_of
 from securefair.sites.rehearsal.nights import DAY
+from securefair.sites.site.folder import OVER
 from securefair.sites.site.notes import BLAME, noted_in
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.recovery import block_in, recover, recover_store, take_back_in
@@ -137,7 +138,9 @@ def test_a_recovery_that_is_killed_between_two_writes(tmp_path, monkeypatch, wri
         if (write, when) == ("delete", "after"):
             with pytest.raises(StorageError, match="site recover"):
                 year.start(own)
+        (year.place / own / OVER).touch()  # as of a site that was through with all rounds
         recover(year.place / own, year.secret, NOW + year.clock.now)
+        assert not (year.place / own / OVER).exists()
         for _ in range(20):
             year.night()
         assert year.opened(own).site.finished

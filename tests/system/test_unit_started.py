@@ -186,7 +186,7 @@ def test_a_stop_by_its_own_command_is_no_failure(ward):
 
 
 def test_what_it_refuses_is_not_tried_again(ward):
-    """It is stopped before."""
+    ward.systemctl("stop", "north")
     ward.seals("north", "wrong horse battery staple")
     ward.systemctl("start", "north")
     ward.machine.until(
