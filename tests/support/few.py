@@ -39,3 +39,14 @@ def few():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(participants.PACKAGED, "heart", few_patients)
         yield
+
+
+def only_two(patch):
+    """The source `heart` is the first two of them: a third of the exchanges of three."""
+    patch.setitem(participants.PACKAGED, "heart", lambda *given: few_patients(*given)[:2])
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """For tests to which a third hospital would show nothing more."""
+    only_two(monkeypatch)

@@ -1,5 +1,3 @@
-import gc
-
 import msgspec
 import numpy as np
 import pytest
@@ -14,13 +12,6 @@ from securefair.model.networks import balanced_by_values
 from securefair_lab.profiling.cnn import profile_cnn
 from securefair_lab.profiling.cnn_table import cnn_table
 from securefair_lab.profiling.cnn_task import _LOADERS, CnnTask, cnn_task, network_spec
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_to_collect():
-    """Every measurement begins with a collection, which would look through all of the session."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 from pathlib import Path
@@ -21,13 +20,6 @@ from securefair_lab.profiling.scale_table import scale_table
 pytestmark = pytest.mark.slow  # whole runs
 
 SPEC = ExchangeSpec(features=1, samples=2, hidden=2, classes=2, q=8)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_to_collect() -> None:
-    """Every measurement begins with a collection, which would look through all of the session."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="module")

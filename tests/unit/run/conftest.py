@@ -1,5 +1,5 @@
 """Small hospitals for whole runs."""
 
-from support.few import few
+from support.few import few, two
 
-__all__ = ["few"]
+__all__ = ["few", "two"]

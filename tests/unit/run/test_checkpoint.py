@@ -10,10 +10,9 @@ from securefair.config import demo_config, override, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.run.checkpoint import FOLDER, unfinished_config
 from securefair.run.folder import read_run, write_outcome
-from securefair.user import participants
 from support.alike import SCORES, assert_runs_alike
 from support.experiments import run_experiment
-from support.few import few_patients
+from support.few import only_two
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]  # whole runs
 
@@ -75,16 +74,6 @@ def whole(tmp_path_factory):
     out = tmp_path_factory.mktemp("whole")
     finish(small(), out, resume=False)
     return out
-
-
-def only_two(patch):
-    patch.setitem(participants.PACKAGED, "heart", lambda *given: few_patients(*given)[:2])
-
-
-@pytest.fixture
-def two(monkeypatch):
-    """The first two hospitals: a third of the exchanges of three."""
-    only_two(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,7 @@ from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.report.facts import problem_lines
 from securefair.run.folder import write_outcome
 from securefair.sites.simulation.starting import simulated
-from securefair.user import participants
 from support.experiments import run_experiment
-from support.few import few_patients
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few")]
 
@@ -64,12 +62,6 @@ def without():
     """Of a run without the section."""
     config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
     return run_experiment(config, Silent())
-
-
-@pytest.fixture
-def two(monkeypatch):
-    """The first two hospitals: a third of the exchanges of three."""
-    monkeypatch.setitem(participants.PACKAGED, "heart", lambda *given: few_patients(*given)[:2])
 
 
 def test_metrics_state_what_every_hospital_promises_and_has_spent(outcome, tmp_path):

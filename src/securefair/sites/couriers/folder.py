@@ -243,11 +243,11 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
     Args:
         port, folder, peer: see `to_folder`.
         pauses: between looks.
-        stuck: peers of whom a parcel lies there that may not be moved or removed.
+        stuck: peers of whom a parcel lies there to which this site has no access.
     """
     file = f"{peer}.parcel"
     try:
-        with _removing(port, peer, stuck):
+        with _having_access(port, peer, stuck):
             parcel = hold(folder, port.name, file, port.limit)
         if parcel is None:
             return
@@ -260,7 +260,7 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
             return  # the store is closed or full: it is held until the next look, or start
         if receipt:
             put(folder, peer, f"{port.name}.receipt", receipt)
-        with _removing(port, peer, stuck):
+        with _having_access(port, peer, stuck):
             let_go(folder, port.name, file)
         stuck.discard(peer)
         if receipt:
@@ -272,14 +272,14 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
 
 
 @contextlib.contextmanager
-def _removing(port: Port, peer: str, stuck: set[str]) -> Iterator[None]:
-    """Note once where a site may not move or remove a file: no parcel of the peer follows it."""
+def _having_access(port: Port, peer: str, stuck: set[str]) -> Iterator[None]:
+    """Note once where a site may not read, move or remove a parcel: none of its peer follows."""
     try:
         yield
     except OSError as error:
         if error.errno in _NOT_ALLOWED and peer not in stuck:
             stuck.add(peer)
-            port.note(peer, Reason.STAYS)
+            port.note(peer, Reason.NO_ACCESS)
         raise
 
 

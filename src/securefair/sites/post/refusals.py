@@ -29,7 +29,7 @@ class Reason(enum.StrEnum):
     INBOX_FULL = "inbox full"
     OUTBOX_FULL = "outbox full"
     NO_FILE = "not a file"
-    STAYS = "not removable"
+    NO_ACCESS = "no access"
     COURIER = "courier failed"
 
 

@@ -212,7 +212,7 @@ def test_a_parcel_that_stays_is_noted_once_and_not_looked_at_more_often(
     pauses, stuck = Pauses(0.5), set()
     for _ in range(3):
         by_folder._collect_from(south, tmp_path, "north", pauses, stuck)
-    assert (south.taken, south.noted) == (taken, [("north", Reason.STAYS)])
+    assert (south.taken, south.noted) == (taken, [("north", Reason.NO_ACCESS)])
     assert pauses.after_a_look() == 0.5
     monkeypatch.undo()
     by_folder._collect_from(south, tmp_path, "north", pauses, stuck)

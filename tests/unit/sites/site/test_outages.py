@@ -200,6 +200,7 @@ def test_a_peer_that_rests_is_asked_once_it_is_needed(make_town):
 
     site = town.sites[own]
     while mute not in site.state.peers.resting or goes not in site.machine.awaited:
+        assert town.now < 100 * 50.0, "nobody rests"
         says(site.state.peers.announced)
         town.walk(mute)
         town.step()
