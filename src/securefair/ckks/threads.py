@@ -2,7 +2,7 @@
 
 Each library starts as many threads as there are cores. Used one inside or after the other they
 compete for the same cores, and a product that should be twice as fast takes longer than on one.
-So nothing in this package sets any of them but `set_threads`.
+So nothing in this package sets any of them but this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from securefair.ckks.backends import kernels
 from securefair.ckks.backends.kernel_choice import cores, loaded_torch
 from securefair.errors import ConfigError
 
-__all__ = ["ENVIRONMENT", "cores", "set_threads", "threads_set"]
+__all__ = ["ENVIRONMENT", "cores", "one_for_blas", "set_threads", "threads_set"]
 
 ENVIRONMENT = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What libraries that are loaded later, and child processes, read."""
@@ -43,6 +43,18 @@ def set_threads(count: int) -> None:
         os.environ[name] = str(count)
     threadpool_limits(limits=count)  # BLAS and OpenMP, of everything that is loaded by now
     kernels.set_threads(count)  # native kernels, and torch's own pool if it is loaded
+
+
+def one_for_blas() -> None:
+    """Let BLAS compute on one thread from now on, unless the environment says how many.
+
+    For processes that share a machine with others, as sites do: a fit solves many small systems. A
+    second thread gains nothing there on a free core, and where another process computes on that
+    core each thread waits for the other. Kernels and torch are left alone: networks gain by them.
+    """
+    if not any(name in os.environ for name in ENVIRONMENT):
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # scipy brings its own, and is loaded later
+        threadpool_limits(limits=1, user_api="blas")
 
 
 @contextmanager

@@ -83,6 +83,7 @@ def rehearse(
     """
     import tempfile
 
+    from securefair.ckks import set_threads
     from securefair.cli.ending import EXIT_FAILED
     from securefair.sites.rehearsal.rehearsal import rehearse as rehearsed
 
@@ -99,6 +100,7 @@ def rehearse(
             where="--hostile",
             expected="no option but --sites and --rounds",
         )
+    set_threads(1)  # of every site: they share this machine's cores
     if year:
         _rehearse_year(algorithm, beside, json=json)
         return

@@ -8,7 +8,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 from securefair.ckks.backends import kernels
-from securefair.ckks.threads import ENVIRONMENT, cores, set_threads, threads_set
+from securefair.ckks.threads import ENVIRONMENT, cores, one_for_blas, set_threads, threads_set
 from securefair.errors import ConfigError
 
 
@@ -76,3 +76,17 @@ def test_what_is_refused_for_a_while_changes_nothing():
     with pytest.raises(ConfigError, match="threads"), threads_set(0):
         pass
     assert (pools(), {name: os.environ.get(name) for name in ENVIRONMENT}) == before
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core has one thread whatever is asked")
+@pytest.mark.parametrize(("said", "blas"), [(None, 1), (ENVIRONMENT[0], 2), (ENVIRONMENT[1], 2)])
+def test_blas_alone_gets_one_thread_unless_somebody_says_how_many(monkeypatch, said, blas):
+    set_threads(2)
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name)
+    if said:
+        monkeypatch.setenv(said, "2")
+    one_for_blas()
+    found = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    assert found == {blas}
+    assert torch.get_num_threads() == kernels.describe().threads == 2

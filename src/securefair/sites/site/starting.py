@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from securefair.ckks import one_for_blas
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host
 from securefair.data import ParticipantData
@@ -106,6 +107,7 @@ def open_site(
     Raises:
         SecureFairError: something cannot be used; says what in one sentence.
     """
+    one_for_blas()
     settings, project = read_settings(folder), project_of(folder)
     wall, monotonic, durable = time.time, time.monotonic, True
     if rehearsal is not None:
