@@ -83,10 +83,11 @@ def reversed_integers(values: NDArray[np.float64], log2_scale: float, width: int
     With p_0 = b_0 and p_(N-i) = -b_i the constant coefficient of m p modulo X^N + 1 is
     sum_i m_i b_i.
     """
-    integers = to_integers(values, log2_scale, width)
-    turned = np.empty_like(integers)
+    given = values.shape[1]  # often few: all others are zeros
+    integers = to_integers(values, log2_scale, given)
+    turned = np.zeros((len(values), width), dtype=np.int64)
     turned[:, 0] = integers[:, 0]
-    turned[:, 1:] = -integers[:, :0:-1]
+    turned[:, width - given + 1 :] = -integers[:, :0:-1]
     return turned
 
 

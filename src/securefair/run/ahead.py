@@ -13,6 +13,9 @@ import signal
 from collections.abc import Iterable
 from multiprocessing.context import ForkServerContext
 
+LOADING = "securefair.run.loading"
+"""What is loaded first."""
+
 PROCESSES = "securefair.run.processes"
 """What every process of a run loads."""
 
@@ -40,7 +43,7 @@ def forkserver(libraries: Iterable[str]) -> ForkServerContext:
             are then loaded by each process that needs them.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([PROCESSES, *sorted(set(libraries)), LOADED])
+    context.set_forkserver_preload([LOADING, PROCESSES, *sorted(set(libraries)), LOADED])
     multiprocessing.resource_tracker.ensure_running()  # or what follows would start and unblock
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:  # Ctrl-C is for whoever shows the run; it would end an import with a traceback

@@ -8,7 +8,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 
 import pytest
@@ -153,6 +152,7 @@ def test_the_process_that_others_are_forked_from_loads_their_libraries(config, m
     with processes._elsewhere(every, Listener(), processes._nobody, 2):
         pass
     assert named == [
+        "securefair.run.loading",
         "securefair.run.processes",
         "securefair.collaboration.distillation.host",
         "sklearn.ensemble",
@@ -162,7 +162,7 @@ def test_the_process_that_others_are_forked_from_loads_their_libraries(config, m
     for name in named:
         importlib.import_module(name)
     # A command begins to load them before there are data.
-    assert libraries_of(resolved.kinds, None, network=False) == named[1:-1]
+    assert libraries_of(resolved.kinds, None, network=False) == named[2:-1]
     assert libraries_of({}, None, network=True) == []
 
 
@@ -174,25 +174,47 @@ def blocked(number):
     status = pathlib.Path(f"/proc/{number}/status").read_text()
     return int(re.search("SigBlk:(.*)", status)[1], 16) >> (signal.SIGINT - 1) & 1
 
-context = forkserver([])
-assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
-loading = blocked(process._forkserver._forkserver_pid)
-another = context.Process(target=signal.pause)
-another.start()
-print(loading, blocked(another.pid))
-another.kill()
+if __name__ == "__main__":
+    context = forkserver([])
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+    loading = blocked(process._forkserver._forkserver_pid)
+    another = context.Process(target=signal.pause)
+    another.start()
+    print(loading, blocked(another.pid))
+    another.kill()
+"""
+
+COLLECTS = """
+import gc
+from securefair.run.ahead import forkserver
+
+def collects(told):
+    told.put((gc.isenabled(), gc.get_freeze_count() > 10_000))
+
+if __name__ == "__main__":
+    context = forkserver([])
+    told = context.SimpleQueue()
+    context.Process(target=collects, args=[told]).start()
+    print(*told.get())
 """
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="signals are not told")
 def test_ctrl_c_ends_no_import_but_every_process_that_is_forked_later(tmp_path):
     """Whoever shows the run says that it is interrupted; other programs' processes hear of it."""
-    script = tmp_path / "blocked.py"
-    script.write_text("if __name__ == '__main__':\n" + textwrap.indent(BLOCKED, "    "), "utf-8")
-    done = subprocess.run(  # a process that has forked none before
-        [sys.executable, script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["1", "0"]
+    assert printed_by(BLOCKED, tmp_path) == ["1", "0"]
+
+
+def test_processes_collect_what_they_leave_behind_but_not_libraries(tmp_path):
+    assert printed_by(COLLECTS, tmp_path) == ["True", "True"]
+
+
+def printed_by(source, tmp_path):
+    """Words that a process prints which has forked none before."""
+    script = tmp_path / "script.py"
+    script.write_text(source, "utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    return done.stdout.split()
 
 
 KILLED = """

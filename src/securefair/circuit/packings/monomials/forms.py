@@ -171,8 +171,8 @@ def form_polynomials(
     each = n if schedule.parts == 1 else schedule.parts
     polynomials: list[NDArray[np.int64] | None] = []
     for form in _forms(layers, specs):
-        padded = np.zeros((count, n))
-        padded[:, :each].flat[: len(form)] = form
+        padded = np.zeros((count, each))
+        padded.flat[: len(form)] = form
         polynomials.append(reversed_integers(padded, scale, n))
     return polynomials
 
