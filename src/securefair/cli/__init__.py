@@ -95,6 +95,8 @@ def options(version: VersionOption = False) -> None:
 
 def main() -> None:
     """Entry point: expected errors become one line on stderr, never a traceback."""
-    # Python looks through all objects when it ends, a tenth of a short command: they go anyway.
+    # Libraries make half a million objects that stay. To look through all of them, again and again
+    # as they become more, is a tenth of a start with torch; and again at the end, of a short one.
+    gc.set_threshold(5_000)
     atexit.register(gc.freeze)
     app()
