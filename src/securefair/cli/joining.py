@@ -1,4 +1,4 @@
-"""What the commands of a site share: making its folder and running it; `site join` does both."""
+"""`site init` makes a site's folder, `site start` runs it, and `site join` does both."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from securefair.data import ParticipantData
+    from securefair.sites.project.identity import Identity
     from securefair.sites.project.project import Project
     from securefair.sites.site.folder import SiteSettings
     from securefair.storage import Secret
@@ -131,8 +132,9 @@ def join(
     make_site(
         folder,
         loaded,
-        identity,
+        own,
         data,
+        keys=identity,
         test_data=test_data,
         teacher=teacher,
         shared_folder=shared_folder,
@@ -142,6 +144,60 @@ def join(
         again=again,
     )
     run(folder, secret, log, json=json)
+
+
+def init(
+    folder: NewFolder,
+    project: ProjectOption,
+    identity: IdentityOption,
+    data: DataOption,
+    test_data: TestDataOption = None,
+    teacher: TeacherOption = None,
+    shared_folder: SharedFolderOption = None,
+    role: RoleOption = "both",
+    own_column: ColumnsOption = None,
+    again: AgainOption = False,
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a site's folder: keys, project, store, and a systemd unit to start it.
+
+    Without --shared-folder a relay's courier comes to the site's door.
+
+    Example: securefair site init ~/north --project heart.toml --identity north.keys --data own.csv
+    --shared-folder /mnt/heart
+    """
+    from securefair.sites.operator.making import identity_in
+    from securefair.sites.project.project import load_project
+
+    loaded = load_project(project)
+    check_asked(folder, identity, data, test_data)
+    secret = passphrase(passphrase_file)
+    name, found, unit = make_site(
+        folder,
+        loaded,
+        identity_in(identity, loaded, secret),
+        data,
+        keys=identity,
+        test_data=test_data,
+        teacher=teacher,
+        shared_folder=shared_folder,
+        role=role,
+        columns=own_column or (),
+        secret=secret,
+        again=again,
+    )
+    text = (
+        f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"
+        f"Next: securefair site start {folder}; a systemd unit is in {unit}"
+    )
+    if shared_folder is None:
+        text += (
+            "\nNo --shared-folder was given, so a relay of NVIDIA FLARE brings the parcels: "
+            f"securefair flare harden KIT --site {folder}"
+        )
+    facts = {"name": name, "train": len(found.train), "test": len(found.test)}
+    tell(json, text, facts | {"unit": str(unit)})
 
 
 def check_telling(project: Project, own: ParticipantData, identity: Path, *, again: bool) -> None:
@@ -202,9 +258,10 @@ def _unchanged(project: Project, agreed: bytes) -> Project:
 def make_site(
     folder: Path,
     project: Project,
-    identity: Path,
+    own: Identity,
     data: Path,
     *,
+    keys: Path,
     test_data: Path | None,
     teacher: str | None,
     shared_folder: Path | None,
@@ -215,21 +272,20 @@ def make_site(
 ) -> tuple[str, ParticipantData, Path]:
     """Make a site's folder: its name, its samples, and its systemd unit.
 
-    Without a shared folder a relay's courier comes to the site's door.
+    Without a shared folder a relay's courier comes to the site's door. `keys` is the file that
+    `own` was in: what a hospital tells is noted beside it.
 
     Raises:
-        SecureFairError: project, keys, samples or folder cannot be used.
+        SecureFairError: project, samples or folder cannot be used.
     """
     from securefair.report import write_text
     from securefair.sites.couriers.folder import make_project_folder
     from securefair.sites.couriers.interface import CourierSettings
-    from securefair.sites.operator.making import identity_in
     from securefair.sites.operator.unit import unit_text
     from securefair.sites.project.agreeing import kind_in
     from securefair.sites.site.folder import make_place
     from securefair.sites.site.samples import own_samples
 
-    own = identity_in(identity, project, secret)
     settings = site_settings(own.card.name, project, data, test_data, teacher, role, columns)
     if shared_folder is not None:
         name = project.terms.project.name
@@ -237,10 +293,10 @@ def make_site(
         courier = CourierSettings(kind="folder", folder=str(place))
         settings = msgspec.structs.replace(settings, courier=courier)
     if kind_in(project.terms).describes:
-        told = str(told_beside(identity))
+        told = str(told_beside(keys))
         settings = msgspec.structs.replace(settings, told=told, again=again)
     found = own_samples(settings, project.terms, seed=0)
-    check_telling(project, found, identity, again=again)
+    check_telling(project, found, keys, again=again)
     make_place(folder, settings, project, own, secret)
     unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
     return own.card.name, found, unit

@@ -8,24 +8,8 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import EXIT_CODE
-from securefair.cli.identity import PassphraseOption, passphrase, site_passphrase
-from securefair.cli.joining import (
-    AgainOption,
-    ColumnsOption,
-    DataOption,
-    IdentityOption,
-    NewFolder,
-    ProjectOption,
-    RoleOption,
-    SharedFolderOption,
-    TeacherOption,
-    TestDataOption,
-    check_asked,
-    join,
-    logger,
-    make_site,
-    run,
-)
+from securefair.cli.identity import PassphraseOption, site_passphrase
+from securefair.cli.joining import DataOption, TestDataOption, init, join, logger, run
 from securefair.cli.options import ByOption, JsonOption
 from securefair.report.telling import tell
 
@@ -36,58 +20,7 @@ SiteArgument = Annotated[Path, typer.Argument(help="The site's folder.")]
 
 
 app.command()(join)
-
-
-@app.command()
-def init(
-    folder: NewFolder,
-    project: ProjectOption,
-    identity: IdentityOption,
-    data: DataOption,
-    test_data: TestDataOption = None,
-    teacher: TeacherOption = None,
-    shared_folder: SharedFolderOption = None,
-    role: RoleOption = "both",
-    own_column: ColumnsOption = None,
-    again: AgainOption = False,
-    passphrase_file: PassphraseOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Make a site's folder: keys, project, store, and a systemd unit to start it.
-
-    Without --shared-folder a relay's courier comes to the site's door.
-
-    Example: securefair site init ~/north --project heart.toml --identity north.keys --data own.csv
-    --shared-folder /mnt/heart
-    """
-    from securefair.sites.project.project import load_project
-
-    loaded = load_project(project)
-    check_asked(folder, identity, data, test_data)
-    name, found, unit = make_site(
-        folder,
-        loaded,
-        identity,
-        data,
-        test_data=test_data,
-        teacher=teacher,
-        shared_folder=shared_folder,
-        role=role,
-        columns=own_column or (),
-        secret=passphrase(passphrase_file),
-        again=again,
-    )
-    text = (
-        f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"
-        f"Next: securefair site start {folder}; a systemd unit is in {unit}"
-    )
-    if shared_folder is None:
-        text += (
-            "\nNo --shared-folder was given, so a relay of NVIDIA FLARE brings the parcels: "
-            f"securefair flare harden KIT --site {folder}"
-        )
-    facts = {"name": name, "train": len(found.train), "test": len(found.test)}
-    tell(json, text, facts | {"unit": str(unit)})
+app.command()(init)
 
 
 @app.command()
