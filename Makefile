@@ -60,6 +60,7 @@ test: setup openfhe-if-possible previous-if-possible
 # No folder is named: the process that only divides the tests would load its conftest.py, and torch.
 test-core: setup
 	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=lab/tests/system --ignore=lab/tests/papers \
+	--ignore=lab/tests/ladder \
 	-m "not slow" -k "not openfhe"
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.

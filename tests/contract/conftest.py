@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from contract.crowd import VARIANTS, crowd_of, make
@@ -29,7 +30,7 @@ def parameters(name):
     return CkksParameters(SPECS[name])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ring:
     """One student's keys and one teacher's evaluator under one parameter set."""
 
@@ -46,12 +47,18 @@ class Ring:
             log2_scale=log2_scale,
             bound=bound,
         )
-        return self.evaluator.load(self.keys.encryptor.encrypt(slots, meta), meta)
+        return self.evaluator.load(_encrypted(self, slots.tobytes(), slots.shape, meta), meta)
 
     def open(self, tensor, coefficients=None):
         """What the student sees of a tensor."""
         released = self.evaluator.extract(tensor, coefficients)
         return self.keys.decryptor.open(Released(released.meta, coefficients, released.data))
+
+
+@cache
+def _encrypted(ring, slots, shape, meta):
+    """The same upload to several tests: each loads it anew, so none gets what another changed."""
+    return ring.keys.encryptor.encrypt(np.frombuffer(slots).reshape(shape), meta)
 
 
 @cache

@@ -39,7 +39,7 @@ ONES = AffineSpec(inputs=4, outputs=1, log2_scale=8, max_integer=256, l1=4.0, l2
 def test_the_deviation_of_errors_is_what_the_rules_state(wide, planned, name):
     """An upper bound, and where the analysis is exact also close to the truth."""
     operation, exact, share = NOISY[name]
-    slots = values(4, seed=7)
+    slots = values(4 if name == "layer" else 1, seed=7)
     scale = 55.0 if "product" in name or name == "switched" else 40.0
     tensor = operation(wide.evaluator, wide.upload(slots, log2_scale=scale))
     expected = exact(padded(slots, wide.params))
@@ -89,17 +89,18 @@ def test_a_row_of_zeros_is_as_noisy_as_its_mask_at_most(wide):
 
 def test_key_switching_is_bounded_in_the_slot_next_to_one(wide, backend):
     """Digits are not centred: their mean weighs most where the root is nearest to 1, in slot 0."""
-    count = 6 if backend.name == "seal" else 24  # SEAL is slow, and switches with the same bits
+    count = 2 if backend.name == "seal" else 24  # SEAL is slow, and switches with the same bits
     zeros = wide.upload(np.zeros((count, 1)), log2_scale=1.0)
     switched = wide.evaluator.relinearize(wide.evaluator.square(zeros))
     assert_opens_to(wide, switched, np.zeros((count, wide.params.slots)))
 
 
 @pytest.mark.parametrize("switch", [False, True])
-def test_errors_are_bounded_in_their_worst_slot_too(wide, switch):
+def test_errors_are_bounded_in_their_worst_slot_too(wide, backend, switch):
     """Rounding is multiplied by powers of the secret, key switching by digits: not white noise."""
-    zeros = wide.upload(np.zeros((8, USED)), log2_scale=55.0)
+    count = 2 if backend.name == "seal" else 8  # as above
+    zeros = wide.upload(np.zeros((count, USED)), log2_scale=55.0)
     tensor = wide.evaluator.rescale(wide.evaluator.square(zeros), 3)
     if switch:
         tensor = wide.evaluator.relinearize(tensor)
-    assert_opens_to(wide, tensor, np.zeros((8, wide.params.slots)))
+    assert_opens_to(wide, tensor, np.zeros((count, wide.params.slots)))

@@ -24,7 +24,7 @@ RELEASES = {
     "loss": {"release": "loss"},
     "class_sums": {"release": "class_sums"},
     "public": {"release": "projection", "q": 8},
-    "student": {"release": "projection", "basis": "student", "q": 8},
+    "student": {"release": "projection", "basis": "student", "q": 4},
     "logits": {"release": "logits"},
 }
 SEED = b"a public seed"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from support.trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "securefair"
@@ -20,14 +21,9 @@ AT_HOME = ("collaboration/kinds.py",)
 """Where names of algorithms may be compared, besides the folder of each kind."""
 
 
-@cache
-def tree_of(path):
-    return ast.parse(path.read_text("utf-8"))
-
-
 def compared_texts(tree):
     """Texts that the code compares with, looks up among, or matches; and on which line."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
         elif isinstance(node, ast.MatchValue):
@@ -78,7 +74,7 @@ MEASURING = ("pricing", "transfer_prices")
 
 def constant_texts(tree):
     """Texts that stand by themselves: keys, arguments and constants as well as what is compared."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
@@ -95,7 +91,7 @@ def test_no_algorithm_is_named_outside_its_kind_in_any_other_way():
 
 
 def imported_modules(tree):
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             yield node.module
         elif isinstance(node, ast.Import):
@@ -181,7 +177,7 @@ def test_no_algorithm_is_named_where_sites_are():
     """A new kind of collaboration runs on sites without a word about it there."""
     found = []
     for path in (PACKAGE / "sites").rglob("*.py"):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.Constant) and node.value in REGISTERED:
                 found.append(f"{path.name}:{node.lineno} {node.value}")
             module = getattr(node, "module", None) or ""
@@ -236,7 +232,7 @@ NO_LIBRARY_ERROR = {
 
 def raised(tree):
     """Names of what a module raises anew."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             yield ast.unparse(called)
@@ -267,7 +263,7 @@ def test_make_soak_draws_more_examples_of_every_property():
 
 def imported_by(path, modules):
     """Modules of the package that one imports anywhere in its code, types included."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name if name in modules else node.module for name in names)

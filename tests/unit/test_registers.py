@@ -24,6 +24,7 @@ from securefair.model.outcomes import register as outcomes
 from securefair.model.transfer.sums import register as sums
 from securefair.releases import register as releases
 from securefair.sites.couriers import register as couriers
+from support.trees import nodes_of, tree_of
 
 PACKAGE = Path(securefair.__file__).parent
 
@@ -65,19 +66,14 @@ def defined(tree):
 
 
 @cache
-def tree_of(place):
-    return ast.parse((PACKAGE / place).read_text("utf-8"))
-
-
-@cache
 def defined_in(place):
-    return defined(tree_of(place))
+    return defined(tree_of(PACKAGE / place))
 
 
 def imported(tree):
     """{name: string constants} of what a module takes from other modules of the package."""
     found = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("securefair"):
             for alias in node.names:
                 path = node.module.replace(".", "/").removeprefix("securefair").lstrip("/")
@@ -98,7 +94,7 @@ def compared(tree):
     """(line, name) of every string that something is compared with: `==`, `in`, `match`, and the
     keys of a literal that is looked into at once. A module's constants are the strings they are."""
     named = imported(tree) | defined(tree)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             for side in sides:
@@ -116,8 +112,10 @@ def compared(tree):
 @cache
 def compared_everywhere():
     """{module: what `compared` finds}; every register looks for its names in it."""
-    places = (path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.rglob("*.py")))
-    return {place: list(compared(tree_of(place))) for place in places}
+    return {
+        path.relative_to(PACKAGE).as_posix(): list(compared(tree_of(path)))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
 
 
 def found(names, folder):

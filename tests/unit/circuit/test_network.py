@@ -1,5 +1,7 @@
 """Networks under encryption: the right logits, within the planned error, in little memory."""
 
+from functools import cache
+
 import msgspec
 import numpy as np
 import pytest
@@ -138,8 +140,10 @@ def test_a_stream_keeps_only_what_is_still_read(make_network):
     assert list(stream._kept) == [(3, 0)]  # the answer alone
 
 
-def encrypted(network, features):
-    """Plan, a teacher's evaluator and a student's upload."""
+@cache
+def encrypted(make_network, **sizes):
+    """A network, its plan, a teacher's evaluator and a student's upload: once for all tests."""
+    network, features = make_network(**sizes)
     plan = plan_exchange(network.spec)
     engine = get_backend("rns")
     keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
@@ -147,13 +151,12 @@ def encrypted(network, features):
     slots = np.zeros((25, plan.params.slots))
     slots[:, : len(features)] = features.T
     data = keys.encryptor.encrypt(slots, plan.features)
-    return plan, evaluator, data
+    return network, plan, evaluator, data
 
 
 def test_a_dense_last_map_is_added_up_to_the_same_bits(make_network, monkeypatch):
     """Nothing that it reads is kept until all of it is there."""
-    network, features = make_network(squares=2, most=2)
-    plan, evaluator, data = encrypted(network, features)
+    network, plan, evaluator, data = encrypted(make_network, squares=2, channels=2, most=2)
 
     def logits():
         chunks = [Chunk(np.arange(25), lambda: evaluator.load(data, plan.features))]
@@ -197,16 +200,12 @@ def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
 
 @pytest.mark.parametrize(("squares", "channels", "most"), [(1, 3, 4), (2, 2, 2)])
 def test_the_planned_peak_is_that_of_a_run(make_network, squares, channels, most):
-    network, features = make_network(squares=squares, channels=channels, most=most)
-    plan = plan_exchange(network.spec)
+    network, plan, evaluator, data = encrypted(
+        make_network, squares=squares, channels=channels, most=most
+    )
     stages, params = plan.schedule.stages, plan.params
     everything = CipherTensor(plan.features, None)
     planned = planned_peak(everything, 5, plan.specs, stages, network.maps)
-    keys = get_backend("rns").generate_keys(params, relinearization=plan.relinearization_limbs)
-    evaluator = get_backend("rns").evaluator(params, keys.public)
-    slots = np.zeros((25, params.slots))
-    slots[:, : len(features)] = features.T
-    data = keys.encryptor.encrypt(slots, plan.features)
     each = len(data) // 25
 
     def chunk(start):
@@ -223,8 +222,7 @@ def test_the_planned_peak_is_that_of_a_run(make_network, squares, channels, most
 
 
 def test_memory_is_used_again_and_the_bits_are_the_same(make_network, monkeypatch):
-    network, features = make_network(squares=2, channels=1, most=4)
-    plan, evaluator, data = encrypted(network, features)
+    network, plan, evaluator, data = encrypted(make_network, squares=2, channels=2, most=2)
 
     class Watched(memory.Arena):
         arrays, blocks = 0, set()

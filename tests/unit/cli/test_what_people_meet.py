@@ -1,6 +1,8 @@
 """Slips of new users, each of which an earlier version met with silence or with a riddle."""
 
+import contextlib
 import csv
+import shutil
 
 import numpy as np
 import pytest
@@ -36,6 +38,25 @@ def run(*arguments):
 NEW = ("new", "m", "--data", "north.csv", "--data", "south.csv", "--label", "outcome")
 
 
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory):
+    """A folder in which a project of these tables has run."""
+    folder = tmp_path_factory.mktemp("run")
+    for seed, name in enumerate(("north.csv", "south.csv")):
+        write(folder / name, 45, seed)
+    with contextlib.chdir(folder):
+        assert run(*NEW)[0] == 0
+        assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
+    return folder
+
+
+@pytest.fixture
+def ran(tables, run_once):
+    """A copy of it."""
+    shutil.copytree(run_once, tables, dirs_exist_ok=True)
+    return tables
+
+
 def test_new_says_of_which_class_sensitivity_is(tables):
     code, said = run(*NEW)
     assert code == 0
@@ -58,13 +79,11 @@ def test_too_few_samples_are_no_good_order(tables):
     assert "Everything is in order" not in said
 
 
-def test_scores_on_the_own_patients_say_so(tables):
-    assert run(*NEW)[0] == 0
-    assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
+def test_scores_on_the_own_patients_say_so(ran):
     code, said = run("evaluate", "runs/m/models/north", "north.csv")
     assert code == 0
     assert "the patients that the model was fitted to" in said
-    write(tables / "later.csv", 45, 7)
+    write(ran / "later.csv", 45, 7)
     code, said = run("evaluate", "runs/m/models/north", "later.csv")
     assert (code, "fitted to" in said) == (0, False)
     code, said = run("report", "runs/m", "--language", "DE")
@@ -153,22 +172,18 @@ def test_a_number_is_told_in_its_parts_and_written_as_onnx(tables):
     assert (code, "Score Value 95 % interval" in said) == (0, False)
 
 
-def test_a_table_coded_the_other_way_round_is_worse_than_chance(tables):
-    assert run(*NEW)[0] == 0
-    assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
-    write(tables / "later.csv", 60, 7)
+def test_a_table_coded_the_other_way_round_is_worse_than_chance(ran):
+    write(ran / "later.csv", 60, 7)
     assert "worse than chance" not in run("evaluate", "runs/m/models/north", "later.csv")[1]
-    text = (tables / "later.csv").read_text()
+    text = (ran / "later.csv").read_text()
     swapped = text.replace(",ill", ",x").replace(",well", ",ill").replace(",x", ",well")
-    (tables / "later.csv").write_text(swapped)
+    (ran / "later.csv").write_text(swapped)
     code, said = run("evaluate", "runs/m/models/north", "later.csv")
     assert (code, "worse than chance" in said) == (0, True)
 
 
-def test_a_run_without_its_metrics_is_no_site(tables):
-    assert run(*NEW)[0] == 0
-    assert run("run", "m/config.toml", "--quiet", "--backend", "clear")[0] == 0
-    (tables / "runs" / "m" / "metrics.json").unlink()
+def test_a_run_without_its_metrics_is_no_site(ran):
+    (ran / "runs" / "m" / "metrics.json").unlink()
     code, said = run("report", "runs/m")
     assert (code, "run the configuration again" in said, "A site" in said) == (2, True, False)
 

@@ -9,6 +9,7 @@ import pytest
 from securefair.circuit.spec import ExchangeSpec
 from securefair.config import defaults
 from securefair.model.heads import build_head
+from support.trees import nodes_of, tree_of
 
 PACKAGE = Path(defaults.__file__).parents[1]
 EXEMPT = ("records.py",)
@@ -21,7 +22,7 @@ def trees():
     for path in PACKAGE.rglob("*.py"):
         where = path.relative_to(PACKAGE).as_posix()
         if not where.startswith(EXEMPT):
-            yield where, ast.parse(path.read_text("utf-8"))
+            yield where, tree_of(path)
 
 
 def value_of(node):
@@ -48,7 +49,7 @@ ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
 
 def defaulted(tree):
     """Name and default of every argument and every annotated attribute of a class."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             given = [*node.args.posonlyargs, *node.args.args]
             yield from zip(reversed(given), reversed(node.args.defaults), strict=False)

@@ -27,7 +27,7 @@ from securefair.storage import Keystore, KeystoreCost, Secret, keystore
 CHEAP = KeystoreCost(log2_n=4)
 RELEASES = {
     "public": {"q": 8},
-    "student": {"q": 8, "basis": "student"},
+    "student": {"q": 3, "basis": "student"},
     "logits": {"release": "logits"},
     "class_sums": {"release": "class_sums"},
 }

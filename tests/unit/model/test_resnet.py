@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -39,9 +41,24 @@ def images(count: int, seed: int, side: int = 8) -> Samples:
     return Samples(rng.normal(size=(count, 3, side, side)), np.arange(count) % CLASSES, CLASSES)
 
 
+@contextmanager
+def only_small_layers_drawn() -> Iterator[None]:
+    """Drawing eleven million weights takes longer than anything that is asked of them here."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("kaiming_uniform_", "kaiming_normal_"):
+            whole = getattr(nn.init, name)
+
+            def drawn(tensor: Tensor, *given: Any, _whole: Any = whole, **named: Any) -> Tensor:
+                return _whole(tensor, *given, **named) if tensor.numel() < 50_000 else tensor
+
+            patch.setattr(nn.init, name, drawn)
+        yield
+
+
 @cache
 def _two_stages() -> nn.Module:
-    network: Any = architecture("resnet18", (3, 8, 8), CLASSES)(torch.Generator())
+    with only_small_layers_drawn():  # `first_stages` draws all again
+        network: Any = architecture("resnet18", (3, 8, 8), CLASSES)(torch.Generator())
     network.layer3 = network.layer4 = nn.Identity()
     network.fc = nn.Linear(128, CLASSES)
     return network
@@ -87,7 +104,7 @@ def alone(
 @pytest.mark.parametrize("form", ["rows", "batched"])
 def test_every_row_trains_as_torch_would_train_it(form: Any) -> None:
     stacked = Stacked(first_stages, dtype=torch.float64, form=form)
-    samples = StackedSamples.of([images(8, 1), images(12, 2)], stacked)
+    samples = StackedSamples.of([images(4, 1), images(8, 2)], stacked)
     batches = draw_batches(samples, [5, 6], epochs=2, size=4)
     start = TrainStates.start(stacked, [1, 2])
     told = all_logits(stacked, stacked.initial([9]), samples.features)[0]
@@ -162,7 +179,9 @@ def test_the_first_layers_follow_the_size_of_images(
     shape: tuple[int, int, int], kernel: int, stride: int, pools: bool, parameters: int
 ) -> None:
     build = architecture("resnet18", shape, 10)
-    first, pool = _first_layers(build)
+    with only_small_layers_drawn():
+        first, pool = _first_layers(build)
+        network = build(torch.Generator().manual_seed(3))
     assert first.kernel_size == (kernel, kernel)
     assert first.stride == (stride, stride)
     assert first.in_channels == shape[0]
@@ -170,7 +189,6 @@ def test_the_first_layers_follow_the_size_of_images(
     # fan_out of torchvision's own initialisation: 64 output channels
     expected = np.sqrt(2 / (64 * kernel**2))
     assert float(first.weight.detach().std()) == pytest.approx(expected, rel=0.1)
-    network = build(torch.Generator().manual_seed(3))
     assert sum(p.numel() for p in network.parameters()) == parameters
     assert torch.equal(next(network.parameters()), first.weight)  # equal seeds, equal weights
 

@@ -51,11 +51,8 @@ def transform(row: tuple[int, ...], p: int) -> list[int]:
     any_root = pow(generator, (p - 1) // (2 * n), p)
     psi = min(pow(any_root, k, p) for k in range(1, 2 * n, 2))
     bits = n.bit_length() - 1
-    values = []
-    for i in range(n):
-        at = pow(psi, 2 * int(f"{i:0{bits}b}"[::-1], 2) + 1, p)
-        total = 0
-        for coefficient in reversed(row):
-            total = (total * at + coefficient) % p
-        values.append(total)
-    return values
+    at = np.array([pow(psi, 2 * int(f"{i:0{bits}b}"[::-1], 2) + 1, p) for i in range(n)])
+    values = np.zeros(n, dtype=np.int64)  # products of two residues have 62 bits
+    for coefficient in reversed(row):
+        values = (values * at + coefficient) % p
+    return values.tolist()

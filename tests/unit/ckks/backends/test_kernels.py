@@ -186,7 +186,9 @@ def sums_of_extreme_digits(bits: int, side: int, largest: int) -> tuple[np.ndarr
     weights[3:] = np.random.default_rng(bits).integers(
         -largest, largest, (6, len(x)), endpoint=True
     )
-    return weights, np.tensordot(weights, x.astype(np.int64), axes=1) % basis.primes[0]
+    # Equal residues add up to their weights' sum times one of them.
+    sums = weights.sum(axis=1)[:, None, None, None]
+    return weights, sums * x[0].astype(np.int64) % basis.primes[0]
 
 
 @pytest.mark.parametrize(
@@ -286,12 +288,13 @@ def test_sums_of_many_products_with_a_key(compute: ModuleType, digits: int) -> N
     # Constant digits, each the largest below its prime.
     digit = np.zeros((1, digits, N), dtype=np.int32)
     digit[0, :, 0] = np.array(primes) - 1
-    sums = 0
-    for j, p in enumerate(primes):
-        sums = (sums + (p - 1) % moduli(raised) * wide(key[j])) % moduli(raised)
+    sums = np.zeros((digits + 1, 1), dtype=object)
+    for p in primes:  # of keys whose residues are all alike
+        sums = (sums + (p - 1) % moduli(raised) * wide(largest)) % moduli(raised)
+    summed = np.broadcast_to(sums.astype(np.int32), (1, *key[0].shape)).copy()
     compute.ntt_forward_(digit, basis)
     x[:, 2] = digit
-    switched = compute.rescale(sums.astype(np.int32)[None], digits, raised)
+    switched = compute.rescale(summed, digits, raised)
     expected = (wide(switched) + wide(x[:, :2])) % moduli(basis)
     assert equals(compute.relinearize(x, key, SPECIAL, basis), expected)
 

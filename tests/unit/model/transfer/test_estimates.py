@@ -10,16 +10,12 @@ from securefair.data.dataset import Samples
 from securefair.model.transfer import (
     intervals,
     linear_estimates,
-    own_fit,
     transfer,
     transfer_each,
     without_peers,
 )
 from securefair.model.transfer.penalised import fit
-
-
-def fitted(samples, degree=1):
-    return own_fit(samples, degree, rng=np.random.default_rng(5))
+from unit.model.transfer.fits import fitted
 
 
 def estimated(samples, found, seed=0, draws=60):

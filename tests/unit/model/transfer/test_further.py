@@ -10,6 +10,7 @@ from securefair.errors import DataError
 from securefair.model.probabilities import log_losses
 from securefair.model.transfer import own_fit, transfer, transfer_each
 from securefair.model.transfer.sums import sum_of, transfer_sum
+from unit.model.transfer.fits import fitted
 
 SLOPES = np.array([2.0, -1.5, 1.0, 3.0, -2.0])
 FURTHER = 2
@@ -22,10 +23,6 @@ def patients(seed, count, *, further=FURTHER):
     labels = (x @ SLOPES + rng.logistic(size=count) > 0).astype(np.int64)
     samples = Samples(x, labels, 2, further=FURTHER)
     return samples if further else samples.common
-
-
-def fitted(samples):
-    return own_fit(samples, rng=np.random.default_rng(5))
 
 
 def loss(model, samples):

@@ -11,6 +11,7 @@ from securefair.model.transfer.averaging import averaging_weights
 from securefair.model.transfer.design import own_design, tree_design
 from securefair.model.transfer.surrogate import surrogate
 from support.examples import examples
+from unit.model.transfer.fits import fitted
 
 
 def rng():
@@ -24,10 +25,6 @@ def mean_loss(model, patients):
 def same(one, other):
     x = np.random.default_rng(8).uniform(-1, 1, (20, 5))
     np.testing.assert_allclose(one.logits(x), other.logits(x))
-
-
-def fitted(samples, degree=1):
-    return own_fit(samples, degree, rng=rng())
 
 
 @given(st.lists(st.floats(0, 500), min_size=1, max_size=8))

@@ -5,25 +5,17 @@ import contextlib
 import pytest
 
 from securefair.errors import SecureFairError
-from securefair.sites.rehearsal.days import Year
 from securefair.sites.rehearsal.lying import LyingSite, spoilt
-from securefair.sites.rehearsal.nights import DAY, Clock
 from securefair.sites.rehearsal.playing import PlayingHere
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
 from securefair.sites.site.health import health_of
 from securefair.sites.site.notes import noted_in
+from support.years import NOW, small_hospitals, small_year
 
-NOW = 1_800_000_000
 ROUNDS = 5
 
 
 def year_of(place, sites):
-    data = hospitals(sites)
-    project, identities = project_between(
-        data, "vpdl", ROUNDS, "clear", now=NOW, round_seconds=3 * DAY, days=365
-    )
-    make_places(place, data, project, identities, "local")
-    return Year(place, project, Clock(NOW))
+    return small_year(place, small_hospitals(sites), "vpdl", ROUNDS, round_days=3)
 
 
 def test_a_spoilt_message_is_half_of_it_or_has_another_byte():

@@ -8,14 +8,13 @@ from msgspec.structs import replace
 
 from securefair.report.html import FILE_NAME
 from securefair.report.presence import SiteLife
-from securefair.sites.rehearsal.days import Year
-from securefair.sites.rehearsal.nights import DAY, Clock
-from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site import site
 from securefair.sites.site.folder import OVER, RESULTS, STORE
 from securefair.sites.site.records import keep_state, state_in
 from securefair.sites.site.running import run_site
 from securefair.sites.site.stopping import Stop
 from securefair.storage import Store
+from support.years import small_hospitals, small_year
 
 ROUNDS = 2
 
@@ -25,12 +24,8 @@ pytestmark = pytest.mark.slow  # whole rounds of several sites
 @pytest.fixture
 def waits(tmp_path):
     """A site's folder and passphrase, after its last round and before that of its peers."""
-    data, now = hospitals(4), time.time()
-    project, identities = project_between(
-        data, "vpdl", ROUNDS, "clear", now=now, days=365, round_seconds=DAY
-    )
-    make_places(tmp_path, data, project, identities, "local")
-    with closing(year := Year(tmp_path, project, Clock(now))):
+    year = small_year(tmp_path, small_hospitals(4), "vpdl", ROUNDS, round_days=1, now=time.time())
+    with closing(year):
         own = year.names[0]
         while len(year.records(own)) < ROUNDS:
             year.night()
@@ -42,8 +37,9 @@ def waits(tmp_path):
     return tmp_path / own, secret
 
 
-def test_results_are_written_while_a_site_waits_for_its_peers(waits):
+def test_results_are_written_while_a_site_waits_for_its_peers(waits, monkeypatch):
     """They were written at the end alone, which may be that of the project, months later."""
+    monkeypatch.setattr(site, "LOOK_AGAIN", 0.1)  # seconds: nobody else would end its first wait
     folder, secret = waits
     lines = []
 

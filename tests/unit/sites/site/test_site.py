@@ -22,7 +22,8 @@ def algorithm(request):
 
 
 def test_sites_decide_as_one_process_does(make_town, check_same, algorithm):
-    town = make_town(4, algorithm=algorithm, rounds=3)
+    decided = algorithm.startswith("cycle")  # by coins and reputations, which four tell better
+    town = make_town(4 if decided else 3, algorithm=algorithm, rounds=3)
     town.live()
     check_same(town)
     for name in town.names:

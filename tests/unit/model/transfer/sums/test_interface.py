@@ -9,7 +9,7 @@ from securefair.data.dataset import Samples
 from securefair.model.outcomes import outcome_of
 from securefair.model.probabilities import log_losses as losses
 from securefair.model.probabilities import probabilities_of as probabilities
-from securefair.model.transfer import own_fit, without_peers
+from securefair.model.transfer import without_peers
 from securefair.model.transfer.families import LEAVES_HANDICAP, evidence_of_leaves
 from securefair.model.transfer.sums import sum_of, transfer_sum
 from securefair.model.transfer.sums.interface import (
@@ -19,12 +19,9 @@ from securefair.model.transfer.sums.interface import (
     known,
 )
 from securefair.model.transfer.sums.register import REGISTERED
+from unit.model.transfer.fits import fitted
 
 EVERY = pytest.mark.parametrize("name", REGISTERED)
-
-
-def fitted(samples):
-    return own_fit(samples, rng=np.random.default_rng(5))
 
 
 def mean_loss(model, patients):
