@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from securefair.errors import DataError
 from securefair.report import Progress
+from securefair_lab.papers import controls, fairsl_forests
 from securefair_lab.papers.catalogue import EXPERIMENTS
 from securefair_lab.papers.comparison import compare, write_comparison, write_figure
 from securefair_lab.papers.running import compared_rows, finished_runs
@@ -24,6 +25,18 @@ def shared_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
 
 
+@pytest.fixture(scope="module")
+def two_folds() -> Iterator[None]:
+    """Of the five of a smoke run: each of the others is fitted in the same way, for one mean."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(controls, "FOLDS", 2)
+        patch.setattr(fairsl_forests, "SMOKE_FOLDS", 2)
+        fairsl_forests.scores.cache_clear()
+        yield
+    fairsl_forests.scores.cache_clear()  # other tests see five folds
+
+
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", AVAILABLE)
 def test_an_experiment_runs_and_is_drawn(
     name: str, silent: Callable[..., Progress], shared_runs: Path, tmp_path: Path
