@@ -1,7 +1,7 @@
 """Every backend of the registry runs the same suites; a new one joins by being registered."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class Ring:
         return self.keys.decryptor.open(Released(released.meta, coefficients, released.data))
 
 
-@cache
+@lru_cache(maxsize=32)
 def _encrypted(ring, slots, shape, meta):
     """The same upload to several tests: each loads it anew, so none gets what another changed."""
     return ring.keys.encryptor.encrypt(np.frombuffer(slots).reshape(shape), meta)

@@ -151,7 +151,7 @@ def test_a_round_that_is_taken_up_again_gives_a_second_sum_of_the_same_models():
     assert np.linalg.norm(stolen - models[0]) < 1e-5 * np.linalg.norm(models[0])
 
 
-@pytest.mark.parametrize("receiver", [2, 3])
+@pytest.mark.parametrize("receiver", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_a_curious_receiver_solves_the_sums_of_some_rounds_for_every_model(past, receiver):
     errors, rank = solved(past, [receiver], 6)
     assert rank == 3

@@ -119,7 +119,7 @@ def test_a_clock_that_is_set_in_an_outage_burns_no_rounds(tmp_path, jump):
 def test_a_recovery_that_is_killed_between_two_writes(tmp_path, monkeypatch, write, when):
     """Killed as its old keys were gone and its store was not new yet, the site went on under keys
     that its peers did not have: it opened no answer any more, and blamed honest peers for that."""
-    year = small_year(tmp_path, small_hospitals(2), "vpdl", 3, "rns", round_days=20)
+    year = small_year(tmp_path, small_hospitals(3), "vpdl", 3, "rns", round_days=20)
     with contextlib.closing(year):
         own, *others = year.names
         while not year.records(own):

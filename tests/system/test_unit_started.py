@@ -90,7 +90,7 @@ def ward():
         for name in NAMES:
             ward.seals(name, PASSPHRASE)
             # By another name, as there are two on this machine, and sooner after an end. Each with
-            # one thread: with as many as there are cores, two sites on one machine mostly wait.
+            # one thread of torch and kernels too: with two, they wait for the other site's.
             unit = f"/run/units/securefair-{name}.service"
             machine.run("cp", WARD / name / "securefair-site.service", unit)
             machine.run("mkdir", f"{unit}.d")

@@ -26,6 +26,7 @@ def test_values_are_centred_scaled_and_bounded(pictures):
     assert (values.std((0, 2, 3)) - 1).abs().max() < 0.3
 
 
+@pytest.mark.slow
 def test_the_layer_is_the_one_that_stored_weights_were_trained_behind():
     """Its constants follow from generated pictures: another generator would be another layer."""
     filters, mean, deviation = cosines._constants()

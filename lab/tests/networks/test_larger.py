@@ -56,6 +56,7 @@ def test_it_learns_and_says_what_it_sees_in_both_views(trained):
     assert np.abs(soft[0] - soft[1]).max() > 0.05
 
 
+@pytest.mark.slow
 def test_equal_seeds_make_equal_ones_and_leave_torch_alone():
     images, labels = stripes(64)
     recipe = TrainingRecipe(epochs=1, batch_size=32)

@@ -44,7 +44,7 @@ def photographs(folder, count):
     ("name", "load", "count", "least"),
     [
         ("mnist", digits, 1000, 0.98),
-        ("cifar", photographs, 200, 0.72),
+        pytest.param("cifar", photographs, 200, 0.72, marks=pytest.mark.slow),
         pytest.param("cifar-wide", photographs, 100, 0.75, marks=pytest.mark.slow),
         pytest.param("cifar-cosines", photographs, 100, 0.8, marks=pytest.mark.slow),
     ],

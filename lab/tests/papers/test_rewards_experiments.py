@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,14 +134,21 @@ def test_stored_fairness_of_cffl_is_above_90() -> None:
     assert not any(claim.verdict == "fails" for claim in stored.claims)
 
 
+@pytest.fixture
+def two_folds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The others repeat if these do."""
+    monkeypatch.setattr(fairsl_forests, "SMOKE_FOLDS", 2)
+    yield
+    fairsl_forests.scores.cache_clear()  # other tests see all folds
+
+
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["cffl-figure2", "fairsl-figure10"])
 def test_what_is_written_is_the_same_every_time(
     name: str,
     silent: Callable[..., Progress],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fairsl_forests, "SMOKE_FOLDS", 2)  # the others repeat if these do
     whole = EXPERIMENTS[name]
     # A method beside its control: the others go the same way, and take most of the time.
     experiment = replace(whole, contenders=lambda *asked: whole.contenders(*asked)[:2])
@@ -156,7 +163,6 @@ def test_what_is_written_is_the_same_every_time(
         assert experiment.draw is not None
         files.append(write_figure(experiment.draw(done, rows), out / "figure.png"))
         written.append([file.read_bytes() for file in files])
-    fairsl_forests.scores.cache_clear()  # other tests see all folds
     assert written[0] == written[1]
 
 

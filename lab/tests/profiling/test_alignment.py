@@ -7,6 +7,7 @@ from securefair.collaboration.gossip import AlignmentSpec, plan_alignment
 from securefair_lab.profiling.alignment import profile_alignment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["clear", "rns"])
 def test_a_profile_states_what_was_sent_and_how_far_off_it_was(backend):
     spec = AlignmentSpec(dimension=20_000, sketch=4096)

@@ -28,6 +28,7 @@ def head(**changes):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [3, 5])
 def test_work_and_bytes_are_proportional_to_blocks(blocks):
     one = plan_exchange(head(samples=4096))

@@ -87,7 +87,7 @@ def reversed_integers(values: NDArray[np.float64], log2_scale: float, width: int
     integers = to_integers(values, log2_scale, given)
     turned = np.zeros((len(values), width), dtype=np.int64)
     turned[:, 0] = integers[:, 0]
-    turned[:, width - given + 1 :] = -integers[:, :0:-1]
+    turned[:, 1:][:, ::-1][:, : given - 1] = -integers[:, 1:]
     return turned
 
 

@@ -1,4 +1,5 @@
-"""One setting for every pool of threads that computes: native kernels, torch and BLAS.
+"""One setting for every pool of threads that computes: native kernels, torch and BLAS; and for BLAS
+alone where processes share a machine.
 
 Each library starts as many threads as there are cores. Used one inside or after the other they
 compete for the same cores, and a product that should be twice as fast takes longer than on one.
@@ -45,16 +46,23 @@ def set_threads(count: int) -> None:
     kernels.set_threads(count)  # native kernels, and torch's own pool if it is loaded
 
 
-def one_for_blas() -> None:
-    """Let BLAS compute on one thread from now on, unless the environment says how many.
+@contextmanager
+def one_for_blas() -> Iterator[None]:
+    """One thread of BLAS for a while, unless the environment says how many.
 
     For processes that share a machine with others, as sites do: a fit solves many small systems. A
     second thread gains nothing there on a free core, and where another process computes on that
     core each thread waits for the other. Kernels and torch are left alone: networks gain by them.
     """
-    if not any(name in os.environ for name in ENVIRONMENT):
-        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # scipy brings its own, and is loaded later
-        threadpool_limits(limits=1, user_api="blas")
+    if any(name in os.environ for name in ENVIRONMENT):
+        yield
+        return
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # scipy brings its own, which may be loaded later
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield
+    finally:
+        os.environ.pop("OPENBLAS_NUM_THREADS", None)
 
 
 @contextmanager

@@ -97,6 +97,7 @@ def main() -> None:
     """Entry point: expected errors become one line on stderr, never a traceback."""
     # Libraries make half a million objects that stay. To look through all of them, again and again
     # as they become more, is a tenth of a start with torch; and again at the end, of a short one.
+    # What a command makes later is looked through as it comes, five thousand objects at a time.
     gc.set_threshold(5_000)
     atexit.register(gc.freeze)
     app()

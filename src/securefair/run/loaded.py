@@ -1,8 +1,9 @@
-"""Loaded last by what processes of a run are forked from: Ctrl-C finds no import any more.
+"""Loaded last by what processes of a run are forked from, and by nothing else.
 
-Until then SIGINT is blocked there, as an import that is ended shows a traceback. Processes that are
-forked later hear of it as ever: also those of others, for a program has one such process. They
-collect what they leave behind (`loading`), and never look through what was loaded here.
+Ctrl-C finds no import any more. Until then SIGINT is blocked there, as an import that is ended
+shows a traceback. Processes that are forked later hear of it as ever: also those of others, for a
+program has one such process. They collect what they leave behind (`loading`), and never look
+through what was loaded here.
 """
 
 import gc

@@ -1,7 +1,8 @@
-"""Loaded first by what processes of a run are forked from: nothing is collected while it loads.
+"""Loaded first by what processes of a run are forked from, and by nothing else.
 
-Libraries make half a million objects that stay. To look through them again and again, as they
-become more, is a sixth of the time that loading takes. `loaded` ends it.
+Nothing is collected while it loads. Libraries make half a million objects that stay. To look
+through them again and again, as they become more, is a sixth of the time that loading takes.
+`loaded` ends it.
 """
 
 import gc

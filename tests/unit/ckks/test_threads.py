@@ -1,5 +1,6 @@
 """One setting for all pools of threads."""
 
+import contextlib
 import os
 
 import numpy as np
@@ -10,6 +11,7 @@ from threadpoolctl import threadpool_info
 from securefair.ckks.backends import kernels
 from securefair.ckks.threads import ENVIRONMENT, cores, one_for_blas, set_threads, threads_set
 from securefair.errors import ConfigError
+from support.years import small_hospitals, small_year
 
 
 @pytest.fixture(autouse=True)
@@ -78,15 +80,42 @@ def test_what_is_refused_for_a_while_changes_nothing():
     assert (pools(), {name: os.environ.get(name) for name in ENVIRONMENT}) == before
 
 
-@pytest.mark.skipif(cores() < 2, reason="one core has one thread whatever is asked")
-@pytest.mark.parametrize(("said", "blas"), [(None, 1), (ENVIRONMENT[0], 2), (ENVIRONMENT[1], 2)])
-def test_blas_alone_gets_one_thread_unless_somebody_says_how_many(monkeypatch, said, blas):
+def of_blas():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def nobody_says(monkeypatch):
+    """How many threads there are; they are two."""
+    if cores() < 2:
+        pytest.skip("one core has one thread whatever is asked")
     set_threads(2)
     for name in ENVIRONMENT:
         monkeypatch.delenv(name)
-    if said:
-        monkeypatch.setenv(said, "2")
-    one_for_blas()
-    found = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-    assert found == {blas}
-    assert torch.get_num_threads() == kernels.describe().threads == 2
+
+
+@pytest.mark.usefixtures("nobody_says")
+def test_blas_alone_gets_one_thread_for_a_while():
+    with one_for_blas():
+        assert of_blas() == {1}
+        assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+        assert torch.get_num_threads() == kernels.describe().threads == 2
+    assert of_blas() == {2}
+    assert not set(ENVIRONMENT) & set(os.environ)
+
+
+@pytest.mark.usefixtures("nobody_says")
+@pytest.mark.parametrize("said", ENVIRONMENT)
+def test_who_says_how_many_threads_has_them(monkeypatch, said):
+    monkeypatch.setenv(said, "2")
+    with one_for_blas():
+        assert of_blas() == {2}
+
+
+@pytest.mark.usefixtures("nobody_says")
+def test_a_site_computes_its_fits_on_one_thread(tmp_path):
+    year = small_year(tmp_path, small_hospitals(2), "transfer", 1, round_days=1)
+    with contextlib.closing(year):
+        year.start(year.names[0])
+        assert of_blas() == {1}
+    assert of_blas() == {2}

@@ -104,6 +104,7 @@ class TestFindings:
         )
         assert {"message", "remedy"} <= one.keys()  # and -999 is a missing value by now
 
+    @pytest.mark.slow  # a whole run
     def test_people_get_a_line_each_and_a_run_counts_them(self, invoke, tmp_path):
         (tmp_path / "north.csv").write_text(site(["no", "yes"]))
         (tmp_path / "south.csv").write_text(site(["no", "yes"], shift=1).replace(",", ";"))

@@ -107,7 +107,6 @@ def open_site(
     Raises:
         SecureFairError: something cannot be used; says what in one sentence.
     """
-    one_for_blas()
     settings, project = read_settings(folder), project_of(folder)
     wall, monotonic, durable = time.time, time.monotonic, True
     if rehearsal is not None:
@@ -115,7 +114,11 @@ def open_site(
     if not at_any_time:
         project.check_time(wall())
     agreement = check_agreement(project)
-    with Store.open(folder / STORE, durable=durable) as store, contextlib.ExitStack() as left:
+    with (
+        one_for_blas(),
+        Store.open(folder / STORE, durable=durable) as store,
+        contextlib.ExitStack() as left,
+    ):
         with store.transaction() as tx:
             check_format(tx, str(folder))
             _check_stays(tx, folder)
