@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.ending import stop
+from securefair.cli.ending import shown, stop
 from securefair.cli.options import ByOption, ForceOption, JsonOption
 from securefair.report.telling import say, say_json
 
@@ -56,7 +56,7 @@ def predict(
     the model does not know the level, or the value is missing and never was in training, which is
     warned of; and columns that are missing as in training. What is no number, or a code such as 999
     far beyond a range, is filled in as well. A heading may differ in case. A table without a column
-    is refused.
+    is refused. A model that does worse than the hospital's own is warned of.
     Of a folder each image is a patient, in the order of names, and its name is the first column.
     Characters that would steer a terminal are shown as ?; a file (--out, --json) keeps them.
 
@@ -68,6 +68,7 @@ def predict(
     from securefair.data import Table, read_rows
     from securefair.data.databases import is_query
     from securefair.prediction import load_model
+    from securefair.prediction.folder import CARD, load_card
     from securefair.prediction.writing import chosen_from, columns_of, predictions_csv
     from securefair.report import check_new_file, write_text
 
@@ -85,7 +86,14 @@ def predict(
     text = predictions_csv(prediction, chosen, kept_columns)
     if out is not None:
         write_text(out, text)
-    for warning in prediction.warnings:
+    warnings = list(prediction.warnings)
+    if (model / CARD).exists() and (card := load_card(model)).worse:
+        warnings.insert(
+            0,
+            f"on test patients of {card.hospital} a model of its own predicts better than this "
+            f"one: securefair show {shown(model)}",
+        )
+    for warning in warnings:
         say(f"Warning: {warning}", err=True)
     if json:
         said = {
@@ -100,7 +108,7 @@ def predict(
             "outside_training_range": prediction.outside,
             "filled_in": prediction.filled,
             "missing": prediction.missing,
-            "warnings": prediction.warnings,
+            "warnings": warnings,
         }
         say_json(said)
         return

@@ -83,6 +83,12 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     verdict: VerdictResult | None = None
     fitted_to: int = 0
 
+    @property
+    def worse(self) -> bool:
+        """Whether a model of this hospital's own predicts better, on its own test patients."""
+        here = None if self.verdict is None else self.verdict.hospitals.get(self.hospital)
+        return here is not None and here.told == "worse"
+
 
 def limits(
     test: ModelEvaluation,

@@ -31,7 +31,7 @@ T = TypeVar("T")
 MODELS = "models"
 """Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
 
-RECORD, WEIGHTS = "model.json", "model.safetensors"
+RECORD, WEIGHTS, CARD = "model.json", "model.safetensors", "card.json"
 
 
 def folder_name(hospital: str) -> str:
@@ -58,7 +58,7 @@ def save_model(
     write_private(folder / WEIGHTS, weights)
     for digest, path in model.extractors.items():
         _keep_extractor(path, folder / _extractor_name(digest), digest)
-    write_private(folder / "card.json", _json(card))
+    write_private(folder / CARD, _json(card))
     write_private(folder / "card.md", markdown(card).encode())
     if estimates:
         told = estimates_csv({model.record.hospital: estimates})
@@ -92,7 +92,7 @@ def load_card(folder: Path | str) -> ModelCard:
     Raises:
         DataError: it is missing or damaged.
     """
-    path = Path(folder) / "card.json"
+    path = Path(folder) / CARD
     return _decoded(_read(path), ModelCard, path)
 
 

@@ -23,8 +23,17 @@ def finished(prepared):
 
 @pytest.fixture
 def kept(finished, tmp_path):
-    """The folder of its models."""
-    return shutil.copytree(finished, tmp_path, dirs_exist_ok=True) / "out" / "models"
+    """The folder of its models, that of north as good as its own alone for all that is told."""
+    models = shutil.copytree(finished, tmp_path, dirs_exist_ok=True) / "out" / "models"
+    tell(models / "north", "unclear")
+    return models
+
+
+def tell(model, told):
+    """What its card says of it beside the hospital's own."""
+    card = json.loads((model / "card.json").read_text())
+    card["verdict"]["hospitals"][card["hospital"]]["told"] = told
+    (model / "card.json").write_text(json.dumps(card))
 
 
 def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp_path):
@@ -98,6 +107,23 @@ def test_an_unknown_level_is_warned_of_and_its_patient_answered(invoke, kept, tm
     assert said["filled_in"] == [[], ["smoker"], ["age"]]
     assert said["missing"] == [[], [], []]
     assert len(said["warnings"]) == 2
+
+
+def test_a_model_that_does_worse_than_the_hospitals_own_is_warned_of(invoke, kept, tmp_path):
+    """Its rows looked like those of any other."""
+    (tmp_path / "new.csv").write_text("age,smoker\n30,0\n")
+    model = kept / "north"
+    words = "on test patients of north a model of its own predicts better than this one"
+    for told in ("better", "unclear", "worse"):
+        tell(model, told)
+        done = invoke("predict", model, "new.csv")
+        assert (done.exit_code, words in done.stderr) == (0, told == "worse")
+        assert done.stdout.startswith("probability_no,")
+    assert f"securefair show {model}" in " ".join(done.stderr.split())
+    (warning,) = json.loads(invoke("predict", model, "new.csv", "--json").stdout)["warnings"]
+    assert words in warning
+    (model / "card.json").unlink()  # a model alone says nothing of itself
+    assert words not in invoke("predict", model, "new.csv").stderr
 
 
 def test_a_number_of_the_patient_and_a_threshold(invoke, kept, tmp_path):
