@@ -145,9 +145,7 @@ def two_folds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize("name", ["cffl-figure2", "fairsl-figure10"])
 def test_what_is_written_is_the_same_every_time(
-    name: str,
-    silent: Callable[..., Progress],
-    tmp_path: Path,
+    name: str, silent: Callable[..., Progress], tmp_path: Path
 ) -> None:
     whole = EXPERIMENTS[name]
     # A method beside its control: the others go the same way, and take most of the time.

@@ -1,6 +1,5 @@
 """One setting for all pools of threads."""
 
-import contextlib
 import os
 
 import numpy as np
@@ -11,20 +10,9 @@ from threadpoolctl import threadpool_info
 from securefair.ckks.backends import kernels
 from securefair.ckks.threads import ENVIRONMENT, cores, one_for_blas, set_threads, threads_set
 from securefair.errors import ConfigError
-from support.years import small_hospitals, small_year
+from support.threads import of_blas
 
-
-@pytest.fixture(autouse=True)
-def threads_restored():
-    before = min(torch.get_num_threads(), kernels.describe().threads)
-    environment = {name: os.environ.get(name) for name in ENVIRONMENT}
-    yield
-    set_threads(before)
-    for name, value in environment.items():
-        if value is None:
-            os.environ.pop(name)
-        else:
-            os.environ[name] = value
+pytestmark = pytest.mark.usefixtures("threads_restored")
 
 
 @pytest.mark.parametrize("count", sorted({1, cores()}))
@@ -80,20 +68,6 @@ def test_what_is_refused_for_a_while_changes_nothing():
     assert (pools(), {name: os.environ.get(name) for name in ENVIRONMENT}) == before
 
 
-def of_blas():
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-
-@pytest.fixture
-def nobody_says(monkeypatch):
-    """How many threads there are; they are two."""
-    if cores() < 2:
-        pytest.skip("one core has one thread whatever is asked")
-    set_threads(2)
-    for name in ENVIRONMENT:
-        monkeypatch.delenv(name)
-
-
 @pytest.mark.usefixtures("nobody_says")
 def test_blas_alone_gets_one_thread_for_a_while():
     with one_for_blas():
@@ -110,12 +84,3 @@ def test_who_says_how_many_threads_has_them(monkeypatch, said):
     monkeypatch.setenv(said, "2")
     with one_for_blas():
         assert of_blas() == {2}
-
-
-@pytest.mark.usefixtures("nobody_says")
-def test_a_site_computes_its_fits_on_one_thread(tmp_path):
-    year = small_year(tmp_path, small_hospitals(2), "transfer", 1, round_days=1)
-    with contextlib.closing(year):
-        year.start(year.names[0])
-        assert of_blas() == {1}
-    assert of_blas() == {2}
