@@ -168,8 +168,11 @@ def test_two_hospitals_from_start_to_models(finished):
         assert f"| {peer} | 1 | 0 | here | {record['received'][peer]} |" in report
         assert "Transfer: peers' mean logit" in report  # words, not their keys
         predicted = securefair("predict", results / "models" / name, ward / f"{peer}.csv")
-        assert len(predicted.splitlines()) == 1 + 60
+        said = predicted.splitlines()
+        assert len([line for line in said if not line.startswith("Warning: ")]) == 1 + 60
         card = json.loads((results / "models" / name / "card.json").read_text())
+        worse = card["verdict"]["hospitals"][name]["told"] == "worse"
+        assert said[0].startswith("Warning: on test patients of") == worse
         assert set(card["controls"]) >= {"standalone", "most_common"}
         assert [one["peer"] for one in card["taught"]] == [peer]
         out = ward / f"{name}-results"
