@@ -116,8 +116,10 @@ def planted(kind, path, keys):
         path.mkdir()
         (path / "something").touch()
     elif kind == "large":
-        with path.open("wb") as file:
+        grown = keys.with_name("grown")  # whoever looks in between would find an empty file
+        with grown.open("wb") as file:
             file.truncate(1 << 40)  # takes no room, and would take all memory
+        grown.replace(path)
 
 
 KINDS = ("link", "device", "dangling", "pipe", "folder", "large")
