@@ -56,12 +56,11 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfil
 test: setup openfhe-if-possible previous-if-possible
 	SECUREFAIR_EXAMPLES=25 $(PYTEST)
 
-# Unit, contract and security tests, without papers, whole runs, and openfhe's second opinion.
-# No folder is named: the process that only divides the tests would load its conftest.py, and torch.
+# Unit, contract and security tests of the package: without the laboratory, whole runs, and openfhe's
+# second opinion. No folder is named: the process that only divides the tests would load its
+# conftest.py, and torch.
 test-core: setup
-	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=lab/tests/system --ignore=lab/tests/papers \
-	--ignore=lab/tests/ladder \
-	-m "not slow" -k "not openfhe"
+	SECUREFAIR_EXAMPLES=25 $(PYTEST) -o testpaths=tests --ignore=tests/system -m "not slow" -k "not openfhe"
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.
 SANITIZED = build/sanitized

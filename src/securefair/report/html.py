@@ -88,6 +88,7 @@ def render_report(
         scores.score_rows(result, words),
         scores.hospital_rows(result, words),
     )
+    trust_rows = scores.trust_rows(result, words)
     ledger_rows = facts.ledger_of(ledger, subject)
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
@@ -133,7 +134,8 @@ def render_report(
             result, words, None if config.table is None else config.table.label, models
         ),
         hospital_scores=hospital_scores,
-        trust_rows=scores.trust_rows(result, words),
+        trust_rows=trust_rows,
+        trust_columns=scores.trust_columns(trust_rows, words),
         estimate_rows=estimate_rows(estimates or {}, words),
         smaller=None if smaller is None else scores.smaller_part(smaller, words),
         found=sentences.found_in(result),

@@ -131,6 +131,24 @@ def trust_rows(result: RunResult, words: Words) -> list[ScoreRow]:
     ]
 
 
+@dataclass(frozen=True)
+class TrustColumn:
+    """Texts of `trust_rows`: which of their cells, under which title, and what it means."""
+
+    at: int
+    title: str
+    note: str
+
+
+def trust_columns(rows: Sequence[ScoreRow], words: Words) -> list[TrustColumn]:
+    """Those that somebody has a text in."""
+    columns = (
+        TrustColumn(1, words("peers.weights"), words("peers.weights_note")),
+        TrustColumn(2, words("peers.out"), words("peers.out_note")),
+    )
+    return [one for one in columns if any(row.cells[one.at] for row in rows)]
+
+
 def left_out(figure: AlgorithmResult, words: Words) -> dict[str, str]:
     """By student, whose answers it left out and in which seeds; weights are of the first."""
     seeds: dict[str, dict[str, list[str]]] = {}

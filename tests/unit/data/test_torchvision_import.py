@@ -29,6 +29,7 @@ def test_models_and_transforms_work_after_the_import():
     ]
 
 
+@pytest.mark.slow
 @needs_torchvision
 def test_importing_again_changes_nothing():
     first, declared = import_torchvision(), list(torchvision_import._declared)

@@ -93,7 +93,7 @@ def loaded(release, folder, *codes):
         # In pairs: a key for squares and one for conjugates.
         pytest.param("logits", (2100, 65), 2, marks=pytest.mark.slow),
         ("projection", (8, 3), 0),
-        ("loss", (8, 3), 1),
+        pytest.param("loss", (8, 3), 1, marks=pytest.mark.slow),
     ],
 )
 def test_every_stage_runs_without_torch_and_tables(release, shape, keys, tmp_path):

@@ -62,3 +62,18 @@ def test_no_score_is_certain_because_all_of_few_are_right():
         scores.certain_note([scores.ScoreRow("a", (scores.cell(usual, words_of()),))], words_of())
         == ""
     )
+
+
+@pytest.mark.parametrize(
+    ("cells", "titles"),
+    [
+        ([("0.75", "", ""), ("0.80", "", "")], []),
+        ([("0.75", "", ""), ("0.80", "South +0.50", "")], ["Weights of teachers"]),
+        ([("0.75", "", "their mean (seed 0)"), ("0.80", "", "")], ["Left out"]),
+    ],
+)
+def test_what_own_patients_say_of_peers_has_no_empty_column(cells, titles):
+    rows = [scores.ScoreRow("North", each) for each in cells]
+    columns = scores.trust_columns(rows, HOSPITALS)
+    assert [one.title for one in columns] == titles
+    assert all(any(row.cells[one.at] for row in rows) for one in columns)
