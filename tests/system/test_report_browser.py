@@ -259,3 +259,23 @@ def test_pictures_of_an_outcome_fit_every_screen_and_one_sheet(browser, of_times
     browser.command("Emulation.setEmulatedMedia", media="", features=[])
     browser.command("Emulation.clearDeviceMetricsOverride")
     assert browser.errors == []
+
+
+def test_a_page_of_scores_fits_every_screen(browser, report):
+    browser.command("Emulation.setEmulatedMedia", media="", features=[])
+    browser.command("Emulation.clearDeviceMetricsOverride")
+    model = next((report.parent / "models").iterdir())
+    table = next((report.parents[1] / "project").rglob("*.csv"))
+    page = report.parent / "scores.html"
+    done = CliRunner().invoke(app, ["evaluate", str(model), str(table), "--out", str(page)])
+    assert done.exit_code == 0, done.output
+    browser.open(page)
+    for width in (320, 390, 1280):
+        wide, _ = too_wide(browser, width)
+        assert wide == []
+        assert browser.value("document.documentElement.scrollWidth") == width
+    tops = "[...document.querySelectorAll('.picture')].map(one => one.getBoundingClientRect().top)"
+    first, second, *_ = browser.value(tops)
+    assert first == second  # beside each other where there is room
+    browser.command("Emulation.clearDeviceMetricsOverride")
+    assert browser.errors == []

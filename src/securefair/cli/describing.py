@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.options import ForceOption, JsonOption, TrustOption
+from securefair.cli.options import ForceOption, JsonOption, LanguageOption, TrustOption
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
@@ -26,6 +26,7 @@ def describe(
             "--again", help="Tell what differs from an earlier description; the ledger counts it."
         ),
     ] = False,
+    language: LanguageOption = "en",
     force: ForceOption = False,
     trust: TrustOption = False,
     json: JsonOption = False,
@@ -56,6 +57,7 @@ def describe(
     from securefair.run.describing import describe_config
     from securefair.words import words_of
 
+    written = words_of(language.lower())
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     if out is not None:
@@ -64,7 +66,7 @@ def describe(
     names = list(found.by_hospital)
     if out is not None:
         for name in names:
-            page = described_page(found, name, loaded.run.name)
+            page = described_page(found, name, loaded.run.name, written)
             write_text(out / f"{folder_name(name)}.html", page)
             write_text(out / f"{folder_name(name)}.csv", described_csv(found, name))
     if json:

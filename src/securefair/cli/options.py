@@ -71,6 +71,9 @@ ByOption = Annotated[
         "--by", help="Column of the table by whose groups scores are given too; repeatable."
     ),
 ]
+LanguageOption = Annotated[
+    str, typer.Option("--language", help="Of the page that is written, such as de or fr.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and where the results are.")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import shown, stop
-from securefair.cli.options import ByOption, ForceOption, JsonOption
+from securefair.cli.options import ByOption, ForceOption, JsonOption, LanguageOption
 from securefair.report.telling import say, say_json
 
 ModelArgument = Annotated[
@@ -132,6 +132,8 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", help="File for the page, .html: scores and pictures.")
     ] = None,
+    language: LanguageOption = "en",
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
     """Score a kept model on patients whose outcome is known, such as another year's.
@@ -147,16 +149,19 @@ def evaluate(
     from securefair.report import check_new_file, write_text
     from securefair.report.scored import evaluated_page
     from securefair.report.screen import Screen
+    from securefair.words import words_of
 
+    words = words_of(language.lower()).about("hospitals")
     if out is not None:
-        check_new_file(out, force=True, endings=(".html",))
+        check_new_file(out, force=force, endings=(".html",))
     kept = load_model(model)
     evaluation = scored(kept, table, by=by or ())
     for warning in evaluation.warnings:
         say(f"Warning: {warning}", err=True)
     if out is not None:
         label = None if kept.record.table is None else kept.record.table.target.name
-        write_text(out, evaluated_page(evaluation, Path(table).name, label=label))
+        page = evaluated_page(evaluation, Path(table).name, label=label, words=words)
+        write_text(out, page)
     if json:
         say_json(evaluation)
         return

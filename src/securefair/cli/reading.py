@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import stop
-from securefair.cli.options import ForceOption, JsonOption
+from securefair.cli.options import ForceOption, JsonOption, LanguageOption
 from securefair.cli.results import tell
 
 
@@ -17,9 +17,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for report.html (default: the run's).")
     ] = None,
-    language: Annotated[
-        str, typer.Option("--language", help="Of the page, such as de or fr.")
-    ] = "en",
+    language: LanguageOption = "en",
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:

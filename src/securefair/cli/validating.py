@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from securefair.cli.options import BackendOption, ByOption, ForceOption, JsonOption, TrustOption
+from securefair.cli.options import (
+    BackendOption,
+    ByOption,
+    ForceOption,
+    JsonOption,
+    LanguageOption,
+    TrustOption,
+)
 from securefair.cli.trust import check_trusted
 from securefair.report.telling import say, say_json
 
 if TYPE_CHECKING:
     from securefair.config import RunConfig
     from securefair.run.validating import Validation
+    from securefair.words import Words
 
 
 def validate(
@@ -33,6 +41,7 @@ def validate(
         typer.Option("--out", help="Folder for a page of each hospital and validation.json."),
     ] = None,
     backend: BackendOption = None,
+    language: LanguageOption = "en",
     force: ForceOption = False,
     trust: TrustOption = False,
     json: JsonOption = False,
@@ -49,6 +58,7 @@ def validate(
     from securefair.collaboration.kinds import first_seed_of, validating_kind
     from securefair.config import load_config, override
     from securefair.report import check_new_folder
+    from securefair.words import words_of
 
     roles = {}
     for one in role or ():
@@ -56,6 +66,7 @@ def validate(
         if not separator:
             stop(f"--role {one}: write NAME=student or NAME=teacher")
         roles[name] = said
+    written = words_of(language.lower()).about("hospitals")
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     if out is not None:
@@ -67,7 +78,7 @@ def validate(
     for problem in found.problems:
         say(f"Warning: {problem}", err=True)
     if out is not None:
-        _write(found, out)
+        _write(found, out, written)
     if json:
         say_json(found.as_json())
         return
@@ -109,12 +120,12 @@ def _show(found: Validation) -> None:
         console.print()
 
 
-def _write(found: Validation, out: Path) -> None:
+def _write(found: Validation, out: Path, words: Words) -> None:
     from securefair.prediction.folder import folder_name
     from securefair.report import write_json, write_text
     from securefair.report.validated import validated_page
 
     for name, one in found.hospitals.items():
-        page = validated_page(one, stand_ins=found.stand_ins)
+        page = validated_page(one, words, found.stand_ins)
         write_text(out / f"{folder_name(name)}.html", page)
     write_json(out / "validation.json", found.as_json())

@@ -1,6 +1,8 @@
 import csv
 import json
 
+from securefair.words import words_of
+
 
 def table(folder, name, offset):
     rows = [f"{30 + 2 * ((7 * i + offset) % 13)},{'fm'[i % 2]},{i % 3 % 2}" for i in range(30)]
@@ -30,8 +32,10 @@ def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
     assert {one["numbers"] for one in told.values()} == {said["numbers"]}
     again = invoke("describe", "three/config.toml", "--out", "table1")
     assert (again.exit_code, "this folder is not empty" in again.stderr) == (2, True)
-    forced = invoke("describe", "three/config.toml", "--out", "table1", "--force")
-    assert forced.exit_code == 0, forced.output
+    forced = ("--out", "table1", "--force", "--language", "de")
+    assert invoke("describe", "three/config.toml", *forced).exit_code == 0
+    page = (folder / "table1" / "west.html").read_text()
+    assert words_of("de")("described.title", name="three") in page
     table(folder, "west", 5)
     stopped = invoke("describe", "three/config.toml")
     assert stopped.exit_code != 0

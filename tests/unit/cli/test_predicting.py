@@ -189,6 +189,17 @@ def test_an_external_table_is_scored(invoke, kept):
     assert "Sensitivity is the share of class yes that the model recognises" in shown
 
 
+def test_a_page_of_scores_replaces_no_file_unasked(invoke, kept, tmp_path):
+    page = tmp_path / "year.html"
+    page.write_text("mine")
+    scored = ("evaluate", kept / "north", "south.csv", "--out", page, "--language", "de")
+    refused = invoke(*scored)
+    assert (refused.exit_code, "exists already" in refused.stderr) == (2, True)
+    assert page.read_text() == "mine"
+    assert invoke(*scored, "--force").exit_code == 0
+    assert '<html lang="de">' in page.read_text()
+
+
 def test_sensitivity_is_of_the_class_that_is_called_positive(finished, tmp_path, invoke):
     """From the tables to the report, the model's card and predictions."""
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)

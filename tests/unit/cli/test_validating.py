@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from securefair.words import words_of
+
 SCORES = ("auc", "log_loss", "brier", "calibration_slope", "calibration_intercept")
 
 
@@ -62,6 +64,16 @@ def test_who_only_validates_is_not_validated(invoke, config):
     }
     assert said["unanswered"] == {"north": ["west"], "west": []}
     assert "west" not in {row["teacher"] for row in said["ledger"]}
+
+
+def test_pages_may_be_of_another_language(invoke, config, tmp_path):
+    options = ("--backend", "clear", "--out", "v", "--language")
+    assert invoke("validate", config, *options, "FR").exit_code == 0
+    page = (tmp_path / "v" / "north.html").read_text()
+    assert words_of("fr")("validation.title", name="north") in page
+    assert '<html lang="fr">' in page
+    refused = invoke("validate", config, *options, "xx")
+    assert (refused.exit_code, "expected 'en, de, fr'" in refused.stderr) == (2, True)
 
 
 def test_the_table_says_what_the_page_says(invoke, config):
