@@ -96,6 +96,7 @@ def site_facts(*, peers=EVERYONE, **changes):
         rule="answers depend on reputation",
         weighs=True,
         averages=False,
+        agreed="64 numbers an answer",
         role="",
         planned=ROUNDS + 1,
         peers=peers,

@@ -103,8 +103,8 @@ def limits(
     tested, accuracy = ("What was measured", "accuracy") if refitted else ("It", "its accuracy")
     tested += f" was tested on {test.patients} patients of the same hospital"
     if "accuracy" in test.intervals:
-        low, high = test.intervals["accuracy"]
-        tested += f": {accuracy} there lies between {low:.1%} and {high:.1%} (95 % interval)"
+        low, high = (f"{100 * end:.1f}" for end in test.intervals["accuracy"])
+        tested += f": {accuracy} there lies between {low} and {high} % (95 % interval)"
     said = [
         "It is a result of research. It is no medical device, and nobody validated it for care.",
         f"{tested}. Elsewhere it is unknown.",

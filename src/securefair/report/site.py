@@ -18,7 +18,7 @@ from securefair.report.drawn import drawn
 from securefair.report.figures import Contender, GainRow
 from securefair.report.pages import rendered
 from securefair.report.presence import PeerLife
-from securefair.words import words_of
+from securefair.words import THIN, words_of
 
 OWN = "own"
 """Key of the site's own model among the contenders of its page."""
@@ -77,6 +77,7 @@ class SiteFacts:
         title, rule: of the kind of collaboration.
         weighs: reputations or weights of peers change from round to round.
         averages: models are averaged: reputations are weights.
+        agreed: what sites send each other, whether encrypted, and what students open.
         role: a sentence; empty for a site that asks and answers.
         planned: rounds of the project.
         peers: in the project's order.
@@ -98,6 +99,7 @@ class SiteFacts:
     rule: str
     weighs: bool
     averages: bool
+    agreed: str
     role: str
     planned: int
     peers: tuple[SitePeer, ...]
@@ -146,6 +148,8 @@ def site_markdown(site: SiteFacts) -> str:
         f"{site.title}: {site.rule}. {_over(site)} {site.role}"
         f"{_RECOVERED * site.recovered}This is what this site knows; there is no report of all "
         "sites.",
+        "",
+        f"All sites agreed on this: {site.agreed}.",
         "",
         "## Peers",
         "",
@@ -274,7 +278,8 @@ def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
         cells = []
         for name, _, form in shown:
             value = one.scores.get(name)
-            cells.append("undefined" if value is None else form.format(value))
+            text = "undefined" if value is None else form.format(value)
+            cells.append(text.replace("%", f"{THIN}%"))
         rows.append((title, cells))
     return rows
 

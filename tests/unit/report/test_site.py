@@ -55,6 +55,7 @@ def test_it_says_what_passed_in_both_directions():
     cells = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
     assert cells == ["6", "1", "here", "96", "112", "0.75", "1.25\xa0MB", "2.5\xa0MB"]
     text = Words(page).text
+    assert "All sites agreed on this: 64 numbers an answer." in text
     assert "One peer may be told at most 128, all together at most 512." in text
     assert "Numbers of its model that it let out 336 of 512 allowed" in text
     assert "Data sent 7.5 MB" in text.replace("\xa0", " ")

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.described import Described
 from securefair.collaboration.host import Role
 from securefair.collaboration.kept import ModelOrigin, kept_estimates, kept_model
@@ -83,7 +84,7 @@ def write_results(
     seed: int,
     data: str,
     role: Role,
-    agreement: object,
+    agreement: Agreement,
     groups: Groups | None = None,
     columns: Sequence[Mapping[str, Any]] = (),
 ) -> Results:
@@ -136,7 +137,7 @@ def write_results(
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)
-    facts = facts_of(project, records, status, kept.card, promised=promised, role=role)
+    facts = facts_of(project, agreement, records, status, kept.card, promised=promised, role=role)
     found = None
     if role != "teacher":  # who asks nobody
         found = host.validation(pieces=pieces, groups=groups)
@@ -176,6 +177,7 @@ def _described(out: Path, found: Described | None, facts: SiteFacts) -> tuple[Pa
 
 def facts_of(
     project: Project,
+    agreement: Agreement,
     records: Sequence[SiteRecord],
     status: SiteStatus,
     card: ModelCard,
@@ -187,6 +189,7 @@ def facts_of(
 
     Args:
         project: of the site.
+        agreement: of the project's kind.
         records: of its rounds, one at least.
         status: of the site now.
         card: of its own model.
@@ -203,6 +206,7 @@ def facts_of(
         rule=words_of().phrase(kind.wording.rule),
         weighs=kind.wording.reputations,
         averages=kind.wording.averages,
+        agreed=agreement.summary,
         role=_ROLES[role],
         planned=status.rounds,
         peers=tuple(_peer(peer, records, role) for peer in status.peers),

@@ -1,6 +1,7 @@
 """Sites whose patients have an outcome that is no class: from files to reports."""
 
 import contextlib
+import html
 import json
 
 import numpy as np
@@ -94,6 +95,7 @@ def test_sites_end_as_the_simulation_does(tmp_path, name, algorithm):
             )
             page = results.page.read_text("utf-8")
             assert "accuracy" not in page.casefold()
+            assert html.escape(site.agreement.summary, quote=False) in page
             assert outcome_named(name).scores[headline] in page
             assert page.count("<figure") >= 2
             told = json.loads((results.model / "card.json").read_text("utf-8"))
