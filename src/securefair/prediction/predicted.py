@@ -130,9 +130,10 @@ def crowded(column: str, values: Array, low: float, usual: float, high: float) -
         return []
     scaled, mean = (values - low) / span, (usual - low) / span
     largest, least = float(scaled.max()), float(scaled.min())
-    if 0 < least <= 1 and (mean / least) ** len(values) < BY_CHANCE:
+    # Powers of less than 1 only: others would not tell, and are too large for a number.
+    if mean < least <= 1 and (mean / least) ** len(values) < BY_CHANCE:
         where = f"above {least:.0%}"
-    elif 0 <= largest < 1 and ((1 - mean) / (1 - largest)) ** len(values) < BY_CHANCE:
+    elif 0 <= largest < mean and ((1 - mean) / (1 - largest)) ** len(values) < BY_CHANCE:
         where = f"below {largest:.0%}"
     else:
         return []

@@ -27,3 +27,14 @@ def test_patients_like_those_of_training_are_seldom_warned_of():
             crowded("x", new, float(train.min()), float(train.mean()), float(train.max()))
         )
     assert wrong <= 20
+
+
+def test_any_number_of_ordinary_patients_is_taken():
+    """Their least value lies just above that of training, or their largest just below."""
+    rng = np.random.default_rng(2)
+    train = rng.normal(60, 10, 200)
+    low, high = float(train.min()), float(train.max())
+    for count in (300, 30_000):
+        new = np.clip(rng.normal(60, 10, count), low, high)
+        for values in (np.maximum(new, low + 1e-6), np.minimum(new, high - 1e-6)):
+            assert crowded("age", values, low, float(train.mean()), high) == []
