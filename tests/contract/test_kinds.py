@@ -37,9 +37,9 @@ def test_it_is_registered_under_its_own_name_and_has_words(name):
     assert kind.wording.rule
 
 
-def told_of(name):
+def told_of(name, backend="rns"):
     """What reports read of a run of it."""
-    _, _, facts = finished(name, "rns")
+    _, _, facts = finished(name, backend)
     return concluded(name, [own.name for own in everyone()], facts.encryption)
 
 
@@ -109,6 +109,24 @@ def test_it_says_what_it_does_counts_and_does_not_protect(name):
         assert "participant" not in text  # it is hospitals that read
     decides = "eputation" in str(steps) or "By that weight" in str(steps)
     assert decides == kind.wording.reputations
+
+
+@pytest.mark.parametrize("backend", ["rns", "clear"])
+def test_what_is_said_of_keys_and_noise_is_said_where_something_was_encrypted(name, backend):
+    kind, config = kind_of(name), configured(name, **{"encryption.backend": backend})
+    told = kind.tell(config, told_of(name, backend), words_of().about("hospitals"))
+    said = str([told.steps, told.limits])
+    asks = name not in ("table-one", "cycle-gossip")  # which answer no questions of samples
+    for words in ("secret key", "encrypt anything", "noise that hides"):
+        assert (words in said) == (asks and backend == "rns")
+    assert ("can ask about anything" in said) == (asks and backend == "clear")
+
+
+def test_it_says_who_is_told_how_many_patients_there_are(name):
+    told = kind_of(name).tell(configured(name), told_of(name), words_of().about("hospitals"))
+    said = dict(told.limits).get("Sizes and times", "")
+    assert ("told exactly how many patients" in said) == (name not in ("table-one", "cycle-gossip"))
+    assert ("A sum tells exactly how many the others have" in said) == (name == "table-one")
 
 
 def test_its_controls_are_those_it_has_words_for_and_train_alone(name):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from securefair.collaboration.verdict import verdict_of
+from securefair.collaboration.wording import SiteWording
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import Taught
 from securefair.records import MetricResult, RoundRecord
@@ -97,7 +98,10 @@ def site_facts(*, peers=EVERYONE, **changes):
         weighs=True,
         averages=False,
         agreed="64 numbers an answer",
+        said=SiteWording(),
         role="",
+        asks=True,
+        learns=True,
         planned=ROUNDS + 1,
         peers=peers,
         rounds=tuple(
@@ -124,6 +128,8 @@ def site_facts(*, peers=EVERYONE, **changes):
             )
             for number in range(ROUNDS)
         ),
+        sums=(),
+        shared="",
         student_limit=128,
         teacher_limit=512,
         promised=None,

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from securefair.collaboration.observer import SiteRecord
 from securefair.report.presence import PeerLife, SiteLife
 from securefair.sites.site.health import Health
 from securefair.sites.site.status import PeerStatus, SiteStatus
@@ -18,6 +19,24 @@ PEER = PeerStatus(
     bytes_out=1,
     bytes_in=1,
     fault="",
+)
+RECORD = SiteRecord(
+    round=0,
+    forced=True,
+    asked=("south",),
+    opened=("south",),
+    declined={},
+    failed=(),
+    missed=(),
+    offered=(),
+    combined=(),
+    lost=(),
+    received={"south": 8},
+    reputations={"south": 1.0},
+    away=(),
+    measured={},
+    temperature=None,
+    step_error=None,
 )
 
 

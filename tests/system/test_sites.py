@@ -166,7 +166,7 @@ def test_two_hospitals_from_start_to_models(finished):
         assert record["opened"] == [peer]
         report = (results / "report.md").read_text(encoding="utf-8")
         assert f"| {peer} | 1 | 0 | here | {record['received'][peer]} |" in report
-        assert "Transfer: peers' mean logit" in report  # words, not their keys
+        assert "Transfer: what peers' fits say" in report  # words, not their keys
         predicted = securefair("predict", results / "models" / name, ward / f"{peer}.csv")
         said = predicted.splitlines()
         assert len([line for line in said if not line.startswith("Warning: ")]) == 1 + 60

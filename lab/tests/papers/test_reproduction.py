@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from securefair.cli import app
 from securefair_lab.papers import reproduction
 from securefair_lab.papers.comparison import Comparison
 from securefair_lab.papers.reproduction import Asked, conclude
@@ -41,3 +43,20 @@ def test_a_script_reads_what_was_concluded(
     printed = capsys.readouterr().out
     assert not {"\u202e", "\x1b"} & set(printed)
     assert json.loads(printed)["note"] == note
+
+
+@pytest.mark.parametrize("missing", ["folder", "paper"])
+def test_papers_that_are_not_there_end_it_before_any_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    def trained(*_: object, **__: object) -> None:
+        raise AssertionError("trained before the papers were looked for")
+
+    monkeypatch.setattr(reproduction, "whole", trained)
+    papers = tmp_path / "nowhere" if missing == "folder" else tmp_path
+    words = ["reproduce", "cffl-table1", "--out", str(tmp_path / "out"), "--papers", str(papers)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2, done.exception
+    assert done.output.replace("\n", "").startswith("securefair: ")
+    assert str(papers) in done.output.replace("\n", "")
+    assert not (tmp_path / "out").exists()

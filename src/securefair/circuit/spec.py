@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from numbers import Integral
@@ -82,6 +83,13 @@ class LayerBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return self.outputs // max(1, self.summed)
 
 
+_WHOLE = (
+    *("features", "classes", "samples", "hidden", "q"),
+    *("flooding_bits", "weight_bits", "answers"),
+)
+"""Fields of a spec that are whole numbers."""
+
+
 class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An exchange in words a user knows; the planner turns it into parameters.
 
@@ -116,6 +124,13 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     bounds: HeadBounds = HeadBounds()
     network: tuple[LayerBounds, ...] = ()
     answers: int = defaults.ANSWERS
+
+    def __post_init__(self) -> None:
+        """Make int of other whole numbers, such as numpy's; what is none stays (`check_spec`)."""
+        for field in _WHOLE:
+            value = getattr(self, field)
+            if type(value) is not int and isinstance(value, Integral):
+                msgspec.structs.force_setattr(self, field, operator.index(value))
 
     @property
     def feature_norm(self) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 
 from threadpoolctl import threadpool_limits
 
@@ -33,7 +34,15 @@ def set_threads(count: int) -> None:
     Raises:
         ConfigError: count is not within 1 and the number of cores.
     """
-    if not isinstance(count, int) or not 1 <= count <= cores():
+    if not isinstance(count, Integral):
+        raise ConfigError(
+            "a number of threads is a whole number",
+            where="threads",
+            found=count,
+            expected=f"1 to {cores()}",
+        )
+    count = int(count)
+    if not 1 <= count <= cores():
         raise ConfigError(
             "this machine cannot run so many threads at once",
             where="threads",

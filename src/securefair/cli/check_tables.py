@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums
 from securefair.config.extensions import LABORATORY
 from securefair.profiling.estimate import HOUR, Estimate
@@ -52,7 +53,7 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
     yield _participants(checked)
     yield from _columns(checked)
     if checked.plan is not None:
-        yield _plan(checked.plan)
+        yield _plan(checked.plan, checked.backend)
     if checked.sums is not None:
         yield _sums(checked.sums)
     if checked.algorithms:
@@ -136,15 +137,20 @@ def _folded(features: Sequence[str]) -> Iterator[str]:
         yield f"{first} to {others[-1]}" if others and "#" in first else first
 
 
-def _plan(plan: PlanReport) -> Table:
+def _plan(plan: PlanReport, backend: str) -> Table:
     """What matters before a run; `securefair plan` and --json show every step."""
     spec, sizes = plan.spec, plan.bytes
     sums = f", {spec.basis} basis, q = {spec.q}" if spec.leaves.rows else ""
+    security = f"{plan.security_bits} bits"
+    flooding = f"{spec.flooding_bits} bits above all noise that tells of a model"
+    if not encrypts(backend):
+        security = f"none (these parameters would have {security})"
+        flooding = f"none (these parameters would have {spec.flooding_bits} bits)"
     keys, samples = sizes.public_key + sizes.evaluation_keys, sizes.features + sizes.basis
     rows = [
         ("Release", spec.release + sums),
-        ("Security", f"{plan.security_bits} bits; ring degree {count(plan.ring_degree)}"),
-        ("Flooding", f"{spec.flooding_bits} bits above all noise that tells of a model"),
+        ("Security", f"{security}; ring degree {count(plan.ring_degree)}"),
+        ("Flooding", flooding),
         ("Largest error", f"{plan.error_bound:.2g} in a released number"),
         ("  over its public range", f"{plan.relative_error:.2g}"),
         ("To each peer, once", f"{data_size(keys)} of keys, {data_size(samples)} of samples"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ class Commands(TyperGroup):
     ) -> Any:
         """Read the arguments."""
         looks = EXIT_CODE in args
-        with _usage(looks):
+        with errors(looks=looks), _usage(looks):  # help is printed here
             context = super().make_context(info_name, args, parent, **extra)
         context.meta[_LOOKS] = looks
         return context
@@ -65,7 +66,9 @@ def errors(*, looks: bool = False) -> Iterator[None]:
         # Whoever read the output has seen enough; but nobody has seen the site.
         raise typer.Exit(EXIT_UNKNOWN if looks else 0) from None
     except OSError as error:
-        stop(os_problem(error), passing if error.errno in MAY_PASS else usage)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = ". Free some space, or choose another place, and try again" if full else ""
+        stop(os_problem(error) + hint, passing if error.errno in MAY_PASS else usage)
     except MemoryError:
         stop("there is not enough memory. Use fewer samples, features or units", passing)
     except Exception as error:

@@ -114,7 +114,7 @@ def join(
         )
         # A signature binds: what is wrong with the own table is said before.
         found = own_samples(brought, loaded.terms, seed=0)
-        check_telling(loaded, found, identity, again=again)
+        check_own(loaded, found, identity, again=again)
         if shared_folder is not None:
             check_share(shared_folder)
         if not yes:
@@ -200,10 +200,12 @@ def init(
     tell(json, text, facts | {"unit": str(unit)})
 
 
-def check_telling(project: Project, own: ParticipantData, identity: Path, *, again: bool) -> None:
-    """See that this project tells nothing that differs from what an earlier one told.
+def check_own(project: Project, own: ParticipantData, identity: Path, *, again: bool) -> None:
+    """See that a site can take part with its samples, and that this project tells nothing that
+    differs from what an earlier one told.
 
     Raises:
+        ConfigError, PlanError: it cannot.
         LedgerError: it does.
     """
     from securefair.collaboration.told import ToldFile
@@ -296,7 +298,7 @@ def make_site(
         told = str(told_beside(keys))
         settings = msgspec.structs.replace(settings, told=told, again=again)
     found = own_samples(settings, project.terms, seed=0)
-    check_telling(project, found, keys, again=again)
+    check_own(project, found, keys, again=again)
     make_place(folder, settings, project, own, secret)
     unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
     return own.card.name, found, unit

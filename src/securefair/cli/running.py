@@ -310,25 +310,32 @@ def _run(
 
 
 def _check_free(folder: Path, restart: bool) -> None:
-    """Stop where results, or what belongs to them, would be replaced that nobody gave up."""
-    from securefair.run.checkpoint import is_unfinished
+    """Stop where results, or what is no run's, would be replaced that nobody gave up.
+
+    Raises:
+        DataError: the folder holds something, but no run.
+    """
+    from securefair.report import check_new_folder
+    from securefair.run.checkpoint import is_finished, is_run, is_unfinished
 
     if is_unfinished(folder) and not restart:
         stop(
             f"{folder} holds an interrupted run. Go on with it: securefair resume {shown(folder)}; "
             "or start anew with --restart, or in another folder with --out"
         )
-    if (folder / "metrics.json").exists() and not restart:
+    if is_finished(folder) and not restart:
         stop(
             f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
             "with --out"
         )
-    results = (folder / "metrics.json").exists() or is_unfinished(folder)
-    if not results and (folder / "config.toml").exists():
+    if is_run(folder):
+        return
+    if (folder / "config.toml").exists():
         stop(
             f"{folder} holds a configuration, which that of the results would replace. Write to "
             "another folder with --out"
         )
+    check_new_folder(folder, force=None)
 
 
 def _tell(console: Screen, findings: Sequence[Finding]) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from securefair.collaboration.agreement import Agreement, PublicFacts, most_samples, optimizer_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.telling import Told
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import SiteWording, Wording
 from securefair.config import RunConfig
 from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
@@ -100,6 +100,16 @@ class Kind(ABC, Generic[A]):
             words: of the report's language, about its participants.
         """
 
+    @property
+    def learns(self) -> bool:
+        """Whether it is there to learn from peers: of what nobody learned nothing is a gain."""
+        return not (self.validates or self.describes)
+
+    def site_wording(self, agreement: A) -> SiteWording:
+        """How the page of one site reads, where the agreement decides what passes."""
+        del agreement
+        return self.wording.site
+
     def cautions(self, agreement: A) -> list[str]:
         """What whoever signs this agreement must know before, in sentences."""
         del agreement
@@ -166,7 +176,7 @@ class Kind(ABC, Generic[A]):
         """Refuse what one participant brings and what was agreed on has no place for.
 
         Raises:
-            ConfigError: names the participant.
+            ConfigError, PlanError: names the participant.
         """
 
     def check_told(self, agreement: A, own: ParticipantData, told: TellingLedger) -> None:
@@ -215,6 +225,13 @@ class Kind(ABC, Generic[A]):
             degree=degree_of(config.transfer.fit),
             fits=fits,
         )
+
+    def check_given(self) -> None:
+        """Refuse that anyone gives a model to start from, before anybody looks at its layers.
+
+        Raises:
+            ConfigError: this kind cannot start from given models.
+        """
 
     def learners(
         self,

@@ -34,11 +34,19 @@ def caveats(privacy: Mapping[str, PrivacyResult], words: Words) -> list[str]:
     return [f"{words.translation(note)}." for note in found]
 
 
-def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, words: Words) -> Limit:
-    """What is promised to those whom a teacher learned from."""
+def behind_the_models(
+    privacy: Mapping[str, PrivacyResult] | None, words: Words, *, noise: bool
+) -> Limit:
+    """What is promised to those whom a teacher learned from.
+
+    Args:
+        privacy: the promises, by hospital.
+        words: about these participants.
+        noise: whether an encryption hid the computation by some, which is easily taken for one.
+    """
     title = words("limits.learned")
     if not privacy:
-        return title, words("limits.unpromised")
+        return title, " ".join([words("limits.unpromised"), *[words("limits.noise")] * noise])
     weakest = max(privacy.values(), key=lambda one: one.spent_epsilon + (one.asked_epsilon or 0.0))
     text = words(
         "limits.promised",
@@ -52,14 +60,23 @@ def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, words: Words)
     return title, text.strip()
 
 
-def chosen_questions(words: Words, *more: str) -> Limit:
-    """What a student may ask, with what this kind adds."""
-    return words("limits.questions"), " ".join([words("limits.questions_text"), *more])
+def chosen_questions(words: Words, *more: str, secret: bool) -> Limit:
+    """What a student may ask, with what this kind adds; `secret`: questions were encrypted."""
+    text = words("limits.questions_text" if secret else "limits.questions_open")
+    return words("limits.questions"), " ".join([text, *more])
 
 
-def sizes_and_times(words: Words, *more: str) -> Limit:
-    """What everybody sees of an exchange, with what this kind adds."""
-    return words("limits.sizes"), " ".join([words("limits.sizes_text"), *more])
+def sizes_and_times(words: Words, *more: str, sizes: str = "limits.sizes_exact") -> Limit:
+    """What everybody sees of an exchange, with what this kind adds; `sizes` is the key of what
+    messages tell of numbers of samples."""
+    text = " ".join([words(sizes), words("limits.sizes_text"), *more])
+    return words("limits.sizes"), text
+
+
+def even_key(words: Words, *, secret: bool) -> str:
+    """What else an answer may open to, part of a sentence: where nothing was encrypted there is no
+    key."""
+    return words("limits.even_key") if secret else ""
 
 
 def told_of_stand_in(name: str, found: StandInResult, words: Words) -> str:

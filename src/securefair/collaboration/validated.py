@@ -35,6 +35,8 @@ class HospitalValidation(msgspec.Struct, frozen=True, kw_only=True):
             patients are too few or alike, or where nobody was asked.
         unscored: why there are no pages; empty where there are.
         tells_fit: whether so many answers determine what a peer answered from.
+        encrypted: the backend keeps anything secret.
+        private: peers answered from private models.
     """
 
     hospital: str
@@ -44,6 +46,8 @@ class HospitalValidation(msgspec.Struct, frozen=True, kw_only=True):
     own: ScorePage | None
     unscored: str
     tells_fit: bool
+    encrypted: bool
+    private: bool
 
     @property
     def pages(self) -> dict[str, ScorePage]:

@@ -11,6 +11,25 @@ from securefair.words import THIN, words_of
 
 
 @dataclass(frozen=True)
+class SiteWording:
+    """How the page of one site reads of what passed between it and its peers.
+
+    Each is a key of `securefair.words`, or the text, as `Wording.rule`.
+
+    Attributes:
+        peers: who counts as having given it something, a heading.
+        numbers: what was counted.
+        told: those that it let out, a heading.
+        tells: what they tell, in sentences.
+    """
+
+    peers: str = "sites.peers_taught"
+    numbers: str = "sites.numbers"
+    told: str = "sites.told_model"
+    tells: str = "sites.tells_model"
+
+
+@dataclass(frozen=True)
 class Wording:
     """How people read of an algorithm.
 
@@ -21,6 +40,7 @@ class Wording:
         averages: whether models are averaged: reputations are then weights.
         messages: what its messages are, by type, where the usual names would mislead; as `rule`.
         summed: the same in a run that adds up under masks and encrypts nothing.
+        site: how the page of one site reads.
     """
 
     title: str
@@ -29,6 +49,7 @@ class Wording:
     averages: bool = False
     messages: Mapping[str, str] = field(default_factory=dict)
     summed: Mapping[str, str] = field(default_factory=dict)
+    site: SiteWording = SiteWording()
 
 
 CONTROL_WORDINGS: Mapping[str, Wording] = {
@@ -66,6 +87,29 @@ def listing(names: Sequence[str]) -> str:
 def encrypts(result: EncryptionResult | None) -> bool:
     """Whether anything was kept secret from anyone in this run."""
     return result is not None and backends.encrypts(result.backend)
+
+
+def ring_said(backend: str, ring_degree: int) -> str:
+    """What protects an exchange, for who signs: that nothing does, where a backend for tests is
+    agreed on, or its ring degree."""
+    if not backends.encrypts(backend):
+        return f"NOTHING IS ENCRYPTED (encryption.backend = {backend})"
+    return f"ring degree {ring_degree}"
+
+
+def told_in_the_open(backend: str, read: str = "the features of these patients") -> list[str]:
+    """What every kind that asks by a backend warns of, where that encrypts nothing.
+
+    Args:
+        backend: of the agreement.
+        read: what peers can read then.
+    """
+    if backends.encrypts(backend):
+        return []
+    return [
+        f"Backend {backend} encrypts nothing: every peer that is asked can read {read}. "
+        "For tests only (encryption.backend)."
+    ]
 
 
 def data_size(size: float) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction
@@ -47,7 +48,15 @@ def _text(value: object) -> object:
 
 Code = Annotated[str, BeforeValidator(_text)]
 Codes = Annotated[tuple[Code, ...], BeforeValidator(_codes), Field(strict=False, min_length=1)]
-FilePath = Annotated[Path, Field(strict=False)]
+
+
+def _without_nul(path: Path) -> Path:
+    if "\0" in str(path):
+        raise PydanticCustomError("nul_in_path", "no path has a NUL character")
+    return path
+
+
+FilePath = Annotated[Path, Field(strict=False), AfterValidator(_without_nul)]
 LITE0 = "efficientnet_lite0"
 """The network whose weights are installed."""
 

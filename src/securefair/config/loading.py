@@ -32,6 +32,7 @@ _PROBLEMS = {  # pydantic's error types, in the words of whoever wrote the file
     "union_tag_invalid": "a value is not one of those allowed",
     "union_tag_not_found": "a key is missing",
     "literal_error": "a value is not one of those allowed",
+    "nul_in_path": "no path has a NUL character",
     "model_type": "a section is expected here",
     "model_attributes_type": "a section is expected here",
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction
+from securefair.config.columns import FilePath
 
 
 class PrivacySection(Section):
@@ -59,7 +59,7 @@ class PrivacySection(Section):
         "that it asked about (cycle with logits), on top of epsilon, at the same delta. Without it "
         "alignments are not private, and the report says so",
     )
-    store: Annotated[Path, Field(strict=False)] | None = Field(
+    store: FilePath | None = Field(
         default=None,
         description="Folder that keeps what was spent, and the private models, over all runs. "
         "The noise then comes from the operating system; without it a run is a simulation, and "

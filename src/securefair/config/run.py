@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
+from securefair.config.columns import FilePath
 
 AlgorithmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 """What `collaboration.kinds` knows; controls beside "standalone" come by themselves."""
@@ -55,7 +55,7 @@ class RunSection(Section):
         description="Run the last algorithm and all controls once more with at most so many "
         "training samples a participant, in the same report: what small participants gain",
     )
-    out: Annotated[Path, Field(strict=False)] | None = Field(
+    out: FilePath | None = Field(
         default=None,
         description="Folder that receives the run's own folder; seen from where the program starts",
     )

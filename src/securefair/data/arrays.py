@@ -199,13 +199,35 @@ def array_of(values: object, where: str) -> NDArray[np.generic]:
     """Numbers that may be a tensor with a gradient, or on another device.
 
     Raises:
-        DataError: rows differ in length.
+        DataError: rows differ in length, numpy has no such numbers, or a value is masked.
     """
+    _refuse_masked(values, where)
     detach = getattr(values, "detach", None)
     try:
         return np.asarray(values if detach is None else detach().cpu())
     except ValueError as error:  # rows of different length
         raise DataError("this is no array", where=where, found=str(error)) from error
+    except TypeError as error:  # a tensor's, such as bfloat16, or sparse ones
+        raise DataError(
+            "numpy cannot read these numbers",
+            where=where,
+            found=str(error),
+            expected="an array or a dense tensor of floats or whole numbers",
+            hint="tensor.float(), or tensor.to_dense().float()",
+        ) from error
+
+
+def _refuse_masked(values: object, where: str) -> None:
+    """What stands behind a mask is whatever was there, and numpy would take it for a value."""
+    for row, one in enumerate(values) if isinstance(values, list | tuple) else [(None, values)]:
+        if isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one):
+            at = np.argwhere(np.ma.getmaskarray(one)).tolist()[0]
+            raise DataError(
+                "a value is masked",
+                where=where,
+                found=f"entry {at if row is None else [row, *at]}",
+                hint="Fill missing values before (array.filled), or leave such samples out",
+            )
 
 
 def _known(labels: NDArray[np.generic], where: str, at: int | None = None) -> NDArray[np.generic]:

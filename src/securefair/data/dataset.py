@@ -35,8 +35,8 @@ class Samples:
             for the model of who brings them, and for nothing that leaves (`common`).
 
     Raises:
-        DataError: shapes disagree, features are no floats or not finite, or a label is out of
-            range.
+        DataError: shapes disagree, features are no floats, masked or not finite, or a label is
+            out of range.
     """
 
     features: FeatureArray
@@ -58,6 +58,12 @@ class Samples:
                     found=type(array).__name__,
                     expected="numpy arrays",
                     hint="make_samples takes tensors, data sets, tables and names of classes",
+                )
+            if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+                raise DataError(
+                    "a value is masked",
+                    where=what,
+                    hint="Fill missing values before (array.filled), or leave such samples out",
                 )
         if not isinstance(self.classes, int | np.integer) or y.dtype.kind not in "iu":
             raise DataError(

@@ -21,7 +21,8 @@ from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError
 from securefair.exchange import steps
-from securefair.exchange.request import REQUEST_FORMAT, Request
+from securefair.exchange.given import check_temperature, probabilities, unlabelled_features
+from securefair.exchange.request import REQUEST_FORMAT, Request, check_bytes
 from securefair.exchange.saved import (
     MAX_OPENINGS,
     SAVED_FORMAT,
@@ -238,7 +239,7 @@ class Student(NeverPickled):
         if isinstance(samples, Samples):
             slots, rows = steps.pack(plan, samples.features), self.prepare(samples)
         else:
-            slots, rows = steps.pack(plan, _unlabelled(plan, samples)), None
+            slots, rows = steps.pack(plan, unlabelled_features(plan, samples)), None
         features = steps.encrypt(self._keys.encryptor, plan.features, slots)
         if rows is None or plan.factors is None:
             return features, b""
@@ -282,16 +283,7 @@ class Student(NeverPickled):
         spec, factors = self.plan.spec, self.plan.factors
         if not spec.sends_predictions or factors is None:
             raise DataError("this release sends no predictions", found=spec.release)
-        expected = (spec.samples, spec.classes)
-        probable = predictions.shape == expected and predictions.min() >= 0
-        if not probable or not np.allclose(predictions.sum(axis=1), 1.0):
-            raise DataError(
-                "not the probabilities of every sample",
-                where="predictions",
-                found=predictions.shape,
-                expected=f"{expected}, none below 0, rows that sum to 1",
-            )
-        packed = steps.pack_factors(self.plan, predictions)
+        packed = steps.pack_factors(self.plan, probabilities(spec, predictions))
         return steps.encrypt(self._keys.encryptor, factors, packed)
 
     def request(self, samples: Samples | Array, *, predictions: Array | None = None) -> bytes:
@@ -328,14 +320,14 @@ class Student(NeverPickled):
             temperature: T, by which `loss` and `class_sums` are divided, above 0.
 
         Raises:
-            DataError: T is not above 0; nothing was opened.
+            DataError: T is not above 0, or the answer is no bytes; nothing was opened.
             EncryptionError: the answer's length or content does not fit the plan. Content that
                 does not fit was opened, and counts as such; a wrong length does not.
             LedgerError: the key has opened as many answers as it may; nothing was opened.
         """
         plan, reconstruction = self.plan, self._reconstruction
-        if not temperature > 0:
-            raise DataError("a temperature is above 0", where="temperature", found=temperature)
+        check_temperature(temperature)
+        check_bytes(answer, "an answer")
         if plan.spec.leaves.rows and reconstruction is None:
             raise EncryptionError(
                 "an answer was opened before the features were encrypted",
@@ -366,24 +358,6 @@ class Student(NeverPickled):
         """What it is, without keys or data."""
         spec = self.plan.spec
         return f"Student({spec.samples} samples, release {spec.release}, {self._backend})"
-
-
-def _unlabelled(plan: ExchangePlan, features: Array) -> Array:
-    if plan.spec.leaves.rows:
-        raise DataError(
-            "a projection is reconstructed with the labels of its samples",
-            where="samples",
-            found="features alone",
-            expected="Samples",
-        )
-    if not isinstance(features, np.ndarray) or features.dtype.kind != "f":
-        raise DataError(
-            "features are an array of floats",
-            where="samples",
-            found=str(getattr(features, "dtype", type(features).__name__)),
-            hint="make_samples takes tensors, data sets and tables as well",
-        )
-    return features
 
 
 def _row_scale(rows: Array) -> Array:

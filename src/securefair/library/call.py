@@ -21,6 +21,7 @@ from securefair.library.settings import settings as checked
 from securefair.report.progress import Progress, Silence, show_progress
 from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
+from securefair.run.checkpoint import is_interrupted
 from securefair.run.execute import run_resolved
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def collaborate(
         progress: show how far it has come, on standard error or below a notebook's cell; None where
             that is a terminal or a notebook.
         checkpoint: folder that keeps what is finished after every round, in its `unfinished`;
-            `Result.write` into that folder removes it. None keeps nothing.
+            `Result.write` into that folder removes it. One of a call that was interrupted is
+            never replaced. None keeps nothing.
         resume: go on with that checkpoint, to what the interrupted call would have given.
         settings: keys of a configuration file, with the same meaning, range and default, such as
             `rounds=20`, `q=16`, `backend="clear"`: `securefair config --algorithm NAME` explains
@@ -100,7 +102,8 @@ def collaborate(
 
     Raises:
         ConfigError: fewer than two hospitals; there is no such setting, it is out of range, or the
-            algorithm does not read it; no class has the code that `positive` says.
+            algorithm does not read it; no class has the code that `positive` says; the checkpoint
+            is of an interrupted call, and not to be resumed, or of other settings.
         DataError: data cannot be used; names hospital and sample.
         ModelError: encryption cannot evaluate a module, it does not fit the data, or training
             diverged.
@@ -116,13 +119,23 @@ def collaborate(
         raise ConfigError(
             "a checkpoint is a folder", where="checkpoint", found=f"the file {checkpoint}"
         )
+    if checkpoint is not None and not resume and is_interrupted(Path(checkpoint)):
+        raise ConfigError(
+            "an unfinished run is there",
+            where="checkpoint",
+            found=str(checkpoint),
+            hint="resume=True goes on with it; another folder begins anew",
+        )
     if algorithm is None:
         algorithm = default_algorithm(modules=gives_modules(model))
     config = checked(settings, algorithm=algorithm, model=kind_of_model(model), seed=seed)
+    (seed,) = config.run.seeds  # as an int, whatever whole number it was
     kind = kind_of(algorithm)
     _check_callbacks(callbacks)
     check_hospitals(hospitals, extractor)
     models = Models.of("quadratic" if model is None else model, list(hospitals))
+    if models.are_modules:
+        kind.check_given()
     given = given_data(
         hospitals,
         config,

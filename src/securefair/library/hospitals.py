@@ -20,7 +20,7 @@ from securefair.model.teachers import EstimatorTeacher, teacher_of
 from securefair.user.data_sets import are_two_data_sets, participant_of
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 ENOUGH = 5
 """Equal samples from which part of a set is taken for a copy; fewer may be chance."""
@@ -239,7 +239,8 @@ def _features(given: object, extractor: nn.Module, name: str) -> object:
     extractor.eval()  # batch statistics and dropout belong to its own training
     try:
         with torch.no_grad():
-            parts = [extractor(batch) for batch in torch.split(tensor, EXTRACTED_AT_ONCE)]
+            batches = torch.split(tensor, EXTRACTED_AT_ONCE)
+            parts = [_checked_features(extractor(one), len(one), name) for one in batches]
     except RuntimeError as error:
         raise DataError(
             "the extractor cannot take these samples",
@@ -249,3 +250,22 @@ def _features(given: object, extractor: nn.Module, name: str) -> object:
     finally:
         extractor.train(training)
     return torch.cat(parts).flatten(1).double().numpy(), labels
+
+
+def _checked_features(given: object, samples: int, name: str) -> Tensor:
+    """What an extractor gave of so many samples.
+
+    Raises:
+        DataError: these are no features of each.
+    """
+    from torch import Tensor
+
+    if not isinstance(given, Tensor) or given.shape[:1] != (samples,):
+        shape = f" {tuple(given.shape)}" if isinstance(given, Tensor) else ""
+        raise DataError(
+            "the extractor gives no features of every sample",
+            where=name,
+            found=f"{type(given).__name__}{shape}",
+            expected=f"a tensor ({samples}, ...)",
+        )
+    return given

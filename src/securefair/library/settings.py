@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 
 from securefair.collaboration.kinds import REGISTERED, kind_of, refuse_unread
@@ -64,7 +65,8 @@ def settings(
         ConfigError: there is no such key, a value is out of range or of the wrong type, or the
             algorithm does not read it; names its section and key.
     """
-    _check_seed(seed)
+    seed = _checked_seed(seed)
+    given = {name: _plain(value) for name, value in given.items()}
     if not isinstance(algorithm, str):
         raise ConfigError(
             "an algorithm is named by a text",
@@ -97,12 +99,30 @@ def settings(
     return config
 
 
-def _check_seed(seed: object) -> None:
+def _plain(value: object) -> object:
+    """The same with int in the place of other whole numbers, such as numpy's; in tables and lists,
+    too. A file has no others, so nobody behind this need know them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        plain = map(_plain, value)
+        return list(plain) if isinstance(value, list) else tuple(plain)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:  # arrays of several
+        return value
+
+
+def _checked_seed(given: object) -> int:
     """A file has several seeds, and says so in its errors; a call has one."""
+    seed = _plain(given)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         raise ConfigError(
             "a value cannot be used",
             where=f"{SOURCE}: seed",
-            found=seed,
+            found=given,
             expected=f"a whole number from 0 to {_SEEDS - 1}",
         )
+    return seed

@@ -54,6 +54,7 @@ def validate(
     """
     kind = validating_kind()
     config = checked(settings, algorithm=kind.name, model=None, seed=seed)
+    (seed,) = config.run.seeds  # as an int, whatever whole number it was
     check_hospitals(hospitals, None)
     given = given_data(hospitals, config, label=label, positive=positive, teachers=teachers)
     run = ResolvedRun(

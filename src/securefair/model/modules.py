@@ -11,6 +11,7 @@ import copy
 
 import torch
 from torch import Tensor, fx, nn
+from torch.nn.modules.lazy import LazyModuleMixin
 
 from securefair.errors import ModelError
 from securefair.model.heads import Head, LinearHead, QuadraticHead
@@ -32,8 +33,8 @@ def head_of(module: object) -> Head:
     features being vectors anyway.
 
     Raises:
-        ModelError: it is no module, or of no shape that encryption evaluates, or a parameter is
-            frozen or not finite; names the layer or parameter.
+        ModelError: it is no module, or of no shape that encryption evaluates, a layer has hooks, or
+            a parameter is frozen, tied or not finite; names the layer or parameter.
     """
     if isinstance(module, Head):
         return copy.deepcopy(module)
@@ -45,9 +46,11 @@ def head_of(module: object) -> Head:
             expected="a torch module (an object, not its class), a head of build_head, or a fit",
             hint=HINT,
         )
+    _check_hooks(module)
     layers = _layers(module)
     _check_known(layers)
     _check_parameters(module)
+    _check_untied(module, layers)
     match layers:
         case [nn.Linear() as output]:
             return _linear_head(output)
@@ -221,6 +224,22 @@ def _fill(layer: nn.Linear, weights: Tensor, bias: Tensor) -> None:
     layer.bias.copy_(bias)
 
 
+def _check_hooks(module: nn.Module) -> None:
+    """Refuse hooks of the forward pass: training would not call them, whoever uses the trained
+    module would. Layers without values yet have hooks of torch's own, and are refused as such."""
+    for name, layer in module.named_modules():
+        hooks = [*layer._forward_pre_hooks.values(), *layer._forward_hooks.values()]
+        if hooks and not isinstance(layer, LazyModuleMixin):
+            raise ModelError(
+                "hooks of a layer are not trained with it",
+                where=name or type(module).__name__,
+                found=getattr(hooks[0], "__name__", type(hooks[0]).__name__),
+                expected="layers without forward hooks",
+                hint="handle.remove() takes a hook off; torch.nn.utils.prune.remove and "
+                "remove_weight_norm leave ordinary layers",
+            )
+
+
 def _check_known(layers: list[nn.Module]) -> None:
     """Refuse what only derives from a known layer, too: it may compute something else."""
     for layer in layers:
@@ -249,6 +268,33 @@ def _check_parameters(module: nn.Module) -> None:
             )
         if not torch.isfinite(parameter).all():
             raise ModelError("a parameter is NaN or infinite", where=name)
+
+
+def _check_untied(module: nn.Module, layers: list[nn.Module]) -> None:
+    """Refuse a parameter that two layers share: a head has one for each, and trains both."""
+    names = {id(layer): name for name, layer in module.named_modules()}
+    found: list[tuple[str, int, int]] = []
+    for layer in layers:
+        for own, parameter in layer.named_parameters(names[id(layer)]):
+            first, end = _place(parameter)
+            for name, start, stop in found:
+                if first < stop and start < end:
+                    raise ModelError(
+                        f"{name} and {own} are one parameter, and would be trained as two",
+                        where=type(module).__name__,
+                        hint="Give each layer its own: "
+                        "layer.weight = nn.Parameter(layer.weight.detach().clone())",
+                    )
+            found.append((own, first, end))
+
+
+def _place(parameter: Tensor) -> tuple[int, int]:
+    """Where in memory it lies: its first byte, and the one behind its last. Others may have the
+    same storage: `vector_to_parameters` gives everyone a part of one vector."""
+    steps = zip(parameter.shape, parameter.stride(), strict=True)
+    last = sum((size - 1) * stride for size, stride in steps)
+    first = parameter.data_ptr()
+    return first, first + (last + 1) * parameter.element_size()
 
 
 def _refusal(layers: list[nn.Module]) -> ModelError:

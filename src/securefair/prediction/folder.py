@@ -11,6 +11,7 @@ Nothing in it is code, and nothing in it is run when it is read.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ MODELS = "models"
 """Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
 
 RECORD, WEIGHTS, CARD = "model.json", "model.safetensors", "card.json"
+MARKDOWN = "card.md"
 
 
 def folder_name(hospital: str) -> str:
@@ -59,7 +61,7 @@ def save_model(
     for digest, path in model.extractors.items():
         _keep_extractor(path, folder / _extractor_name(digest), digest)
     write_private(folder / CARD, _json(card))
-    write_private(folder / "card.md", markdown(card).encode())
+    write_private(folder / MARKDOWN, markdown(card).encode())
     if estimates:
         told = estimates_csv({model.record.hospital: estimates})
         write_private(folder / ESTIMATES, told.encode())
@@ -68,12 +70,36 @@ def save_model(
     write_private(folder / RECORD, _json(sealed))
 
 
+def remove_model(folder: Path) -> None:
+    """Remove a stored model, and its folder unless it holds what is not the model's.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    if not (folder / RECORD).is_file():
+        return
+    (folder / RECORD).unlink()  # first: it says that the rest is there
+    for name in (WEIGHTS, CARD, MARKDOWN, ESTIMATES):
+        (folder / name).unlink(missing_ok=True)
+    for path in folder.glob(_extractor_name("*")):
+        path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def load_model(folder: Path | str) -> HospitalModel:
     """The model in a folder that a finished run left, such as `runs/demo/models/north`.
 
     Raises:
         DataError: there is none, a file is damaged, or it is of another version of securefair.
     """
+    if not isinstance(folder, str | Path):
+        raise DataError(
+            "a model is named by its folder",
+            where="folder",
+            found=type(folder).__name__,
+            expected="a path, such as RUN/models/HOSPITAL",
+        )
     folder = Path(folder)
     record = _record(folder)
     weights = _read(folder / WEIGHTS)

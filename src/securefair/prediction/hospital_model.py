@@ -184,25 +184,28 @@ class HospitalModel:
     def predict(self, X: Data) -> NDArray[Any]:
         """The most probable class of each patient, (B,), the first of equals.
 
-        Where none are told apart: the expected number, the rate, or the log hazard ratio.
+        Where none are told apart: the expected number, the rate, or the log hazard ratio; NaN of a
+        patient of whom no value is known.
 
         Raises:
-            DataError: see `predict_details`.
+            DataError: see `predict_details`; or a patient has no class, as no value is known.
         """
         found = self.predict_details(X)
         if not found.classes:
-            return next(iter(found.numbers.values()))
+            return found.blanked(next(iter(found.numbers.values())))
+        found.refuse_unknown()
         chosen: NDArray[Any] = self.classes_[found.probabilities.argmax(axis=1)]
         return chosen
 
     def predict_proba(self, X: Data) -> Array:
-        """Probabilities (B, M).
+        """Probabilities (B, M); NaN of a patient of whom no value is known.
 
         Raises:
             DataError: see `predict_details`; or no classes are told apart.
         """
         self._refuse_classes()
-        return self.predict_details(X).probabilities
+        found = self.predict_details(X)
+        return found.blanked(found.probabilities)
 
     def predict_details(self, data: Data, *, horizons: Sequence[float] = ()) -> Prediction:
         """Probabilities, classes, and what lies outside of what the model was trained on.

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from securefair.data import Table
 from securefair.data.encoding import Filled
+from securefair.errors import DataError
 
 Array = NDArray[np.float64]
 
 BY_CHANCE = 0.05
 """Patients like those of training are warned of less often than that, a column and table."""
+
+SHOWN = 5
+"""Rows that an error names."""
 
 LEAST_STRANGE = 5
 """Patients outside of a range that may be more than chance."""
@@ -66,6 +70,30 @@ class Prediction:
     def known(self, values: Sequence[object]) -> list[object]:
         """What is said of each patient, and None of those of whom nothing is known."""
         return [None if at in self.unknown else one for at, one in enumerate(values)]
+
+    def blanked(self, numbers: Array) -> Array:
+        """Numbers (B, ...) of each patient, with NaN of those of whom nothing is known."""
+        if not self.unknown:
+            return numbers
+        result = np.array(numbers, dtype=np.float64)
+        result[sorted(self.unknown)] = np.nan
+        return result
+
+    def refuse_unknown(self) -> None:
+        """Refuse patients of whom nothing is known: among classes nothing stands for no class.
+
+        Raises:
+            DataError: there is one; names the rows.
+        """
+        rows = sorted(self.unknown)
+        if rows:
+            shown = ", ".join(map(str, rows[:SHOWN]))
+            more = f" and {len(rows) - SHOWN} others" if len(rows) > SHOWN else ""
+            raise DataError(
+                "no column has a value that the model knows: no class is predicted",
+                where=f"{'row' if len(rows) == 1 else 'rows'} {shown}{more} (the first is row 0)",
+                hint="Leave these patients out; predict_proba has NaN there",
+            )
 
 
 def by_patient(filled: Sequence[Filled], patients: int) -> tuple[tuple[str, ...], ...]:

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.resolved import ResolvedRun
@@ -150,7 +149,7 @@ def check_config(run: ResolvedRun, *, cost_model: Path | None = None) -> Checked
         sums=next((one.sums for one in forecasts if one.sums is not None), None),
         chosen=[one.chosen for one in forecasts if one.chosen],
         warnings=[
-            *_warnings(config.encryption.backend, config.tells_ranges, first),
+            *_warnings(config.tells_ranges, first),
             *dict.fromkeys(words for one in forecasts for words in one.warnings),
         ],
     )
@@ -180,10 +179,8 @@ LEAST_TRAINING = 10
 """Samples below which a hospital learns next to nothing."""
 
 
-def _warnings(backend: str, tells_ranges: bool, data: Sequence[ParticipantData]) -> list[str]:
+def _warnings(tells_ranges: bool, data: Sequence[ParticipantData]) -> list[str]:
     found = []
-    if not encrypts(backend):
-        found.append("Backend clear encrypts nothing: for tests only (encryption.backend).")
     if tells_ranges:
         found.append(
             "Ranges and levels of columns come from the tables, which tells everyone something of "

@@ -12,6 +12,7 @@ the teacher's work becomes a benchmark of the test, with all figures as its extr
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -97,13 +98,24 @@ class FheCost:
             peak_bytes: bytes of memory, both sides together.
 
         Raises:
-            ConfigError: nothing was measured yet.
+            ConfigError: nothing was measured yet, or there is no budget, or one that is no number.
         """
-        if self.last is None:
-            from securefair.errors import ConfigError
+        from securefair.errors import ConfigError
 
+        if self.last is None:
             raise ConfigError("measure first: call fhe_cost(head, samples=...)")
         budgets = {"bytes": bytes, "seconds": seconds, "error": error, "peak_bytes": peak_bytes}
+        if all(budget is None for budget in budgets.values()):
+            raise ConfigError(
+                "there is no budget to exceed",
+                where="assert_below",
+                expected=f"a number for one of {', '.join(budgets)}",
+            )
+        for name, budget in budgets.items():
+            if budget is not None and not isinstance(budget, Real):
+                raise ConfigError(
+                    "a budget is a number", where=name, found=budget, expected="such as 5e6"
+                )
         over = [
             f"{name}: {getattr(self.last, name):g} is not below {budget:g}"
             for name, budget in budgets.items()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from securefair.records import WEIGHTED_SUM, EncryptionResult, LedgerRow
+from securefair.records import WEIGHTED_SUM, EncryptionResult, LedgerRow, RoundRecord
 from securefair.words import Words
 
+SUMMED, SUM_OF_TWO = "summed_fits", 2  # a release, and a sum of it that hardly hides a part
 _NAMED = 4  # students that a sentence names; the table has them all
 
 
@@ -64,6 +65,9 @@ def _known(told: Sequence[LedgerRow], parameters: int, words: Words) -> list[str
         else words.either("counts.students", len(enough))
     )
     if any(row.determines for row in told):
+        # In a group everybody asks everybody: a sum has as many parts as its teacher has students.
+        if all(row.release == SUMMED for row in told) and len(told) <= SUM_OF_TWO:
+            return [words("ledger.in_sum_of_two")]
         if all(row.in_mean for row in told):
             return [words("ledger.in_mean")]
         return [words("ledger.whole", who=who)]
@@ -75,22 +79,45 @@ def told(
     rows: Sequence[LedgerRow],
     key_bits: float | None,
     words: Words,
+    rounds: Sequence[RoundRecord] = (),
 ) -> str:
     """What was told in one repetition, in numbers and in bits.
+
+    A sum is opened once, however many ledgers count its numbers: each sender's does.
 
     Args:
         result: of the encryption, for the bits of a released number; None: nothing was encrypted.
         rows: the ledger of one algorithm.
         key_bits: the limit of them for one peer and key; None where keys have no such limit.
         words: of a language.
+        rounds: of that algorithm, which say how many sums were opened; none: as many as a receiver
+            got of one sender.
     """
-    total = sum(row.numbers_total for row in rows if row.release != WEIGHTED_SUM)
-    numbers = words.either("counts.numbers", total)
+    bits = None
     if result is not None and result.bits_disclosed is not None and result.numbers_disclosed:
-        each = result.bits_disclosed / result.numbers_disclosed
-        text = words("ledger.released_bits", numbers=numbers, bits=words.count(round(each)))
+        bits = words.count(round(result.bits_disclosed / result.numbers_disclosed))
+    single = [row for row in rows if row.release != WEIGHTED_SUM]
+    total = sum(row.numbers_total for row in single)
+    if result is not None and result.averaging is not None:
+        cosines = words("ledger.cosines_told", cosines=words.either("counts.cosines", total))
+        weighted = [row for row in rows if row.release == WEIGHTED_SUM]
+        opened = _sums(weighted, rounds, words)
+        if weighted and not result.averaging.hides_parameters:
+            opened = [
+                words(
+                    "ledger.handed",
+                    count=words.count(sum(row.answers for row in weighted)),
+                    numbers=words.either("counts.numbers", weighted[0].numbers_per_answer),
+                )
+            ]
+        text = " ".join([cosines, *opened])
+    elif single and all(row.in_mean for row in single):
+        text = " ".join(_sums(single, rounds, words))
+        text += "" if bits is None else f" {words('ledger.number_bits', bits=bits)}"
     else:
-        text = words("ledger.released", numbers=numbers)
+        numbers = words.either("counts.numbers", total)
+        key = "ledger.released" if bits is None else "ledger.released_bits"
+        text = words(key, numbers=numbers, **({} if bits is None else {"bits": bits}))
     most = max((row.control_bits for row in rows), default=0.0)
     if most == 0:
         return f"{text} {words('ledger.no_control')}"
@@ -98,3 +125,23 @@ def told(
     if key_bits is None:
         return text
     return f"{text} {words('ledger.renewed', bits=words.figure(f'{key_bits:g}'))}"
+
+
+def _sums(rows: Sequence[LedgerRow], rounds: Sequence[RoundRecord], words: Words) -> list[str]:
+    """How many sums were opened, and of how many numbers; nothing where nobody is in one."""
+    if not rows:
+        return []
+    answers, numbers = dict[str, int](), dict[str, int]()
+    for row in rows:  # the same sums, once more for every sender
+        answers[row.student] = max(answers.get(row.student, 0), row.answers)
+        numbers[row.student] = max(numbers.get(row.student, 0), row.numbers_total)
+    opened = sum(any(row) for record in rounds for row in record.answered)
+    sums = words.either("counts.sums", opened if rounds else sum(answers.values()))
+    sizes = {row.numbers_per_answer for row in rows if row.answers}
+    # A row of several answers has their mean, unless every sum is of whole models.
+    alike = all(row.answers <= 1 or row.release == WEIGHTED_SUM for row in rows)
+    if alike and len(sizes) == 1:
+        each = words.either("counts.numbers", *sizes)
+        return [words("ledger.summed", sums=sums, numbers=each)]
+    together = words.either("counts.numbers", sum(numbers.values()))
+    return [words("ledger.summed_unequal", sums=sums, numbers=together)]

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from securefair.collaboration.wording import encrypts
 from securefair.records import (
     CEILING,
     STANDALONE,
@@ -29,6 +30,7 @@ class MessageTotal:
 
     Attributes:
         summed: in a run that adds up under masks, and encrypts nothing.
+        unencrypted: in a run whose backend keeps nothing secret.
     """
 
     algorithm: str
@@ -36,6 +38,7 @@ class MessageTotal:
     count: int
     bytes: int
     summed: bool = False
+    unencrypted: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,7 @@ def message_totals(
             count=sum(row.count for row in rows if row.message == message),
             bytes=sum(row.bytes for row in rows if row.message == message),
             summed=encryption is not None and not encryption.ring_degree,
+            unencrypted=encryption is not None and not encrypts(encryption),
         )
         for message in messages
     ]

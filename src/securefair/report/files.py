@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +24,8 @@ def check_writable(folder: Path) -> None:
     Raises:
         DataError: the folder, or the nearest one above it that exists, cannot be written.
     """
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    places = (folder, *folder.absolute().parents)
+    existing = next(path for path in places if os.path.lexists(path))
     if not existing.is_dir():
         problem = f"{existing} is not a folder"
     elif not os.access(existing, os.W_OK | os.X_OK):
@@ -54,7 +57,7 @@ def check_new_file(path: Path, *, force: bool, endings: tuple[str, ...] = ()) ->
     check_writable(path.parent)
     if path.exists() and not path.is_file():
         raise DataError("a file is wanted, and this is none", where=str(path))
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:  # a link to nowhere is somebody's too
         raise DataError(
             "this file exists already",
             where=str(path),
@@ -62,8 +65,12 @@ def check_new_file(path: Path, *, force: bool, endings: tuple[str, ...] = ()) ->
         )
 
 
-def check_new_folder(folder: Path, *, force: bool) -> None:
+def check_new_folder(folder: Path, *, force: bool | None) -> None:
     """The same of a folder for several files: none that holds something.
+
+    Args:
+        folder: that a user named.
+        force: whether files in it may be replaced; None: the command never does.
 
     Raises:
         DataError: it holds something already, or cannot be written.
@@ -72,9 +79,42 @@ def check_new_folder(folder: Path, *, force: bool) -> None:
         raise DataError(
             "this folder is not empty",
             where=str(folder),
-            hint="Name a new folder, or replace its files with --force",
+            hint="Name a new folder"
+            + ("" if force is None else ", or replace its files with --force"),
         )
     check_writable(folder)
+
+
+@contextlib.contextmanager
+def no_empty_folder(folder: Path) -> Iterator[None]:
+    """Where the block makes a folder and leaves it empty, it goes again, and so do those above it
+    that were made for it.
+    """
+    missing = [one for one in (folder, *folder.absolute().parents) if not one.exists()]
+    try:
+        yield
+    finally:
+        for one in missing:
+            with contextlib.suppress(OSError):  # not empty, or never made
+                one.rmdir()
+
+
+@contextlib.contextmanager
+def filled_or_empty(folder: Path) -> Iterator[None]:
+    """Where the block fails, all that is in a folder goes: it was empty, or not there, before.
+
+    So whoever calls a second time, as after a full disk, finds it as it was.
+    """
+    with no_empty_folder(folder):
+        try:
+            yield
+        except BaseException:
+            for path in folder.iterdir() if folder.is_dir() else ():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+            raise
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -100,8 +140,9 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False, durable: bool
     Raises:
         OSError: the folder cannot be written; nothing is left behind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, data, mode=PRIVATE_FILE if private else 0o666, durable=durable)
+    with no_empty_folder(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, data, mode=PRIVATE_FILE if private else 0o666, durable=durable)
     return path
 
 

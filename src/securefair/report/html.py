@@ -172,6 +172,7 @@ def render_report(
             if "encryption.key_bits" in unread_keys(config.run.collaborative)
             else config.encryption.key_bits,
             words,
+            own_rounds,
         ),
         reputations_decide=wording_of(subject).reputations,
         ledger_sentences=[averages.disclosure(one, words) for one in senders]

@@ -94,7 +94,11 @@ def _spread(context: jinja2.runtime.Context, shown: str, spread: float) -> str:
 @jinja2.pass_context
 def _message_name(context: jinja2.runtime.Context, total: MessageTotal) -> str:
     return wording.message_name(
-        total.message, total.algorithm, context["words"], summed=total.summed
+        total.message,
+        total.algorithm,
+        context["words"],
+        summed=total.summed,
+        unencrypted=total.unencrypted,
     )
 
 

@@ -6,9 +6,11 @@ every table of that page is known, and the page is made of the same blocks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.collaboration.wording import SiteWording
 from securefair.model.outcomes import outcome_named
 from securefair.prediction import ModelCard, ModelEvaluation
 from securefair.prediction.card import shown_of
@@ -78,12 +80,17 @@ class SiteFacts:
         weighs: reputations or weights of peers change from round to round.
         averages: models are averaged: reputations are weights.
         agreed: what sites send each other, whether encrypted, and what students open.
+        said: how its page reads of what passed.
         role: a sentence; empty for a site that asks and answers.
+        asks: it asks peers at all.
+        learns: it asks them to learn from them.
         planned: rounds of the project.
         peers: in the project's order.
         rounds: that are over and have a record.
         seen: the same rounds as records with one row, the site's; reputations are in the order of
             `peers`.
+        sums: numbers and peers of every sum that it opened, where it got no others.
+        shared: what its model was a part of, a sentence; empty where models are not averaged.
         student_limit, teacher_limit: most numbers to one peer and to all.
         promised: to its own patients, a sentence; None: nothing.
         gaps: what the promise does not cover.
@@ -100,11 +107,16 @@ class SiteFacts:
     weighs: bool
     averages: bool
     agreed: str
+    said: SiteWording
     role: str
+    asks: bool
+    learns: bool
     planned: int
     peers: tuple[SitePeer, ...]
     rounds: tuple[SiteRound, ...]
     seen: tuple[RoundRecord, ...]
+    sums: tuple[tuple[int, int], ...]
+    shared: str
     student_limit: int | None
     teacher_limit: int | None
     promised: str | None
@@ -119,6 +131,13 @@ class SiteFacts:
     def over(self) -> int:
         """Rounds that are over, with those that it missed and skipped."""
         return self.rounds[-1].number + 1
+
+    @property
+    def got(self) -> int:
+        """Numbers that it opened; one sum is one, however many peers are in it."""
+        if self.sums:
+            return sum(numbers for numbers, _ in self.sums)
+        return sum(peer.received for peer in self.peers)
 
     @property
     def measured(self) -> Mapping[str, str]:
@@ -140,10 +159,11 @@ _RECOVERED = (
 
 def site_markdown(site: SiteFacts) -> str:
     """`report.md`; the model's scores are in its card."""
+    numbers = words_of().phrase(site.said.numbers).lower()
     lines = [
         f"# {site.name} in project {site.project}",
         "",
-        _verdict(site.card),
+        _verdict(site),
         "",
         f"{site.title}: {site.rule}. {_over(site)} {site.role}"
         f"{_RECOVERED * site.recovered}This is what this site knows; there is no report of all "
@@ -153,8 +173,10 @@ def site_markdown(site: SiteFacts) -> str:
         "",
         "## Peers",
         "",
-        "| peer | rounds with its answer | rounds without | at the end | numbers from it | "
-        f"numbers to it (at most {site.student_limit}) | weight |",
+        _told(site),
+        "",
+        f"| peer | rounds with its answer | rounds without | at the end | {numbers} from it | "
+        f"{numbers} to it (at most {site.student_limit}) | weight |",
         "|---|---:|---:|---|---:|---:|---:|",
     ]
     for peer in site.peers:
@@ -192,7 +214,9 @@ def site_page(site: SiteFacts) -> str:
         "site.html.j2",
         site=site,
         over=_over(site),
-        verdict=_verdict(site.card),
+        verdict=_verdict(site),
+        told=_told(site),
+        numbers=words.phrase(site.said.numbers),
         alerts=_alerts(site),
         words=words,
         contenders=contenders,
@@ -215,6 +239,22 @@ def site_page(site: SiteFacts) -> str:
     )
 
 
+def _told(site: SiteFacts) -> str:
+    """What passed, and what it tells, in sentences."""
+    said = [words_of().phrase(site.said.tells), site.shared]
+    if site.sums:
+        sums = [
+            f"{wording.plural(count, 'sum')} of {wording.plural(numbers, 'number')} over "
+            f"{wording.plural(peers, 'peer')}"
+            for (numbers, peers), count in Counter(site.sums).items()
+        ]
+        said.append(
+            f"This site opened {wording.listing(sums)}. The table counts the numbers of a sum with "
+            "every peer in it."
+        )
+    return " ".join(filter(None, said))
+
+
 def _over(site: SiteFacts) -> str:
     return f"{site.over} of {site.planned} rounds are over."
 
@@ -228,7 +268,9 @@ def _contenders(site: SiteFacts) -> list[Contender]:
             Contender(name, wording.algorithm_name(name), wording.algorithm_rule(name), style)
             for name, style in styles.items()
         ),
-        Contender(OWN, site.title, site.rule, "c1"),
+        Contender(OWN, site.title, site.rule, "c1")
+        if site.learns
+        else Contender(OWN, "Own model", "of own patients alone", "c1"),
     ]
 
 
@@ -284,8 +326,11 @@ def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _verdict(card: ModelCard) -> str:
-    """The card's, on this site's own test patients alone."""
+def _verdict(site: SiteFacts) -> str:
+    """The card's, on this site's own test patients alone; none where it was to learn nothing."""
+    card = site.card
+    if not site.learns:
+        return words_of()("sites.learned_nothing")
     tested = wording.plural(card.model.patients, "own test patient")
     if card.verdict is None:
         return words_of()("verdict.nobody")
@@ -295,8 +340,9 @@ def _verdict(card: ModelCard) -> str:
 def _alerts(site: SiteFacts) -> list[str]:
     """What an operator must not overlook."""
     found = [_RECOVERED.strip()] if site.recovered else []
-    if site.role == "" and not any(one.answers for one in site.rounds):
-        found.append("Nothing came from any peer: the model is of this site's patients alone.")
+    if site.asks and not any(one.answers for one in site.rounds):
+        alone = ": the model is of this site's patients alone" if site.learns else ""
+        found.append(f"Nothing came from any peer{alone}.")
     for life in PeerLife:
         names = [peer.name for peer in site.peers if peer.presence is life]
         if names and life is not PeerLife.HERE:

@@ -180,7 +180,15 @@ def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:
         [
             TableColumn(
                 "Message",
-                [message_name(one.message, one.algorithm, summed=one.summed) for one in messages],
+                [
+                    message_name(
+                        one.message,
+                        one.algorithm,
+                        summed=one.summed,
+                        unencrypted=one.unencrypted,
+                    )
+                    for one in messages
+                ],
                 "All",
                 False,
             ),

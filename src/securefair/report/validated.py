@@ -37,7 +37,9 @@ def validated_notes(
         words: of the language.
         stand_ins: of models that peers brought, where all are known.
     """
-    notes = []
+    notes = [] if found.encrypted else [words("validation.unencrypted")]
+    if found.private and found.peers:
+        notes.append(words("validation.private"))
     if found.peers:
         numbers = max(one.numbers for one in found.peers.values())
         key = "validation.known" if found.tells_fit else "validation.told"

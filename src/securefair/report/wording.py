@@ -48,13 +48,28 @@ def algorithm_rule(algorithm: str, words: Words | None = None) -> str:
 
 
 def message_name(
-    message: str, algorithm: str, words: Words | None = None, *, summed: bool = False
+    message: str,
+    algorithm: str,
+    words: Words | None = None,
+    *,
+    summed: bool = False,
+    unencrypted: bool = False,
 ) -> str:
-    """A message type of an algorithm in plain words, by what it holds where sums are opened."""
+    """A message type of an algorithm in plain words.
+
+    Args:
+        message: the type.
+        algorithm: the algorithm.
+        words: of the language.
+        summed: it is called by what it holds where sums are opened.
+        unencrypted: nothing in it was encrypted.
+    """
     words = words or words_of()
     wording = wording_of(algorithm)
     own = (wording.summed if summed and wording.summed else wording.messages).get(message)
-    return words.templates.get(f"messages.{message}", message) if own is None else words.phrase(own)
+    key = own or f"messages.{message}"
+    found = words.templates.get(key, own or message)
+    return words.templates.get(f"{key}_open", found) if unencrypted else found
 
 
 def sensitivity_of(classes: Sequence[str], *, table: bool) -> str:

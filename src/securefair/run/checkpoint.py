@@ -5,6 +5,7 @@ A run writes into `OUT/unfinished/`, and removes that folder when its results ar
     config.toml                      the resolved configuration
     checkpoint.json                  what the run depends on besides: its data and software
     seed-S.ALGORITHM.*               how far an algorithm of a seed has come (`run.entry`)
+    finished                         stands there once the run has come to its end
 
 Participants that exchange bytes have their stores there, as sites have, and their keys in them:
 this process has everybody's data besides. Folders are for their owner only, and go with the run.
@@ -12,8 +13,10 @@ this process has everybody's data besides. Folders are for their owner only, and
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +36,12 @@ if TYPE_CHECKING:
 
 FOLDER = "unfinished"
 FORMAT = 7
+
+FINISHED = "finished"
+"""File in it of a run that came to its end."""
+
+DERIVED = frozenset({"distillation.q"})
+"""Keys that follow from the data where a call does not give them."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +95,7 @@ class Checkpoint:
             OSError: the folder cannot be written.
         """
         folder = out / FOLDER
-        shutil.rmtree(folder, ignore_errors=True)
+        _drop(folder)
         fingerprint = Fingerprint(
             format=FORMAT,
             data=_digests(data),
@@ -117,6 +126,12 @@ class Checkpoint:
         folder = out / FOLDER
         unfinished_config(out)  # which says so if there is none
         known = _fingerprint(folder)
+        path = folder / "config.toml"  # one of an earlier version holds more keys
+        began = toml_of(parse_config(path.read_text("utf-8"), source=str(path)))
+        other = _differing(began, settings)
+        # First, as other seeds and parts bring other samples; but a key that follows from data.
+        if set(other) - DERIVED:
+            raise _other_settings(folder, other)
         if known.models != _digest_of_models(models):
             raise DataError(
                 "the models changed since the run was interrupted: going on would mix two runs",
@@ -127,16 +142,10 @@ class Checkpoint:
             raise DataError(
                 "the data changed since the run was interrupted: going on would mix two runs",
                 where=str(folder),
-                hint="Run again from the start: securefair run with --restart",
+                hint="Bring the data that it began with, or begin anew in another folder",
             )
-        path = folder / "config.toml"  # one of an earlier version holds more keys
-        known_config = parse_config(path.read_text("utf-8"), source=str(path))
-        if toml_of(known_config) != settings:
-            raise ConfigError(
-                "the run that was interrupted has other settings",
-                where=str(folder),
-                hint="Call it with the same settings, or begin anew in another folder",
-            )
+        if other:
+            raise _other_settings(folder, other)
         return cls(folder, resumed=True)
 
     def entry(self, seed: int, algorithm: str) -> Entry:
@@ -149,12 +158,35 @@ class Checkpoint:
         entry.load()
         return entry
 
+    def finish(self) -> None:
+        """Mark that the run has come to its end, and waits for its results to be written only."""
+        with contextlib.suppress(OSError):  # a full disk must not cost the results
+            write_text(self.folder / FINISHED, "")
+
     def remove(self) -> None:
         """The results are written, or there will be none: nothing is left to go on with."""
-        shutil.rmtree(self.folder)
+        _drop(self.folder)
         out = self.folder.parent
         if not any(out.iterdir()):
             out.rmdir()
+
+
+def _drop(folder: Path) -> None:
+    """Remove what checkpoints write, and the folder too unless it holds what is not theirs."""
+    written = [
+        folder / "config.toml",  # first: without it nobody goes on with the rest
+        folder / FINISHED,
+        *folder.glob("seed-[0-9]*.*"),
+        *folder.glob(".*.tmp"),  # a process was killed as it wrote
+        folder / "checkpoint.json",
+    ]
+    for path in written:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def unfinished_config(out: Path) -> RunConfig:
@@ -180,6 +212,50 @@ def is_unfinished(out: Path) -> bool:
     return (out / FOLDER / "config.toml").exists()
 
 
+def is_finished(out: Path) -> bool:
+    """Whether a folder holds a finished run, whatever its version."""
+    return (out / "metrics.json").exists() and (out / "config.toml").exists()
+
+
+def is_run(out: Path) -> bool:
+    """Whether a folder is one of a run, finished or not: only its files may be replaced."""
+    begun = (out / FOLDER / "checkpoint.json").exists()  # all that a crash may leave
+    return begun or is_unfinished(out) or is_finished(out)
+
+
+def is_interrupted(out: Path) -> bool:
+    """Whether the run that is unfinished there has not come to its end."""
+    return is_unfinished(out) and not (out / FOLDER / FINISHED).exists()
+
+
+def _differing(began: str, now: str) -> dict[str, tuple[object, object]]:
+    """Keys of two files that differ, with both values."""
+    first, second = (_flat(tomllib.loads(text)) for text in (began, now))
+    return {
+        key: (first.get(key), second.get(key))
+        for key in sorted(first | second)
+        if first.get(key) != second.get(key)
+    }
+
+
+def _flat(table: Mapping[str, object], above: str = "") -> dict[str, object]:
+    """Values by dotted keys."""
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{above}{key}.") if isinstance(value, dict) else {above + key: value}
+    return found
+
+
+def _other_settings(folder: Path, other: Mapping[str, tuple[object, object]]) -> ConfigError:
+    return ConfigError(
+        "the run that was interrupted has other settings",
+        where=str(folder),
+        found=", ".join(f"{key} {now}" for key, (_, now) in other.items()),
+        expected=", ".join(f"{key} {began}" for key, (began, _) in other.items()),
+        hint="Call it with the same settings, or begin anew in another folder",
+    )
+
+
 def _fingerprint(folder: Path) -> Fingerprint:
     path = folder / "checkpoint.json"
     found = read_json(path, _Format).format if path.exists() else "one without a checkpoint.json"
@@ -189,8 +265,7 @@ def _fingerprint(folder: Path) -> Fingerprint:
             where=str(folder),
             found=f"format {found}",
             expected=f"format {FORMAT}",
-            hint="Finish it with the version that began it, or begin anew: securefair run with "
-            "--restart",
+            hint="Finish it with the version that began it, or begin anew in another folder",
         )
     return read_json(path, Fingerprint)
 

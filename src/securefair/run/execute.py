@@ -78,6 +78,9 @@ def run_resolved(
             one.drop()
         raise
     outcome.smaller = next(iter(once_more), None)
+    for one in begun:
+        if one.checkpoint is not None:
+            one.checkpoint.finish()
     return outcome
 
 

@@ -7,7 +7,7 @@ encryption was off with the keys that were drawn.
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,14 @@ from securefair.collaboration.verdict import with_verdicts
 from securefair.config import load_config
 from securefair.errors import DataError
 from securefair.prediction.effects import ESTIMATES, estimates_csv, read_estimates
-from securefair.prediction.folder import MODELS, folder_name, load_card, load_model, save_model
+from securefair.prediction.folder import (
+    MODELS,
+    folder_name,
+    load_card,
+    load_model,
+    remove_model,
+    save_model,
+)
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -38,12 +45,22 @@ from securefair.report import (
 )
 from securefair.report.html import file_name
 from securefair.run.checkpoint import FOLDER as UNFINISHED
-from securefair.run.checkpoint import Checkpoint, is_unfinished
+from securefair.run.checkpoint import Checkpoint, is_finished, is_run, is_unfinished
 from securefair.run.results import RESULT_FORMAT, Outcome
-from securefair.words import ENGLISH
+from securefair.words import ENGLISH, languages
 
 SMALLER = "smaller"
 """Folder of a run that holds the same run with fewer training samples, where asked for."""
+
+RECORDS = (
+    "config.toml",
+    "rounds.jsonl",
+    "exchanges.jsonl",
+    "ledger.json",
+    "traffic.json",
+    "measured.json",
+)
+"""Files of every run beside metrics.json."""
 
 MEASURED = ("error_over_range", "seconds")
 """Fields of `EncryptionResult` that equal seeds do not repeat."""
@@ -68,7 +85,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 def write_outcome(outcome: Outcome, out: Path) -> None:
     """Write every file of a run, each atomically, the report last; its checkpoint is then removed.
 
-    What an earlier run left in the same place, and this one does not have, goes.
+    What an earlier run left in the same place, and this one does not have, goes. What no run wrote
+    stays.
 
     Args:
         outcome: outcome of `run_resolved`.
@@ -77,10 +95,11 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
+    ours = is_run(out)
     if outcome.smaller is not None:
         write_outcome(outcome.smaller, out / SMALLER)
-    elif (out / SMALLER / "metrics.json").exists():
-        shutil.rmtree(out / SMALLER)
+    elif ours and is_finished(out / SMALLER):
+        _remove_run(out / SMALLER)
     metrics, measured = _divided(outcome.result)
     write_text(out / "config.toml", toml_of(outcome.config))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
@@ -96,6 +115,8 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
             versions=dict(outcome.versions),
         ),
     )
+    if ours:
+        _remove_models(out / MODELS)
     _write_models(outcome.models, out / MODELS)
     estimates = {one.model.record.hospital: one.estimates for one in outcome.models}
     if any(estimates.values()):
@@ -109,9 +130,31 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
         Checkpoint(out / UNFINISHED, resumed=False).remove()
 
 
+def _remove_run(out: Path) -> None:
+    """What `write_outcome` wrote goes, and the folder too unless it holds what it did not."""
+    (out / "metrics.json").unlink()  # first: it says that the rest is there
+    for name in (*RECORDS, ESTIMATES):
+        (out / name).unlink(missing_ok=True)
+    for language in languages():
+        (out / file_name(language)).unlink(missing_ok=True)
+    _remove_models(out / MODELS)
+    if is_unfinished(out):
+        Checkpoint(out / UNFINISHED, resumed=False).remove()
+    with contextlib.suppress(OSError):
+        out.rmdir()
+
+
+def _remove_models(folder: Path) -> None:
+    """Those of an earlier run go; whatever else lies there is not ours."""
+    for place in folder.glob("*"):
+        if not place.is_symlink():
+            remove_model(place)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def _write_models(models: Sequence[KeptModel], folder: Path) -> None:
-    """One folder a participant; those of an earlier run in the same place go."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """One folder a participant."""
     for kept in models:
         place = folder / folder_name(kept.model.record.hospital)
         save_model(kept.model, place, card=kept.card, estimates=kept.estimates)

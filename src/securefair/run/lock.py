@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from securefair.errors import StorageError
+from securefair.report.files import no_empty_folder
 from securefair.storage.files import acquire
 
 
@@ -23,19 +24,16 @@ def only_run(folder: Path) -> Iterator[None]:
         StorageError: another run is writing to it.
         OSError: it cannot be made.
     """
-    made = [one for one in (folder, *folder.absolute().parents) if not one.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        if not acquire(descriptor, fcntl.LOCK_EX, wait_s=0):
-            raise StorageError(
-                "the folder is in use by another run",
-                where=str(folder),
-                hint="Wait for it, or write to another folder with --out",
-            )
-        yield
-    finally:
-        os.close(descriptor)
-        with contextlib.suppress(OSError):  # not empty, or gone already
-            for one in made:
-                one.rmdir()
+    with no_empty_folder(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            if not acquire(descriptor, fcntl.LOCK_EX, wait_s=0):
+                raise StorageError(
+                    "the folder is in use by another run",
+                    where=str(folder),
+                    hint="Wait for it, or write to another folder with --out",
+                )
+            yield
+        finally:
+            os.close(descriptor)

@@ -9,6 +9,8 @@ import sqlite3
 import time
 from pathlib import Path
 
+import msgspec
+
 from securefair.errors import StorageError
 from securefair.storage import schema
 from securefair.storage.files import PRIVATE_FILE
@@ -92,8 +94,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def explained(error: Exception, folder: Path) -> StorageError:
-    """What a failed database or disk means to whoever runs the store."""
-    """What went wrong, in a sentence, and what to do about it."""
+    """What a failed database or disk, or a damaged record, means to whoever runs the store."""
     text = str(error)
     # Without room for the files beside the database SQLite speaks of the input and output only.
     if "disk is full" in text or ("disk I/O error" in text and _room(folder) < LEAST_ROOM):
@@ -111,6 +112,8 @@ def explained(error: Exception, folder: Path) -> StorageError:
         "malformed": "Restore the folder from a backup",
         "locked": "Another process holds it; try again",
     }
+    if isinstance(error, msgspec.DecodeError):
+        hints[text] = hints["malformed"]
     hint = next((hint for sign, hint in hints.items() if sign in text), None)
     return StorageError("the store cannot be used", where=str(folder), found=text, hint=hint)
 

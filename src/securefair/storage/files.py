@@ -31,8 +31,9 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
         durable: wait until the bytes and the name are on the disk.
 
     Raises:
-        OSError: the folder cannot be written, or the disk is full; nothing is left behind. Where
-            only the folder cannot be synced, the new file is in its place already.
+        OSError: the folder cannot be written, or the disk is full; names `path`, and nothing is
+            left behind. Where only the folder cannot be synced, the new file is in its place
+            already.
     """
     # Same folder, because a rename is atomic only within one file system; a name that nobody
     # guesses, because two runs may write at once, and others may plant a link where they can.
@@ -47,10 +48,17 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
         temporary.replace(path)
         if durable:
             sync_folder(path.parent)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise error_about(path, error) from error
         raise
+
+
+def error_about(path: Path, error: OSError) -> OSError:
+    """The same error of what was asked for, where it is of a temporary name, or of none."""
+    return OSError(error.errno, error.strerror, str(path))
 
 
 def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
@@ -114,13 +122,19 @@ def private_folder(folder: Path, *, create: bool) -> None:
         ) from error
 
 
+LOST = (
+    "Put the newest copy back; where a site's store is lost, run `securefair site recover`"
+    " (first `securefair site init` with the same identity, where its whole folder is)"
+)
+"""What to do without a store."""
+
+
 def absent(folder: Path) -> StorageError:
     """That there is no store where one was."""
     return StorageError(
         "there is no store in this folder",
         where=str(folder),
-        hint="Put the newest copy back; where a site's store is lost, run `securefair site recover`"
-        " (first `securefair site init` with the same identity, where its whole folder is)",
+        hint=LOST,
     )
 
 

@@ -31,18 +31,27 @@ def advance(store: Store, keys: Keystore, *, hint: str) -> None:
     Raises:
         StorageError: it is older, or one of the two cannot be written.
     """
-    known, counted = known_to(keys), Generation(keys)
+    counted = Generation(keys)
     with store.transaction(counted.note) as tx:
-        found = _generation(tx)
-        if found < known:
-            raise StorageError(
-                "this store is older than its keys: it was put back from a backup, or made anew",
-                where=str(store.folder),
-                found=f"generation {found}",
-                expected=f"at least {known}",
-                hint=hint,
-            )
+        check_newest(tx, keys, where=str(store.folder), hint=hint)
         counted.count(tx)
+
+
+def check_newest(tx: Transaction, keys: Keystore, *, where: str, hint: str) -> None:
+    """See that a store is no older than its keys; nothing is counted.
+
+    Raises:
+        StorageError: it is older.
+    """
+    known, found = known_to(keys), _generation(tx)
+    if found < known:
+        raise StorageError(
+            "this store is older than its keys: it was put back from a backup, or made anew",
+            where=where,
+            found=f"generation {found}",
+            expected=f"at least {known}",
+            hint=hint,
+        )
 
 
 class Generation:

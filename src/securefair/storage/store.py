@@ -22,12 +22,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
+
 from securefair.errors import StorageError
 from securefair.storage import schema
 from securefair.storage.audit import AuditLog
 from securefair.storage.blobs import Blobs
 from securefair.storage.connection import DATABASE, connect, connect_memory, explained
-from securefair.storage.files import PRIVATE_FILE, absent, acquire, private_folder
+from securefair.storage.files import LOST, PRIVATE_FILE, absent, acquire, private_folder
 from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
@@ -117,8 +119,8 @@ class Store:
         """
         create = create and access is not Access.READ
         private_folder(folder, create=create)
-        if not create and not (folder / DATABASE).exists():
-            raise absent(folder)
+        if not create:
+            _check_there(folder)
         lock = _lock(folder, access, wait_s)
         try:
             connection = connect(folder, reads=access is Access.READ, durable=durable)
@@ -263,10 +265,19 @@ class Store:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, msgspec.DecodeError) as error:  # or a record in it is damaged
             if self.folder is None:
                 raise StorageError("a store in memory cannot be used", found=str(error)) from error
             raise explained(error, self.folder) from error
+
+
+def _check_there(folder: Path) -> None:
+    """SQLite would make an empty file into a new store."""
+    database = folder / DATABASE
+    if not database.exists():
+        raise absent(folder)
+    if not database.stat().st_size:
+        raise StorageError("the file of the store is empty", where=str(database), hint=LOST)
 
 
 def running_process(folder: Path) -> int | None:

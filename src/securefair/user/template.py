@@ -30,6 +30,7 @@ from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
 from securefair.data.meanings import yes_of
 from securefair.errors import ConfigError
+from securefair.storage.files import error_about
 from securefair.user.files import from_files
 from securefair.user.given_tables import named_table, plain, relative_to
 from securefair.user.inspection import codes_of_nobody, inspect_tables
@@ -391,5 +392,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="\n")
         os.replace(unfinished, folder)  # POSIX replaces an empty folder
+    except OSError as error:
+        raise error_about(folder, error) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

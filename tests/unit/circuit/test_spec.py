@@ -1,6 +1,7 @@
 import math
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +116,16 @@ def test_hidden_values_are_bounded_by_cauchy_and_schwarz(features, size, norm, r
 def test_a_spec_survives_the_wire_unchanged():
     spec = changed(release="class_sums", bounds=HeadBounds(feature=2.5, feature_norm=3.0))
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(spec), type=ExchangeSpec) == spec
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    names = ["features", "classes", "samples", "hidden", "q"]
+    names += ["flooding_bits", "weight_bits", "answers"]
+    plain = ExchangeSpec(**dict.fromkeys(names, 8))
+    spec = ExchangeSpec(**dict.fromkeys(names, np.int64(8)))
+    assert spec == plain
+    assert {type(getattr(spec, name)) for name in names} == {int}
+    assert type(msgspec.structs.replace(spec, samples=np.uint8(9)).samples) is int
 
 
 def test_several_hidden_layers_are_refused_with_the_reason():

@@ -43,6 +43,19 @@ main()
     assert left < 100
 
 
+def test_a_library_that_calls_what_is_left_a_leak_finds_nothing_left():
+    code = """
+import sys
+import duckdb
+from securefair.cli import main
+duckdb.connect(":memory:").execute("select 1").fetchall()
+sys.argv = ["securefair", "--version"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 def test_ctrl_c_while_a_class_is_made_has_the_code_of_any_other(tmp_path):
     """`dataclass` makes methods by `exec`, and Python remembers what ended one."""
     (tmp_path / "interrupted.py").write_text("""
@@ -145,3 +158,26 @@ def test_whoever_only_looks_takes_no_failure_for_what_it_saw(error):
     with pytest.raises((typer.Exit, ValueError)) as usual, errors():
         raise error
     assert getattr(usual.value, "exit_code", 1) != EXIT_UNKNOWN
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "--help"], ["config"]])
+def test_an_output_without_room_is_one_line(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "securefair", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == EXIT_PASSING
+    assert done.stderr.startswith("securefair: No space left on device. Free some space")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_names_the_file_and_what_to_do(capsys):
+    def fail():
+        raise OSError(errno.ENOSPC, "No space left on device", "out/scores.csv")
+
+    assert code_of(fail) == EXIT_PASSING
+    said = "securefair: out/scores.csv: No space left on device. Free some space, or choose"
+    assert capsys.readouterr().err.startswith(said)

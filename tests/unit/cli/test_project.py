@@ -76,6 +76,21 @@ def test_what_one_answer_tells_is_said_before_anybody_signs(invoke, settings):
         assert "each teacher's fit, as if it had been sent" in said.stdout
 
 
+@pytest.mark.parametrize("algorithm", ["transfer", "validation", "vpdl", "cycle"])
+def test_that_nothing_is_encrypted_is_said_before_anybody_signs(
+    invoke, settings, tmp_path, algorithm
+):
+    samples = "[distillation]\nq = 8\n" if algorithm in ("vpdl", "cycle") else ""
+    (tmp_path / "s.toml").write_text(f'[encryption]\nbackend = "clear"\n{samples}')
+    words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
+    words += ("--settings", "s.toml", "--algorithm", algorithm, "--out", "a.toml")
+    for said in (invoke(*words), invoke("project", "check", "a.toml")):
+        assert said.exit_code == 0, said.output
+        assert "; NOTHING IS ENCRYPTED (encryption.backend = clear), " in said.stdout
+        assert "Before you sign: Backend clear encrypts nothing: every peer" in said.stdout
+        assert "ring degree" not in said.stdout
+
+
 def test_proposals_and_rules_replace_no_file_unasked(invoke, settings, tmp_path):
     words = ("project", "propose", "north.csv", "--label", "ill", "--out", "n.toml")
     assert invoke(*words).exit_code == 0

@@ -349,3 +349,32 @@ def test_results_replace_no_configuration(invoke, tmp_path):
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "holds a configuration" in done.stderr
     assert (tmp_path / "config.toml").read_text() == ALONE
+
+
+@pytest.mark.parametrize("restart", [(), ("--restart",)])
+@pytest.mark.parametrize(
+    "name", ["models/mine/x", "report.html", "metrics.json", "unfinished/x", "smaller/metrics.json"]
+)
+def test_what_no_run_wrote_is_refused_before_anything_runs(
+    invoke, captured, tmp_path, name, restart
+):
+    """A site's results, or anybody's: the folder may have been named by mistake."""
+    (tmp_path / "c.toml").write_text(ALONE)
+    kept = tmp_path / "out" / name
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    done = invoke("run", "c.toml", "--out", "out", *restart)
+    assert (done.exit_code, captured) == (2, [])
+    assert done.stderr == "securefair: out: this folder is not empty. Name a new folder\n"
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == [kept]
+
+
+@pytest.mark.parametrize("left", [[], ["checkpoint.json"]], ids=["empty", "crashed as it began"])
+def test_a_folder_of_nothing_or_of_a_run_s_beginning_is_used(invoke, captured, tmp_path, left):
+    (tmp_path / "c.toml").write_text(ALONE)
+    (tmp_path / "out").mkdir()
+    for name in left:
+        (tmp_path / "out" / "unfinished").mkdir()
+        (tmp_path / "out" / "unfinished" / name).write_text("{}")
+    assert "enough" in invoke("run", "c.toml", "--out", "out").stderr
+    assert len(captured) == 1

@@ -120,10 +120,12 @@ class TestNew:
 
     def test_a_failure_half_way_leaves_nothing(self, invoke, tmp_path, monkeypatch):
         def full(source, target):
-            raise OSError(28, "No space left on device", str(target))
+            raise OSError(28, "No space left on device", str(source))
 
         monkeypatch.setattr("os.replace", full)
-        assert invoke("new", "mine").exit_code == 75  # a disk may have room again
+        failed = invoke("new", "mine")
+        assert failed.exit_code == 75  # a disk may have room again
+        assert failed.stderr.startswith("securefair: mine: No space left on device. Free some")
         assert list(tmp_path.iterdir()) == []
 
 

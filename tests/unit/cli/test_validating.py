@@ -46,7 +46,11 @@ def test_each_scores_the_models_of_the_others(invoke, config, tmp_path, backend)
         assert said["own"][name]["patients"] == 40
     assert all(row["answers"] == 1 and row["numbers_total"] >= 40 for row in said["ledger"])
     assert "know each teacher's fit" in done.stderr
+    assert ("Backend clear encrypts nothing" in done.stderr) == (backend == "clear")
     page = (tmp_path / "v" / "north.html").read_text()
+    unencrypted = "Nothing was encrypted (backend clear): for tests only."
+    assert (unencrypted in page) == (backend == "clear")
+    assert "Private models answered" not in page
     assert "south" in page
     assert "own model, held out" in page
     assert page.count("Who is told apart?</h3>") == 3  # of two peers and the own model
@@ -81,6 +85,18 @@ def test_the_table_says_what_the_page_says(invoke, config):
     assert done.exit_code == 0, done.output
     for text in ("Models of others at north", "AUC", "By ward", "Decision curve"):
         assert text in done.stdout
+    assert "Nothing was encrypted (backend clear)" in done.stdout
+
+
+def test_private_models_that_answer_are_not_taken_for_those_in_use(invoke, config, tmp_path):
+    file = tmp_path / config
+    file.write_text(f"{file.read_text()}\n[privacy]\nepsilon = 8.0\n")
+    done = invoke("validate", config, "--backend", "clear", "--out", "v")
+    assert done.exit_code == 0, done.output
+    assert "determines a teacher's private fit (epsilon 8), not its own" in done.stderr
+    said = "Private models answered, not those that the hospitals use themselves."
+    assert said in " ".join(done.stdout.split())
+    assert said in (tmp_path / "v" / "north.html").read_text()
 
 
 @pytest.mark.parametrize(

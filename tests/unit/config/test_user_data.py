@@ -163,3 +163,10 @@ def test_a_mistaken_entry_is_named(old, new, words):
 def test_one_table_for_two_participants_is_refused():
     with pytest.raises(ConfigError, match=r"participants\[1\]: two participants bring the same"):
         parse_config(FILES.replace("/data/south.parquet", "data/./north.csv"), source="t")
+
+
+@pytest.mark.parametrize("key", ["file", "test_file"])
+def test_a_path_with_a_nul_character_is_refused_where_it_is_read(key):
+    others = FILES.replace("data/north.csv", "so\\u0000uth.csv").replace("later", "la\\u0000ter")
+    with pytest.raises(ConfigError, match=rf"participants.*\.{key}: no path has a NUL character"):
+        parse_config(others, source="t")

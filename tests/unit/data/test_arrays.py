@@ -107,6 +107,13 @@ def test_classes_may_be_more_than_occur():
         (([[0.0], [0.0, 1.0]], [0, 1]), ("no array",)),
         (([["0"]], [["ill"]]), ("features are not numbers",)),
         (([[0.0]], ["ill"]), ("not one class number", "Number the classes from 0")),
+        ((np.ma.masked_greater(X, 0.7), Y), ("masked", "entry [1, 1]", "Fill missing")),
+        ((X, np.ma.masked_equal(Y, 0)), ("masked", "entry [0]")),
+        (([X[0], np.ma.masked_equal(X[1], 1)], [0, 1]), ("masked", "entry [1, 1]")),
+        (Listed((X[0], 0), (np.ma.masked_equal(X[1], 1), 1)), ("sample 1", "masked")),
+        ((torch.tensor(X).bfloat16(), Y), ("numpy cannot read", "BFloat16", "tensor.float()")),
+        (Listed((torch.tensor(X[0]).bfloat16(), 0)), ("sample 0", "BFloat16")),
+        ((torch.tensor(X).to_sparse(), Y), ("numpy cannot read", "to_dense")),
     ],
 )
 def test_what_cannot_be_used_is_named(data, words):
@@ -114,6 +121,19 @@ def test_what_cannot_be_used_is_named(data, words):
         samples_of(data, where="north")
     for word in ("north", *words):
         assert word in str(caught.value)
+
+
+def test_an_array_that_masks_nothing_is_an_array():
+    whole = samples_of((np.ma.masked_greater(X, 2), np.ma.masked_array(Y)), where="here")
+    assert np.array_equal(whole.features, X)
+    assert whole.labels.tolist() == Y.tolist()
+
+
+@pytest.mark.parametrize("what", ["features", "labels"])
+def test_samples_take_no_masked_values(what):
+    given = {"features": X, "labels": Y}
+    with pytest.raises(DataError, match=f"{what}: a value is masked"):
+        Samples(**given | {what: np.ma.masked_equal(given[what], 0)}, classes=2)
 
 
 def test_npz_files_are_read(tmp_path):

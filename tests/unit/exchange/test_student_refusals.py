@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,9 @@ def test_samples_longer_than_the_bounds_are_refused():
         np.full((SAMPLES, CLASSES), np.nan),
         np.tile([1.5, -0.5], (SAMPLES, 1)),
         np.tile([np.inf, -np.inf], (SAMPLES, 1)),
+        np.full((SAMPLES, CLASSES), "0.5"),
+        [[0.5] * CLASSES] * (SAMPLES - 1),
+        None,
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -80,6 +84,13 @@ def test_predictions_that_are_no_probabilities_are_refused(predictions):
     student = run(spec_of("loss"), "clear").student
     with pytest.raises(DataError, match="probabilities"):
         student.encrypt_predictions(predictions)
+
+
+def test_predictions_may_be_lists_or_tensors():
+    student = run(spec_of("loss"), "clear").student
+    array = np.full((SAMPLES, CLASSES), 1 / CLASSES)
+    for same in (array.tolist(), torch.tensor(array, requires_grad=True)):
+        assert student.encrypt_predictions(same) == student.encrypt_predictions(array)
 
 
 def test_predictions_are_sent_where_they_are_needed_and_nowhere_else(linear):
@@ -151,6 +162,28 @@ def test_one_sample_and_samples_without_labels_are_legal(samples, hidden):
 def test_a_projection_without_labels_is_refused_by_name(linear):
     with pytest.raises(DataError, match="with the labels of its samples"):
         linear.student.request(linear.samples.features)
+
+
+def test_a_pair_of_features_and_labels_is_told_what_makes_samples(linear):
+    samples = linear.samples
+    with pytest.raises(DataError, match=r"a tuple of 2.*make_samples\(\(features, labels\)\)"):
+        linear.student.request((samples.features, samples.labels))
+    with pytest.raises(DataError, match=r"an array of floats \(found 'NoneType'\)"):
+        linear.student.request(None)
+
+
+def test_masked_features_are_refused():
+    student = Student(spec_of("logits", samples=1), backend="clear")
+    with pytest.raises(DataError, match="samples: a value is masked"):
+        student.request(np.ma.masked_equal(np.zeros((1, FEATURES)), 0))
+
+
+def test_an_answer_is_bytes(linear):
+    left = linear.student._openings.left
+    for wrong in (None, "answer", [1]):
+        with pytest.raises(DataError, match="an answer comes as bytes"):
+            linear.student.open(wrong)
+    assert linear.student._openings.left == left
 
 
 @pytest.mark.parametrize("wrong", [[[0.0] * FEATURES], np.zeros((1, FEATURES), int), "features"])

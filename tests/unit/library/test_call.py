@@ -7,10 +7,11 @@ import pytest
 import torch
 from rich.console import Console
 from torch import nn
+from torch.utils.data import Subset
 
 import securefair as sf
 from securefair.ckks.backends import get_backend
-from securefair.errors import BackendUnavailableError, ConfigError
+from securefair.errors import BackendUnavailableError, ConfigError, DataError
 from securefair.exchange import answerer
 from securefair.library.settings import ENTRY, settings
 from securefair.report.progress import PlainProgress
@@ -212,6 +213,26 @@ def test_what_a_caller_gives_stands_in_the_configuration(two):
     assert config.data.entry == ENTRY
 
 
+def test_whole_numbers_of_numpy_are_whole_numbers(two):
+    def found(whole):
+        return sf.collaborate(
+            two,
+            "linear",
+            algorithm="cycle",
+            seed=whole(3),
+            threads=whole(1),
+            rounds=whole(1),
+            distillation={"q": whole(2)},
+            backend="clear",
+            progress=False,
+        )
+
+    numpy, plain = found(np.int64), found(int)
+    assert numpy.outcome.config == plain.outcome.config
+    assert type(numpy.outcome.config.run.seeds[0]) is int
+    assert numpy.accuracy == plain.accuracy
+
+
 def test_what_a_call_leaves_out_is_what_a_file_leaves_out():
     from securefair.collaboration.kinds import refuse_unread
     from securefair.config import check_settings
@@ -253,3 +274,33 @@ def test_a_card_that_is_not_there_ends_a_call(hospitals, monkeypatch, settings):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(BackendUnavailableError, match="no such card"):
         sf.collaborate(hospitals, device="cuda", **settings)
+
+
+class Stops:
+    """Interrupts a call after its first round, as Ctrl-C would."""
+
+    def on_round(self, _record):
+        raise KeyboardInterrupt
+
+
+def test_a_checkpoint_of_an_interrupted_call_is_not_replaced(two, tmp_path):
+    call = {**QUICK, "q": 2, "checkpoint": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        sf.collaborate(two, "linear", callbacks=[Stops()], **call)
+    kept = sorted(path.name for path in (tmp_path / "unfinished").iterdir())
+    with pytest.raises(ConfigError, match=r"checkpoint: an unfinished run is there.*resume=True"):
+        sf.collaborate(two, "linear", **call)
+    for other in ({"seed": 5}, {"rounds": 7}):
+        with pytest.raises(ConfigError, match="has other settings") as caught:
+            sf.collaborate(two, "linear", resume=True, **call | other)
+        assert "--restart" not in str(caught.value)
+    changed = {name: (Subset(train, range(9)), test) for name, (train, test) in two.items()}
+    with pytest.raises(DataError, match="the data changed") as caught:
+        sf.collaborate(changed, "linear", resume=True, **call)
+    assert "--restart" not in str(caught.value)
+    assert sorted(path.name for path in (tmp_path / "unfinished").iterdir()) == kept
+    resumed = sf.collaborate(two, "linear", resume=True, **call)
+    again = sf.collaborate(two, "linear", **call)  # what came to its end may be replaced
+    assert resumed.accuracy == again.accuracy
+    again.write(tmp_path)
+    assert sf.collaborate(two, "linear", **call).accuracy == again.accuracy

@@ -76,6 +76,9 @@ class TestRefusals:
             (lambda x, y: (x[:1], y[:1]), ("South", "too few samples")),
             (lambda x, y: (x[:2], y[:2] * 0), ("South", "too few samples to train on")),
             (lambda x, _: {"x": x}, ("South", "no data set", "dict")),
+            (lambda x, y: (np.ma.masked_greater(x, 0.9), y), ("South", "masked")),
+            (lambda x, y: (x, np.ma.masked_equal(y, 0)), ("South", "masked")),
+            (lambda x, y: (torch.tensor(x).bfloat16(), y), ("South", "BFloat16")),
             (lambda *_: "south.csv", ("South", "no data set", "label=")),
         ],
     )
@@ -147,7 +150,12 @@ class TestRefusals:
                 {"data": {"source": "digits", "partition": {"kind": "ratio"}}},
                 ("collaborate: data.partition", "Known here: feature_range, test_fraction"),
             ),
-            ({"threads": 0}, ("threads", "found 0")),
+            ({"threads": 0}, ("threads", "found 0", "so many threads")),
+            ({"threads": "2"}, ("threads", "found '2'", "a whole number")),
+            ({"threads": 1.5}, ("threads", "found 1.5", "a whole number")),
+            ({"rounds": np.float64(2)}, ("training.rounds", "whole number")),
+            ({"rounds": np.array([2, 3])}, ("training.rounds", "whole number")),
+            ({"seed": np.int64(-1)}, ("collaborate: seed: ", "from 0 to")),
             ({"resume": True}, ("resume", "checkpoint")),
             ({"callbacks": [3]}, ("callbacks", "on_round")),
             ({"callbacks": print}, ("callbacks", "as a list")),
@@ -167,6 +175,23 @@ class TestRefusals:
         message = self.refusal(DataError, hospitals, extractor=nn.Linear(6, 2))
         assert message.startswith("North: the extractor cannot take these samples")
         assert "(12, 4)" in message
+
+    @pytest.mark.parametrize(
+        ("output", "words"),
+        [
+            (lambda _: None, ("North: the extractor gives no features", "'NoneType'")),
+            (lambda x: (x, x), ("North: the extractor gives no features", "'tuple'")),
+            (lambda x: x.mean(), ("North: the extractor gives no features", "Tensor ()")),
+        ],
+    )
+    def test_an_extractor_that_gives_no_features(self, hospitals, output, words):
+        class Extractor(nn.Module):
+            def forward(self, x):
+                return output(x)
+
+        message = self.refusal(DataError, hospitals, extractor=Extractor())
+        for word in words:
+            assert word in message
 
     def test_training_that_diverges(self, hospitals):
         steep = {"learning_rate": 1e6, "clip_norm": 1e300}
@@ -203,6 +228,16 @@ def test_what_the_algorithm_does_not_read_is_refused_and_never_passed_over(hospi
 def test_a_transfer_takes_no_module(hospitals):
     with pytest.raises(ConfigError, match="models of its own"):
         sf.collaborate(hospitals, nn.Linear(4, 2), algorithm="transfer", backend="clear")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [("cycle-gossip", "start from one initialisation"), ("transfer", "models of its own")],
+)
+def test_who_starts_from_no_module_says_so_whatever_its_layers(hospitals, algorithm, words):
+    for layers in ([nn.Linear(4, 2)], [nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)]):
+        with pytest.raises(ConfigError, match=words):
+            sf.collaborate(hospitals, nn.Sequential(*layers), algorithm=algorithm, progress=False)
 
 
 def test_a_column_of_patients_that_nobody_could_read_is_not_passed_over(hospitals):
@@ -270,7 +305,7 @@ def test_training_validation_and_test_are_one_too_many():
 
 def test_nothing_is_opened_at_a_temperature_of_0():
     student = sf.Student(sf.ExchangeSpec(features=3, classes=2, samples=8, hidden=0, q=2))
-    for temperature in (0.0, -1.0, float("nan")):
+    for temperature in (0.0, -1.0, float("nan"), "5", None):
         with pytest.raises(DataError, match="temperature is above 0"):
             student.open(b"", temperature=temperature)
 

@@ -1,6 +1,7 @@
 """A module becomes a head that computes the same, and a head such a module again."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn.utils import prune
 from torch.nn.utils.parametrizations import spectral_norm
 
 from securefair.errors import ModelError
@@ -164,6 +166,45 @@ def broken():
     return module
 
 
+def square_sequence():
+    return nn.Sequential(nn.Linear(2, 2), Quadratic(), nn.Linear(2, 2))
+
+
+def tied(name):
+    module = square_sequence()
+    setattr(module[2], name, getattr(module[0], name))
+    return module
+
+
+def tied_in_memory():
+    """As an autoencoder's: another object, and the other way round, but the same numbers."""
+    module = square_sequence()
+    module[2].weight = nn.Parameter(module[0].weight.detach().t())
+    return module
+
+
+def negated(*given):
+    return -given[-1][0] if isinstance(given[-1], tuple) else -given[-1]
+
+
+def hooked(register, name):
+    module = square_sequence()
+    getattr(module.get_submodule(name), register)(negated)
+    return module
+
+
+def pruned():
+    module = square_sequence()
+    prune.l1_unstructured(module[0], "weight", 0.5)
+    return module
+
+
+def old_weight_norm(layer):
+    """The one with a hook, which torch still has."""
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):
+        return nn.utils.weight_norm(layer)
+
+
 @pytest.mark.parametrize(
     ("module", "words"),
     [
@@ -191,6 +232,16 @@ def broken():
             ("activation", "4 channels", "Quadratic()"),
         ),
         (nn.Linear(4, 1), ("classes", "at least 2")),
+        (tied("weight"), ("0.weight and 2.weight are one parameter",)),
+        (tied("bias"), ("0.bias and 2.bias are one parameter",)),
+        (tied_in_memory(), ("0.weight and 2.weight are one parameter",)),
+        (hooked("register_forward_hook", "2"), ("2: hooks", "'negated'")),
+        (hooked("register_forward_pre_hook", "1"), ("1: hooks", "'negated'")),
+        (hooked("register_forward_hook", ""), ("Sequential: hooks",)),
+        (hooked("register_forward_pre_hook", ""), ("Sequential: hooks",)),
+        (pruned(), ("0: hooks", "'L1Unstructured'", "prune.remove")),
+        (old_weight_norm(nn.Linear(4, 2)), ("Linear: hooks", "'WeightNorm'", "remove_weight_norm")),
+        (nn.LazyLinear(2), ("LazyLinear",)),
     ],
 )
 def test_what_encryption_cannot_evaluate_is_refused(module, words):
@@ -198,6 +249,49 @@ def test_what_encryption_cannot_evaluate_is_refused(module, words):
         head_of(module)
     for word in words:
         assert word in str(caught.value)
+
+
+def second_name(module):
+    module.alias = module[0]
+    module.also = module[0].weight
+
+
+def one_vector(module):
+    """Every parameter becomes a part of one vector, of which no two share a number."""
+    vector = nn.utils.parameters_to_vector(module.parameters()).detach()
+    nn.utils.vector_to_parameters(vector, module.parameters())
+
+
+def removed_hook(module):
+    module[0].register_forward_hook(negated).remove()
+
+
+def removed_pruning(module):
+    prune.l1_unstructured(module[0], "weight", 0.5)
+    prune.remove(module[0], "weight")
+
+
+def saving_hook(module):
+    module.register_state_dict_post_hook(lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "change", [second_name, one_vector, removed_hook, removed_pruning, saving_hook]
+)
+def test_what_changes_no_forward_pass_is_taken(change):
+    class Named(nn.Sequential):
+        def forward(self, x):
+            return self[2](self[1](self[0](x)))
+
+    module = Named(*square_sequence())
+    change(module)
+    head = head_of(module)
+    x, logits = samples(copy.deepcopy(module), 2)
+    np.testing.assert_allclose(head.logits(x), logits, atol=1e-6)
+    with torch.no_grad():
+        head.hidden_weights.add_(1.0)
+    trained = module_of(head, module)
+    np.testing.assert_allclose(samples(trained, 2)[1], head.logits(x), atol=1e-5)
 
 
 @given(sizes, sizes, st.integers(2, 5), st.integers(0, 99))

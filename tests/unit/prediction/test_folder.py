@@ -95,6 +95,12 @@ def test_a_model_predicts_after_reading_as_before_writing(tmp_path, model, card)
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
+@pytest.mark.parametrize("folder", [None, 3])
+def test_a_model_is_named_by_its_folder(folder):
+    with pytest.raises(DataError, match="folder: a model is named by its folder"):
+        load_model(folder)
+
+
 def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     lines = ["age,smoker,ward", "50,yes,A", "70,yes,A", "99,no,A", "50,,A", "50,no,B"]
     found = model.predict_details(table(tmp_path, "\n".join(lines)))
@@ -120,6 +126,20 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
 def test_refusals_name_line_and_column(tmp_path, model, text, message):
     with pytest.raises(DataError, match=message):
         model.predict(table(tmp_path, text))
+
+
+def test_of_whom_nothing_is_known_gets_no_prediction(tmp_path, model):
+    new = table(tmp_path, "age,smoker,ward\n50,yes,A\n,,\n35,no,A\nold,,C\n")
+    said = model.predict_proba(new)
+    assert np.isnan(said).all(axis=1).tolist() == [False, True, False, True]
+    with pytest.raises(DataError, match=r"rows 1, 3 .*no class is predicted.*predict_proba"):
+        model.predict(new)
+    found = model.predict_details(new)  # of which whoever writes it leaves these out
+    assert found.unknown == {1, 3}
+    assert np.isfinite(found.probabilities).all()
+    assert np.array_equal(found.probabilities[[0, 2]], said[[0, 2]])
+    with pytest.raises(DataError, match=r"row 0 \("):
+        model.predict(table(tmp_path, "age,smoker,ward\nold,,C\n"))
 
 
 def test_what_the_model_does_not_know_is_filled_in_and_named(tmp_path, model):

@@ -1,8 +1,10 @@
 """Warnings about new patients."""
 
 import numpy as np
+import pytest
 
-from securefair.prediction.predicted import crowded
+from securefair.errors import DataError
+from securefair.prediction.predicted import Prediction, crowded
 
 
 def test_values_in_a_smaller_unit_crowd_at_one_end():
@@ -38,3 +40,20 @@ def test_any_number_of_ordinary_patients_is_taken():
         new = np.clip(rng.normal(60, 10, count), low, high)
         for values in (np.maximum(new, low + 1e-6), np.minimum(new, high - 1e-6)):
             assert crowded("age", values, low, float(train.mean()), high) == []
+
+
+def test_numbers_of_whom_nothing_is_known_are_blank_and_classes_refused():
+    rates = np.arange(9)
+    found = Prediction(
+        classes=(),
+        probabilities=np.zeros((9, 0)),
+        outside=((),) * 9,
+        filled=((),) * 9,
+        missing=((),) * 9,
+        unknown=frozenset(range(1, 8)),
+    )
+    blanked = found.blanked(rates)
+    assert np.isnan(blanked).tolist() == [False, *[True] * 7, False]
+    assert rates.tolist() == list(range(9))
+    with pytest.raises(DataError, match=r"rows 1, 2, 3, 4, 5 and 2 others"):
+        found.refuse_unknown()

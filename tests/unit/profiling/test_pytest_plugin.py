@@ -10,6 +10,7 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import securefair
@@ -103,6 +104,17 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
 def test_a_budget_needs_a_measurement() -> None:
     with pytest.raises(ConfigError, match="measure first"):
         FheCost().assert_below(bytes=1)
+
+
+def test_a_budget_is_a_number_and_there_is_one() -> None:
+    measured = FheCost()
+    head = securefair.build_head("linear", 3, 0, 2, seed=0)
+    measured(head, samples=30, backend="clear", repeats=1)
+    with pytest.raises(ConfigError, match=r"no budget .*bytes, seconds, error, peak_bytes"):
+        measured.assert_below()
+    with pytest.raises(ConfigError, match=r"seconds: a budget is a number"):
+        measured.assert_below(bytes=5e9, seconds="10")
+    measured.assert_below(bytes=np.int64(10**9))
 
 
 def test_a_number_of_projections_asks_for_a_projection():

@@ -154,7 +154,30 @@ def test_a_largest_share_is_told_with_what_it_costs_and_who_checks_it():
         limits = dict(told(changed(max_share=share)).limits)
         assert f"with {helpers} on its side" in limits["Dishonest receivers"]
     unchecked = changed(max_share=0.6, averaging="clear", hides_parameters=False)
-    assert "all of the weight" in dict(told(unchecked).limits)["Dishonest receivers"]
+    assert (
+        "Senders know the weight that" in dict(told(unchecked).limits)["Decisions, sizes and times"]
+    )  # nobody shows them all
+
+
+@pytest.mark.parametrize("averaging", ["clear", "crypten"])
+def test_models_that_were_handed_out_in_the_open_are_called_known(averaging):
+    """docs/threat-model.md: either protects nothing between participants."""
+    account = told(changed(averaging=averaging, hides_parameters=False))
+    limits = dict(account.limits)
+    assert "treat it as known to each receiver" in limits["Models in the open"]
+    assert "own model in the open" in account.counted
+    everything = str([account.counted, account.limits])
+    for hiding in ("mixture", "model that is left", "several models together", "nearly that"):
+        assert hiding not in everything
+    hidden = told(AVERAGING)
+    assert "Models in the open" not in dict(hidden.limits)
+    assert "several models together" in hidden.counted
+
+
+def test_why_a_backend_reads_clear_beside_encrypted_gradients_is_said():
+    clear = changed(averaging="clear", hides_parameters=False)
+    said = averages.protection(msgspec.structs.replace(RESULT, backend="clear"), clear, WORDS)
+    assert "reads clear, also where gradients were compared under encryption" in said
 
 
 def test_weights_name_the_preferred_neighbour():

@@ -3,10 +3,22 @@
 import msgspec
 import pytest
 
+from securefair.records import AveragingResult
 from securefair.report.disclosure import let_out, told
 from securefair.words import words_of
 
 WORDS = words_of().about("hospitals")
+AVERAGING = AveragingResult(
+    averaging="masked",
+    hides_weights=False,
+    hides_parameters=True,
+    parameters=116,
+    average_error_bound=2e-8,
+    cosine_error_bound=0.06,
+    min_senders=2,
+    kept_own=0,
+    lost=0,
+)
 
 
 def test_disclosure_counts_for_each_student(run):
@@ -21,7 +33,7 @@ def test_disclosure_counts_for_each_student(run):
 def test_disclosure_says_whose_numbers_are_as_many_as_the_parameters(run):
     rows = [row for row in run.ledger if row.teacher == "Cleveland"]
     rows = [msgspec.structs.replace(row, numbers_total=545) for row in rows]
-    assert "treat the model as known" not in let_out(rows, WORDS)
+    assert "as known" not in let_out(rows, WORDS)
     rows[1] = msgspec.structs.replace(rows[1], numbers_total=546)
     text = let_out(rows, WORDS)
     assert f"In all, {rows[1].student} got at least as many numbers" in text
@@ -33,12 +45,27 @@ def test_disclosure_says_what_one_answer_determines(run):
         msgspec.structs.replace(row, determines=True, numbers_total=row.teacher_parameters)
         for row in rows
     ]
-    assert "One answer tells as much as the whole model: treat the model as known" in let_out(
-        rows, WORDS
-    )
+    text = let_out(rows, WORDS)
+    assert "One answer tells as much as the whole fit that answers: treat that fit as known" in text
+    assert "the private fit, not the model that stays at home" in text
     rows = [msgspec.structs.replace(row, in_mean=True) for row in rows]
     assert "students know that mean, no single model" in let_out(rows, WORDS)
-    assert "treat the model as known" not in let_out(rows, WORDS)
+    assert "as known" not in let_out(rows, WORDS)
+
+
+def test_a_sum_over_two_is_not_said_to_hide_a_model(make_run):
+    """Of three hospitals each opens a sum over two, which tells roughly either (docs/sums)."""
+    for names, roughly in (("abc", True), ("abcd", False)):
+        rows = [row for row in make_run(names=tuple(names)).ledger if row.teacher == "a"]
+        rows = [
+            msgspec.structs.replace(row, determines=True, in_mean=True, release="summed_fits")
+            for row in rows
+        ]
+        text = let_out(rows, WORDS)
+        assert ("in a sum over two only: each student knows roughly either fit" in text) == roughly
+        assert ("no single model" in text) != roughly
+        answers = [msgspec.structs.replace(row, release="projection") for row in rows]
+        assert "no single model" in let_out(answers, WORDS)  # one equation for two unknowns
 
 
 def test_disclosure_of_a_silent_teacher_and_of_a_crowd(make_run):
@@ -77,3 +104,55 @@ def test_numbers_of_sums_are_not_those_of_one_model(run, release):
     rows = [msgspec.structs.replace(row, release=release) for row in run.ledger[:1]]
     numbers = rows[0].numbers_total if release == "alignment" else 0
     assert f"In all, {numbers:,} number" in told(None, rows, 64.0, WORDS)
+
+
+def opened(run, *times):
+    """Rounds in which as many receivers opened something."""
+    width = len({row.student for row in run.ledger})
+    return [
+        msgspec.structs.replace(
+            run.rounds[0],
+            answered=[[at < one and to != at for to in range(width)] for at in range(width)],
+        )
+        for one in times
+    ]
+
+
+def test_a_sum_is_opened_once_however_many_are_in_it(run):
+    summed = {"in_mean": True, "numbers_per_answer": 14, "numbers_total": 14, "answers": 1}
+    rows = [msgspec.structs.replace(row, **summed) for row in run.ledger]
+    text = told(None, rows, None, WORDS, opened(run, 3))
+    assert text.startswith("Opened in all: 3 sums of 14 numbers each. ")
+    everyone = len({row.student for row in rows})
+    assert f"{everyone} sums of 14 numbers each" in told(None, rows, None, WORDS)
+    facts = msgspec.structs.replace(
+        run.result.encryption, numbers_disclosed=100, bits_disclosed=6400
+    )
+    assert "each. A number has 64 bits at most. No" in told(facts, rows, None, WORDS)
+
+
+def test_of_sums_that_may_differ_only_all_numbers_are_told(run):
+    summed = {"in_mean": True, "numbers_per_answer": 194, "numbers_total": 388, "answers": 2}
+    student = run.ledger[0].student
+    rows = [msgspec.structs.replace(row, **summed) for row in run.ledger if row.student == student]
+    assert len(rows) > 1
+    text = told(None, rows, None, WORDS, opened(run, 1, 1))
+    assert text.startswith("Opened in all: 2 sums, with 388 numbers together. ")
+
+
+def test_cosines_are_told_and_sums_of_models_opened(run):
+    facts = msgspec.structs.replace(run.result.encryption, averaging=AVERAGING)
+    cosine, *_, other = [
+        msgspec.structs.replace(row, release="alignment", answers=3, numbers_total=3)
+        for row in run.ledger
+    ]
+    models = {"release": "weighted_sum", "numbers_per_answer": 116, "answers": 3}
+    rows = [cosine, other, *(msgspec.structs.replace(row, **models) for row in run.ledger)]
+    text = told(facts, rows, None, WORDS, opened(run, 3, 3, 3))
+    assert text.startswith("Told in all: 6 cosines. Opened in all: 9 sums of 116 numbers each. ")
+    assert "sums" not in told(facts, rows[:2], None, WORDS, opened(run, 0))
+    bare = msgspec.structs.replace(AVERAGING, hides_parameters=False)
+    text = told(msgspec.structs.replace(facts, averaging=bare), rows, None, WORDS)
+    handed = 3 * len(run.ledger)
+    assert f"Models handed over in the open: {handed}, of 116 numbers each." in text
+    assert "sums" not in text

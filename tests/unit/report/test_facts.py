@@ -30,6 +30,10 @@ def test_messages_of_a_run_that_encrypts_nothing_are_told_apart(run):
     for found, summed in ((None, False), (encryption, False), (masked, True)):
         totals = facts.message_totals(run.traffic, "cycle", found)
         assert {one.summed for one in totals} == {summed}
+        assert not any(one.unencrypted for one in totals)
+    clear = msgspec.structs.replace(encryption, backend="clear")
+    totals = facts.message_totals(run.traffic, "cycle", clear)
+    assert all(one.unencrypted for one in totals)
 
 
 def test_what_is_sent_is_received(run):

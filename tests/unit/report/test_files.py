@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from securefair.errors import DataError
 from securefair.records import RoundRecord, RunResult
 from securefair.report import (
+    check_new_file,
+    check_new_folder,
     read_json,
     read_json_lines,
     write_json,
     write_json_lines,
     write_text,
 )
+from securefair.report.files import filled_or_empty
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -135,3 +138,50 @@ def test_a_damaged_line_is_named(tmp_path, line):
 def test_a_missing_record_is_named(tmp_path):
     with pytest.raises(DataError, match=r"absent\.json"):
         read_json(tmp_path / "absent.json", Row)
+
+
+def test_a_link_to_nowhere_is_not_replaced_unasked(tmp_path):
+    link = tmp_path / "scores.csv"
+    link.symlink_to("not mounted/scores.csv")
+    with pytest.raises(DataError, match="exists already"):
+        check_new_file(link, force=False)
+    check_new_file(link, force=True)
+    for wanted in (link, link / "deeper"):  # no folder can be made there
+        with pytest.raises(DataError, match="is not a folder"):
+            check_new_folder(wanted, force=True)
+
+
+def test_a_failed_write_leaves_no_folder_that_was_made_for_it(tmp_path, monkeypatch):
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    (tmp_path / "mine").mkdir()
+    for place in ("pages", "mine"):
+        with pytest.raises(OSError, match="No space left"):
+            write_text(tmp_path / place / "deeper" / "report.html", "page")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_that_was_not_filled_is_left_as_it_was(tmp_path, there):
+    folder = tmp_path / "out"
+    if there:
+        folder.mkdir()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "x").touch()
+    before = sorted(tmp_path.rglob("*"))
+
+    def fill(*, room):
+        write_text(folder / "models" / "north" / "card.md", "card")
+        write_text(folder / "report.md", "report")
+        (folder / "link").symlink_to(tmp_path / "mine")
+        if not room:
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"), filled_or_empty(folder):
+        fill(room=False)
+    assert sorted(tmp_path.rglob("*")) == before
+    with filled_or_empty(folder):
+        fill(room=True)
+    assert len(list(folder.iterdir())) == 3

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from securefair.collaboration.wording import SiteWording
 from securefair.report.presence import PeerLife
 from securefair.report.site import site_markdown, site_page
 from support.site_reports import site_facts, site_peer
@@ -41,7 +42,7 @@ def text_of(**changes):
 
 def test_it_says_what_the_own_model_is_worth_against_training_alone():
     text = text_of()
-    assert "Too uncertain to tell at north: with CYCle, log-loss is lower by 0.050" in text
+    assert "Too small or uncertain to tell at north: with CYCle, log-loss is lower by 0.050" in text
     assert (
         "than with Alone, the best model alone. That is measured on 40 own test patients." in text
     )
@@ -93,12 +94,36 @@ def test_what_is_amiss_with_a_peer_stands_first(changes, said):
     assert said in text_of(peers=(site_peer("south", **changes), site_peer("west")))
 
 
+def test_where_nothing_is_learned_there_is_no_verdict_and_no_gain_of_the_kind():
+    for text in (text_of(learns=False), site_markdown(site_facts(learns=False))):
+        assert "This site learned from nobody: this is a model that it can have alone." in text
+        assert "the best model alone" not in text
+    assert text_of(learns=False).count("CYCle") == 1  # what the project is, and no bar of a chart
+
+
+def test_what_passed_is_called_as_the_kind_says_and_sums_are_counted_once():
+    said = SiteWording(peers="Lenders", numbers="Cosines", told="Lent", tells="Little.")
+    facts = site_facts(said=said, shared="It was a part.", sums=((14, 2), (3, 1), (14, 2)))
+    text, markdown = Words(site_page(facts)).text, site_markdown(facts)
+    for tile in ("Lenders 3 of 3", "Lent 336 of 512 allowed", "Cosines that it got 31 in 3 sums"):
+        assert tile in text
+    sums = "This site opened 2 sums of 14 numbers over 2 peers and 1 sum of 3 numbers over 1 peer."
+    for told in (text, markdown):
+        assert f"Little. It was a part. {sums}" in told
+    assert "| cosines from it | cosines to it" in markdown
+    assert "sums" not in text_of()
+
+
 def test_a_model_that_nobody_taught_is_called_one():
     rounds = site_facts().rounds[:1]
     assert rounds[0].answers == ()
     said = "Nothing came from any peer: the model is of this site's patients alone."
     assert said in text_of(rounds=rounds)
-    assert said not in text_of(rounds=rounds, role="This site only teaches: it asked nobody. ")
+    assert said not in text_of(rounds=rounds, asks=False, learns=False)
+    assert said in text_of(rounds=rounds, role="This site only learns: it answered nobody. ")
+    looks = text_of(rounds=rounds, learns=False)
+    assert "Nothing came from any peer." in looks
+    assert said not in looks
     assert said not in text_of()
 
 

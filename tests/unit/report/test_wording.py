@@ -74,6 +74,10 @@ def test_messages_are_called_what_they_are_in_each_kind():
     assert wording.message_name("answer", "transfer", summed=True) == "Parts of sums"
     assert wording.message_name("key", "transfer", summed=True) == "Keys of closed parts"
     assert wording.message_name("ask", "cycle", summed=True) == "Questions"
+    unencrypted = "Questions, with keys and unencrypted samples"
+    assert wording.message_name("ask", "transfer", unencrypted=True) == unencrypted
+    assert wording.message_name("features", "cycle", unencrypted=True) == "Unencrypted samples"
+    assert wording.message_name("answer", "cycle", unencrypted=True) == "Answers"
     assert wording.message_name("hello", "transfer") == wording.message_name("hello", "cycle")
 
 

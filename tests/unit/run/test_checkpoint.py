@@ -242,10 +242,21 @@ def test_an_algorithm_without_a_state_begins_anew(two, whole_of_vpdl, tmp_path):
 class TestRefusals:
     def test_data_that_changed(self, tmp_path):
         interrupt(small(), tmp_path, 3)
-        with pytest.raises(DataError, match=r"data changed.*--restart"):
-            run_experiment(
-                small(**{"data.test_fraction": 0.5}), Listener(), out=tmp_path, resume=True
-            )
+        path = tmp_path / FOLDER / "checkpoint.json"
+        path.write_text(path.read_text().replace('"0": "', '"0": "f'))
+        with pytest.raises(DataError, match=r"data changed.*in another folder"):
+            run_experiment(small(), Listener(), out=tmp_path, resume=True)
+        assert (tmp_path / FOLDER).exists()
+
+    @pytest.mark.parametrize(
+        ("key", "now"), [("data.test_fraction", 0.5), ("run.seeds", [1]), ("training.rounds", 4)]
+    )
+    def test_other_settings_are_named_and_no_other_data(self, tmp_path, key, now):
+        interrupt(small(), tmp_path, 3)
+        with pytest.raises(ConfigError, match="has other settings") as caught:
+            run_experiment(small(**{key: now}), Listener(), out=tmp_path, resume=True)
+        assert caught.value.found == f"{key} {now}"
+        assert caught.value.expected.startswith(f"{key} ")
         assert (tmp_path / FOLDER).exists()
 
     @pytest.mark.parametrize("name", ["seed-0.vpdl.state", "seed-0.vpdl.rounds.jsonl"])
@@ -277,6 +288,17 @@ def test_a_run_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(Exception, match="diverged"):
         run_experiment(config, Listener(), out=tmp_path / "out")
     assert os.listdir(tmp_path) == []
+
+
+def test_what_no_checkpoint_wrote_stays(tmp_path):
+    """Neither a run that begins nor one that fails knows whose it is."""
+    notes = tmp_path / "out" / FOLDER / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("mine")
+    config = small(**{"training.learning_rate": 1e300, "training.clip_norm": 1e300})
+    with pytest.raises(Exception, match="diverged"):
+        run_experiment(config, Listener(), out=tmp_path / "out")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [notes]
 
 
 def test_a_new_run_drops_an_older_checkpoint(two, whole_of_vpdl, tmp_path):

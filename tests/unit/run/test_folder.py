@@ -9,6 +9,7 @@ from securefair.config import demo_config, override
 from securefair.errors import DataError
 from securefair.prediction.versions import versions
 from securefair.report import show_progress
+from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.folder import MEASURED, read_run, write_outcome, write_page
 from support.experiments import run_experiment
 
@@ -121,3 +122,38 @@ def test_a_run_in_the_place_of_an_earlier_one_leaves_none_of_it(folder, outcome)
     assert read_run(folder).smaller is None
     assert not (folder / "smaller").exists()
     assert not (folder / "estimates.csv").exists()
+
+
+def test_what_no_run_wrote_stays(folder, outcome):
+    """Notes beside the models, and those beside a checkpoint, are somebody's work."""
+    name = outcome.models[0].model.record.hospital
+    beside = (f"models/{name}/notes.txt", f"{UNFINISHED}/notes.txt")
+    kept = ("models/mine/x", "models/read.me", *beside)
+    for each in kept:
+        (folder / each).parent.mkdir(exist_ok=True)
+        (folder / each).write_text("mine")
+    (folder / "models" / name).rename(folder / "models" / "of an earlier run")
+    (folder / UNFINISHED / "config.toml").write_text("")
+    write_outcome(outcome, folder)
+    kept = [each.replace(name, "of an earlier run") for each in kept]
+    assert {(folder / each).read_text() for each in kept} == {"mine"}
+    assert [path.name for path in (folder / UNFINISHED).iterdir()] == ["notes.txt"]
+    left = [path.name for path in (folder / "models" / "of an earlier run").iterdir()]
+    assert left == ["notes.txt"]
+    assert len(read_run(folder).models) == len(outcome.models)
+
+
+def test_models_in_a_folder_of_no_run_stay(outcome, tmp_path):
+    """As those in a site's results."""
+    place = tmp_path / "models" / "a"
+    place.mkdir(parents=True)
+    (place / "model.json").write_text("mine")
+    write_outcome(replace(outcome, models=[]), tmp_path)
+    assert (place / "model.json").read_text() == "mine"
+
+
+def test_what_no_run_wrote_stays_beside_a_smaller_one_too(folder, outcome):
+    write_outcome(replace(outcome, smaller=outcome), folder)
+    (folder / "smaller" / "notes.txt").write_text("mine")
+    write_outcome(outcome, folder)
+    assert [path.name for path in (folder / "smaller").iterdir()] == ["notes.txt"]

@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 
+import msgspec
 import pytest
 
 from securefair.errors import StorageError
@@ -71,3 +72,19 @@ def test_it_is_not_waited_for_without_end(tmp_path, refusals, monkeypatch):
     monkeypatch.setattr(connection_module, "PATIENCE_S", 0.05)
     with pytest.raises(StorageError, match="Another process holds it"):
         Store.open(tmp_path / "s")
+
+
+@pytest.mark.parametrize("wishes", [{"access": Access.READ}, {"create": False}], ids=str)
+def test_an_empty_file_is_no_store_of_an_older_version(tmp_path, wishes):
+    Store.open(tmp_path).close()
+    (tmp_path / "store.sqlite").write_bytes(b"")
+    with pytest.raises(StorageError, match="the file of the store is empty"):
+        Store.open(tmp_path, **wishes)
+    assert not (tmp_path / "store.sqlite").read_bytes()
+
+
+def test_a_record_that_cannot_be_read_says_that_the_store_is_damaged(tmp_path):
+    with Store.open(tmp_path) as store:
+        for block in (store.view, store.transaction):
+            with pytest.raises(StorageError, match=r"the store cannot be used .*backup"), block():
+                msgspec.msgpack.decode(b"\xc1")

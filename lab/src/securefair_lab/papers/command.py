@@ -89,7 +89,7 @@ def reproduce(
         return
     from securefair.errors import ConfigError
     from securefair_lab.papers.everything import everything
-    from securefair_lab.papers.reference import papers_folder
+    from securefair_lab.papers.reference import papers_folder, printed_rows
     from securefair_lab.papers.reproduction import (
         Asked,
         conclude,
@@ -116,6 +116,8 @@ def reproduce(
         )
         return
     beside = None
+    # Before hours of training; a shard compares nothing.
+    tables = None if shard is not None else papers_folder(papers)
     if name == "merge":
         asked, finished = merged(folders or [], out, data)
         if against is not None:
@@ -124,6 +126,7 @@ def reproduce(
         asked = Asked.of(name, size, seeds, out=out, data=data, device=device, runs=runs)
         if against is not None:
             beside = read_against(against, asked.experiment, asked.size)
+        printed_rows(asked.experiment, tables)  # refuses a folder without the paper's table
         try:
             if shard is not None:
                 say(part(asked, shard, resume=resume), err=True)
@@ -132,4 +135,4 @@ def reproduce(
         except KeyboardInterrupt:
             say(f"Stopped; every finished run is in {asked.out}. Add --resume to go on.", err=True)
             raise typer.Exit(130) from None
-    conclude(asked, finished, papers_folder(papers), against=beside, json=json)
+    conclude(asked, finished, tables, against=beside, json=json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from securefair.ckks.keys import Backend
 from securefair.config import defaults
 from securefair.config.registers import BACKENDS, looked_up
-from securefair.errors import BackendUnavailableError
+from securefair.errors import BackendUnavailableError, ConfigError
 
 CLEAR = "clear"
 """The one backend that keeps nothing secret."""
@@ -30,6 +30,14 @@ def get_backend(name: str, device: str = defaults.PROCESSOR) -> Backend:
         BackendUnavailableError: there is no such backend or card, or what it needs is missing.
         ConfigError: no such device, or the backend knows this processor only.
     """
+    if not isinstance(device, str):
+        raise ConfigError(
+            "a device is named by a text",
+            where="device",
+            found=type(device).__name__,
+            expected=f"such as {defaults.PROCESSOR!r} or 'cuda'",
+            hint=f"Write device={str(device)!r}",
+        )
     try:
         kind: type[Backend] = looked_up(
             BACKENDS, name, problem="unknown backend", error=BackendUnavailableError

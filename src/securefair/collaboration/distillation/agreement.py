@@ -13,7 +13,7 @@ from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.agreement import LOCAL, Agreement, PublicFacts
 from securefair.collaboration.sizes import longest_plans
-from securefair.collaboration.wording import data_size
+from securefair.collaboration.wording import data_size, ring_said
 from securefair.config import (
     DistillationSection,
     EncryptionSection,
@@ -163,8 +163,9 @@ class DistillationAgreement(Agreement):
         """See `Agreement`."""
         plan = plan_exchange(self.spec)
         return (
-            f"ring degree {plan.params.ring_degree}, {self.spec.release} of "
-            f"{self.numbers_a_round} numbers an answer, upload {data_size(plan.feature_bytes)}, "
+            f"{ring_said(self.encryption.backend, plan.params.ring_degree)}, "
+            f"{self.spec.release} of {self.numbers_a_round} numbers an answer, "
+            f"upload {data_size(plan.feature_bytes)}, "
             f"for sites with at least {self.fewest_samples} training samples; on heart disease "
             f"data, {words_of()('distillation.refused')}"
         )

@@ -10,6 +10,7 @@ import numpy as np
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration.distillation.agreement import DistillationAgreement
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
+from securefair.collaboration.wording import told_in_the_open
 from securefair.data import ParticipantData, Samples
 from securefair.model.building import build_model
 from securefair.protocol.ledger import DisclosurePolicy
@@ -39,12 +40,16 @@ def forecast_of(
 
 
 def cautions_of(agreed: DistillationAgreement) -> list[str]:
-    """Whether anybody would ever be answered, where all bring as many samples as they may."""
+    """Whether peers read samples, and whether anybody would ever be answered, where all bring as
+    many samples as they may."""
     settings = agreed.machine_settings(agreed.participants[0], 1)
     shape = (agreed.classes, *agreed.facts.shape)
     alike = Samples(np.ones(shape), np.arange(agreed.classes), agreed.classes)
     samples = dict.fromkeys(agreed.participants, agreed.facts.samples)
-    return _unanswered(agreed, _disclosure(agreed, settings.disclosure, samples, alike))
+    return [
+        *told_in_the_open(agreed.encryption.backend),
+        *_unanswered(agreed, _disclosure(agreed, settings.disclosure, samples, alike)),
+    ]
 
 
 def _algorithm(
@@ -154,7 +159,7 @@ def _unanswered(
 
 
 def _warnings(agreed: DistillationAgreement, disclosure: Sequence[CheckedDisclosure]) -> list[str]:
-    found = _unanswered(agreed, disclosure)
+    found = told_in_the_open(agreed.encryption.backend) + _unanswered(agreed, disclosure)
     most = max(disclosure, key=lambda row: row.numbers_in_run, default=None)
     if most is not None and most.numbers_in_run >= most.teacher_parameters:
         found.append(

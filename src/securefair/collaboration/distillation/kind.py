@@ -17,7 +17,7 @@ from securefair.collaboration.telling import Told
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, PlanError
 from securefair.records import RunResult
 from securefair.releases import release_of, training_releases
 from securefair.words import Words
@@ -101,6 +101,19 @@ class DistillationKind(Kind["DistillationAgreement"]):
             always_share=True,
             fairness=RunConfig.model_fields["fairness"].default,  # nobody forms a reputation
         )
+
+    def check_own(self, agreement: DistillationAgreement, own: ParticipantData) -> None:
+        """See `Kind`; of few samples as many numbers would tell as much as all logits.
+
+        Raises:
+            ConfigError, PlanError: names the participant.
+        """
+        from securefair.circuit.spec import check_spec
+
+        try:
+            check_spec(agreement.spec_for(len(own.train)))
+        except (ConfigError, PlanError) as error:
+            raise error.about(own.name) from error
 
     @property
     def participant(self) -> type[DistillingHost]:

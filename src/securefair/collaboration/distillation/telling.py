@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from securefair.collaboration.telling import (
     Limit,
     Told,
@@ -13,9 +11,13 @@ from securefair.collaboration.telling import (
 )
 from securefair.collaboration.wording import encrypts
 from securefair.config import DistillationSection, RunConfig
-from securefair.records import PrivacyResult, RunResult
+from securefair.records import RunResult
 from securefair.releases import release_of
 from securefair.words import Words
+
+FEW = 24
+"""Numbers a class below which the test of plausibility refuses next to nothing, whatever a teacher
+aims (`model.plausibility`)."""
 
 
 def tell(config: RunConfig, result: RunResult, words: Words, *, reputations: bool) -> Told:
@@ -23,7 +25,7 @@ def tell(config: RunConfig, result: RunResult, words: Words, *, reputations: boo
     return Told(
         steps=_steps(config, result, words, reputations=reputations),
         counted=_counted(result, words),
-        limits=_limits(config.distillation, result.privacy, words, reputations=reputations),
+        limits=_limits(config.distillation, result, words, reputations=reputations),
     )
 
 
@@ -78,11 +80,12 @@ def released(settings: DistillationSection, words: Words) -> str:
 
 def _limits(
     settings: DistillationSection,
-    privacy: Mapping[str, PrivacyResult] | None,
+    result: RunResult,
     words: Words,
     *,
     reputations: bool,
 ) -> list[Limit]:
+    privacy, secret = result.privacy, encrypts(result.encryption)
     model = words("limits.private_model" if privacy else "limits.model")
     implied = [words("distillation.implied", model=model)]
     more, handled = words("limits.no_more"), "distillation.checked"
@@ -100,14 +103,15 @@ def _limits(
     decided = [words("distillation.decided")] if reputations else []
     noticed = words("distillation.noticed" if reputations else "distillation.unnoticed")
     refused = words(handled, refused=words("distillation.refused"))
+    if release_of(settings.release).rows and settings.q < FEW:
+        refused = words("distillation.few", numbers=words.count(settings.q))
+    even = words("distillation.aimed_key") if secret else ""
+    aimed = words("distillation.aimed", even=even, carried=" ".join(carried))
     return [
         (words("limits.implied"), " ".join(implied)),
-        behind_the_models(privacy, words),
-        chosen_questions(words, more),
-        (
-            words("limits.teachers"),
-            f"{words('distillation.aimed', carried=' '.join(carried))} {refused}",
-        ),
+        behind_the_models(privacy, words, noise=secret),
+        chosen_questions(words, more, secret=secret),
+        (words("limits.teachers"), f"{aimed} {refused}"),
         (words("limits.collusion"), words("limits.collusion_sum")),
         sizes_and_times(words, *decided),
         (words("limits.honest"), f"{words('limits.honest_text')} {noticed}"),

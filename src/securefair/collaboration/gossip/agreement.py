@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
-from securefair.collaboration.wording import data_size
+from securefair.collaboration.wording import data_size, ring_said
 from securefair.config import (
     EncryptionSection,
     FairnessSection,
@@ -185,10 +185,12 @@ class GossipAgreement(Agreement):
     @property
     def summary(self) -> str:
         """See `Agreement`."""
-        inner, sums = self.alignment.inner, self.sum_plan
+        ring, name = self.alignment.inner.params.ring_degree, self.gossip.averaging
+        hides = self.sums.hides_parameters
+        sums = f"{name} sums" if hides else f"MODELS IN THE OPEN (gossip.averaging = {name}): sums"
         return (
-            f"ring degree {inner.params.ring_degree} for alignments, {self.gossip.averaging} sums "
-            f"of {self.stacked.length} parameters, {data_size(sums.share_bytes)} a part"
+            f"{ring_said(self.encryption.backend, ring)} for alignments, {sums} of "
+            f"{self.stacked.length} parameters, {data_size(self.sum_plan.share_bytes)} a part"
         )
 
     def sketch_seed(self, round: int) -> bytes:

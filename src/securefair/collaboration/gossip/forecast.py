@@ -5,6 +5,7 @@ from __future__ import annotations
 from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums, Forecast
 from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.wording import told_in_the_open
 
 
 def forecast_of(name: str, agreed: GossipAgreement) -> Forecast:
@@ -59,13 +60,19 @@ def _sums(agreed: GossipAgreement) -> CheckedSums:
     )
 
 
-def _warnings(agreed: GossipAgreement) -> list[str]:
-    found = []
+def cautions_of(agreed: GossipAgreement) -> list[str]:
+    """What peers can read, where models or gradients are in the open."""
+    found = told_in_the_open(agreed.encryption.backend, "gradients of whoever asks")
     if not agreed.sums.hides_parameters:
         found.append(
             f"Averaging {agreed.gossip.averaging} hides no model from whoever averages it: to "
             "compare with only (gossip.averaging)."
         )
+    return found
+
+
+def _warnings(agreed: GossipAgreement) -> list[str]:
+    found = cautions_of(agreed)
     if agreed.sums.hides_weights:
         found.append(
             f"Averaging {agreed.gossip.averaging} hides weights from senders, so that nobody sees "

@@ -13,7 +13,7 @@ from securefair.collaboration.agreement import PublicFacts, optimizer_of
 from securefair.collaboration.gossip import telling
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import SiteWording, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -102,7 +102,8 @@ class GossipKind(Kind["GossipAgreement"]):
         from securefair.collaboration.gossip.agreement import network_of
         from securefair.worth import NetworkLearners
 
-        self._refuse(models)
+        if models is not None:
+            self.check_given()
         trained = NetworkLearners(
             participants=people,
             network=network_of(config.gossip, config.model),
@@ -125,7 +126,7 @@ class GossipKind(Kind["GossipAgreement"]):
 
         self.check_role(role)
         if given is not None:
-            self._refuse({own.name: given})
+            self.check_given()
         host = GossipHost(own, agreement, seed=seed, stored=stored)
         if not host.restored:
             host.train_alone()
@@ -155,6 +156,12 @@ class GossipKind(Kind["GossipAgreement"]):
 
         return GossipHost(own, agreement, seed=seed)
 
+    def cautions(self, agreement: GossipAgreement) -> list[str]:
+        """See `Kind`."""
+        from securefair.collaboration.gossip.forecast import cautions_of
+
+        return cautions_of(agreement)
+
     def forecast(self, agreement: GossipAgreement, data: Sequence[ParticipantData]) -> Forecast:
         """See `Kind`; the agreement says all that counts of the data."""
         from securefair.collaboration.gossip.forecast import forecast_of
@@ -162,13 +169,13 @@ class GossipKind(Kind["GossipAgreement"]):
         del data
         return forecast_of(self.name, agreement)
 
-    def _refuse(self, models: Mapping[str, Head] | None) -> None:
-        if models is not None:
-            raise ConfigError(
-                "models that are averaged start from one initialisation, not from given models",
-                where="algorithm",
-                found=self.name,
-            )
+    def check_given(self) -> None:
+        """See `Kind`."""
+        raise ConfigError(
+            "models that are averaged start from one initialisation, not from given models",
+            where="algorithm",
+            found=self.name,
+        )
 
 
 CYCLE_GOSSIP = GossipKind(
@@ -178,5 +185,8 @@ CYCLE_GOSSIP = GossipKind(
         "rules.cycle-gossip",
         reputations=True,
         averages=True,
+        site=SiteWording(
+            numbers="sites.cosines", told="sites.told_cosines", tells="sites.tells_cosines"
+        ),
     ),
 )

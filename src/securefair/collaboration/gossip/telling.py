@@ -17,9 +17,14 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     averaging = None if result.encryption is None else result.encryption.averaging
     return Told(
         steps=[] if averaging is None else _steps(config, averaging, words),
-        counted=words("gossip.counted"),
+        counted=words("gossip.counted_open" if _open(averaging) else "gossip.counted"),
         limits=[] if averaging is None else _limits(averaging, words),
     )
+
+
+def _open(averaging: AveragingResult | None) -> bool:
+    """Whether receivers were handed models readable, and not only their sum."""
+    return averaging is not None and not averaging.hides_parameters
 
 
 def _steps(config: RunConfig, averaging: AveragingResult, words: Words) -> list[str]:
@@ -57,12 +62,29 @@ def _steps(config: RunConfig, averaging: AveragingResult, words: Words) -> list[
 
 
 def _limits(averaging: AveragingResult, words: Words) -> list[Limit]:
-    least = averaging.min_senders
     told = "gossip.told_hidden"
     if not averaging.hides_weights:
-        told = "gossip.told_own" if averaging.max_share is None else "gossip.told_all"
+        # Only senders of a masked sum are shown all weights, to check the largest.
+        shown = averaging.max_share is not None and averaging.hides_parameters
+        told = "gossip.told_all" if shown else "gossip.told_own"
+    hidden = (
+        [(words("gossip.open"), words("gossip.open_text"))]
+        if _open(averaging)
+        else _limits_of_sums(averaging, words)
+    )
+    return [
+        *hidden,
+        (words("gossip.senders"), words("gossip.senders_text")),
+        (words("gossip.learned"), words("gossip.learned_text")),
+        (words("gossip.decisions"), words("gossip.decisions_text", told=words(told))),
+    ]
+
+
+def _limits_of_sums(averaging: AveragingResult, words: Words) -> list[Limit]:
+    """What sums tell of the models in them, where models were hidden at all."""
+    least = averaging.min_senders
     mostly, choice = words("gossip.mostly"), words("gossip.choice")
-    if averaging.max_share is not None and averaging.hides_parameters:
+    if averaging.max_share is not None:
         mostly = words("gossip.mostly_checked", share=words.percent(averaging.max_share))
         helpers = math.ceil(1 / averaging.max_share - 1e-9) - 1  # 1/3 is no exact float
         choice = words("gossip.choice_checked", helpers=words.either("counts.senders", helpers))
@@ -80,7 +102,4 @@ def _limits(averaging: AveragingResult, words: Words) -> list[Limit]:
         ),
         (words("gossip.siding"), words("gossip.siding_text", fewer=least - 1, least=least)),
         (words("gossip.receivers"), choice),
-        (words("gossip.senders"), words("gossip.senders_text")),
-        (words("gossip.learned"), words("gossip.learned_text")),
-        (words("gossip.decisions"), words("gossip.decisions_text", told=words(told))),
     ]

@@ -197,5 +197,6 @@ class TableAgreement(TransferAgreement):
         """See `Agreement`."""
         return (
             f"{self.question.summary}; a cell is told that {self.hospitals} of "
-            f"{len(self.participants)} hospitals have patients in, and every sum is over all"
+            f"{len(self.participants)} hospitals have three patients or more in, and every sum is "
+            "over all"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.table_one import telling
 from securefair.collaboration.transfer.kind import AskingKind
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import SiteWording, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -111,5 +111,8 @@ DESCRIBE = TableKind(
             "reveal": "messages.reveal_part",
             "key": "messages.part_key",
         },
+        site=SiteWording(
+            peers="sites.peers_counted", told="sites.told_sums", tells="sites.tells_counts"
+        ),
     ),
 )

@@ -25,7 +25,7 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
         (words("table_one.twice"), words("table_one.twice_text")),
         (words("table_one.columns"), words("table_one.columns_text")),
         (words("limits.collusion"), words("table_one.colluding")),
-        sizes_and_times(words),
+        sizes_and_times(words, sizes="limits.sizes_counted"),
     ]
     if hospitals < people:
         limits[1] = (words("table_one.lies"), words("table_one.lies_some", people=needed))

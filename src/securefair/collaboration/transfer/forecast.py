@@ -9,11 +9,12 @@ import numpy as np
 from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.averaging.recovery import sent_beside
 from securefair.averaging.shares import KEY_BYTES
+from securefair.ckks.backends import encrypts
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
 from securefair.collaboration.telling import told_of_stand_in
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.answering import stand_in_of, stand_in_result
-from securefair.collaboration.wording import data_size
+from securefair.collaboration.wording import data_size, told_in_the_open
 from securefair.config import TransferSection
 from securefair.data import ParticipantData
 from securefair.model.transfer.answers import query_size
@@ -36,7 +37,9 @@ def forecast_of(name: str, agreed: TransferAgreement, data: Sequence[Participant
 def _chosen(agreed: TransferAgreement) -> str:
     because = agreed.chosen_sum.because
     if agreed.question.encrypts:
-        return f"Fits are asked about samples, under encryption: {because}."
+        backend = agreed.encryption.backend
+        how = "under encryption" if encrypts(backend) else f"in the open (backend {backend})"
+        return f"Fits are asked about samples, {how}: {because}."
     part = data_size(agreed.question.lengths[1])
     return (
         f"Hospitals add up what their fits know (transfer.sums = {agreed.chosen_sum.name}), "
@@ -111,11 +114,17 @@ def _disclosure(
 
 
 def cautions_of(agreed: TransferAgreement) -> list[str]:
-    """What is known of a teacher after one answer to a student of the most samples."""
+    """Whether peers read patients, and what is known of a teacher after one answer to a student of
+    the most samples."""
     most = agreed.question.most_patients
     known = agreed.question.determines_fit(most)
     told = [_fits_known(agreed, f"a student of {most} patients")] if known else []
-    return [*_unread(agreed), *told, *_events_known(agreed)]
+    return [*_in_the_open(agreed), *_unread(agreed), *told, *_events_known(agreed)]
+
+
+def _in_the_open(agreed: TransferAgreement) -> list[str]:
+    """That peers read what they are asked about; sums hold no patients."""
+    return told_in_the_open(agreed.encryption.backend) if agreed.question.encrypts else []
 
 
 def _events_known(agreed: TransferAgreement) -> list[str]:
@@ -145,14 +154,19 @@ def _fits_known(agreed: TransferAgreement, who: str) -> str:
             "A sum over two hospitals tells roughly either fit, where they differ in size. That is "
             f"what {who} will know."
         )
+    private, promised = "", ""
+    if agreed.private:  # nothing of their own fits is answered
+        private = "private "
+        promised = "" if agreed.privacy is None else f" (epsilon {agreed.privacy.epsilon:g})"
     if agreed.opens == "mean":
         return (
-            "What is opened determines the mean of the teachers' fits. That is what "
-            f"{who} will know, and no single fit."
+            f"What is opened determines the mean of the teachers' {private}fits{promised}. That is "
+            f"what {who} will know, and no single fit."
         )
     return (
-        f"One answer determines a teacher's fit. So {who} will know each teacher's fit, as if it "
-        "had been sent."
+        f"One answer determines a teacher's {private}fit{promised}"
+        f"{', not its own' * agreed.private}. So {who} will know each teacher's {private}fit, as "
+        "if it had been sent."
     )
 
 
@@ -161,7 +175,7 @@ def _warnings(
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> list[str]:
-    found = _unread(agreed)
+    found = _in_the_open(agreed) + _unread(agreed)
     found += agreed.question.warnings({own.name: _asked(agreed, own) for own in data})
     refused = [row.student for row in disclosure if not row.permitted]
     if refused:

@@ -15,7 +15,7 @@ from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.transfer import telling
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import SiteWording, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -78,6 +78,14 @@ class AskingKind(Kind[A]):
     def participant(self) -> type[TransferHost]:
         """What its hosts are."""
 
+    def check_given(self) -> None:
+        """See `Kind`."""
+        raise ConfigError(
+            "a transfer fits models of its own, it starts from none that is given",
+            where="algorithm",
+            found=self.name,
+        )
+
     def check_own(self, agreement: A, own: ParticipantData) -> None:
         """See `Kind`; of a model that it brings."""
         agreement.check_teacher(own, private=agreement.private)
@@ -96,11 +104,7 @@ class AskingKind(Kind[A]):
         from securefair.collaboration.private import private_teachers
 
         if given is not None:
-            raise ConfigError(
-                "a transfer fits models of its own, it starts from none that is given",
-                where="algorithm",
-                found=self.name,
-            )
+            self.check_given()
         own = own.earlier[0] if own.earlier else own
         terms, teacher = agreement.privacy, None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
@@ -166,6 +170,12 @@ class TransferKind(AskingKind["TransferAgreement"]):
         from securefair.collaboration.transfer.host import TransferHost
 
         return TransferHost
+
+    def site_wording(self, agreement: TransferAgreement) -> SiteWording:
+        """See `Kind`: what is opened in sums tells nobody's model by itself."""
+        if not agreement.sums:
+            return super().site_wording(agreement)
+        return SiteWording(told="sites.told_sums", tells="sites.tells_sums")
 
     def cautions(self, agreement: TransferAgreement) -> list[str]:
         """See `Kind`."""

@@ -9,10 +9,15 @@ from securefair.collaboration.telling import (
     Told,
     behind_the_models,
     chosen_questions,
+    even_key,
     sizes_and_times,
     told_of_stand_in,
 )
-from securefair.collaboration.transfer.telling_sums import limits_of_sums, steps_of_sums
+from securefair.collaboration.transfer.telling_sums import (
+    colluding_on_sums,
+    limits_of_sums,
+    steps_of_sums,
+)
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.config.transfer import answers_are_linear
@@ -44,17 +49,20 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     mean = summed is not None or opened_of(section.opened, max(counts)) == "mean"
     fewest = FEWEST_LEFT if summed is None else summed.fewest
     missing = {count: missing_of(section.missing, count, fewest) for count in counts}
-    colluding = (
-        _colluding(min(count - missing[count] for count in counts), max(missing.values()), words)
-        if mean
-        else words("limits.collusion_sum")
-    )
+    enough, most = min(count - missing[count] for count in counts), max(missing.values())
+    colluding = _colluding(enough, most, words) if mean else words("limits.collusion_sum")
     renewed = list(dict.fromkeys(one.name for one in config.renewals))
     if summed is not None:
         return Told(
             steps=steps_of_sums(result, words, _later(words, renewed, mean=True), summed, chosen),
             counted=words("sums.counted"),
-            limits=limits_of_sums(result, words, colluding, summed),
+            limits=limits_of_sums(
+                result,
+                words,
+                colluding_on_sums(enough, most, words) or colluding,
+                summed,
+                fewest=enough,
+            ),
         )
     return Told(
         steps=_steps(result, words, _later(words, renewed, mean=mean), chosen, mean=mean),
@@ -79,13 +87,12 @@ def _later(words: Words, renewed: Sequence[str], *, mean: bool) -> list[str]:
 def _steps(
     result: RunResult, words: Words, later: Sequence[str], chosen: ChosenSum, *, mean: bool
 ) -> list[str]:
-    asked = words("transfer.asked_private" if result.privacy else "transfer.asked")
     opened = words("transfer.opened_mean" if mean else "transfer.opened_each")
     texts = [
         words(
             "transfer.fitted", people=words.either("counts.participants", len(result.participants))
         ),
-        f"{asked} {opened}",
+        f"{asked_of(result, words)} {opened}",
         *(told_of_stand_in(name, one, words) for name, one in stand_ins_of(result).items()),
         words("transfer.averaged"),
         *later,
@@ -99,6 +106,20 @@ def _steps(
         words("transfer.not_added", because=because),
         words("transfer.no_record"),
     ]
+
+
+def asked_of(result: RunResult, words: Words) -> str:
+    """That everybody asked, and what answered."""
+    if result.privacy:
+        return words("transfer.asked_private")
+    brought = list(stand_ins_of(result))
+    if not brought:
+        answers = words("transfer.from_fits")
+    elif len(brought) == 1:
+        answers = words("transfer.from_brought", name=brought[0])
+    else:
+        answers = words("transfer.from_several", names=words.listing(brought))
+    return f"{words('transfer.asked')} {answers}"
 
 
 def stand_ins_of(result: RunResult) -> Mapping[str, StandInResult]:
@@ -131,14 +152,16 @@ def _limits(
     if mean:
         more, tested = ("transfer.no_more_mean", "transfer.tested_mean")
     decided = [words("transfer.decided")] if renewed and not mean else []
+    secret = encrypts(result.encryption)
+    teachers = words("transfer.teachers", even=even_key(words, secret=secret), tested=words(tested))
     return [
         (
             words("limits.implied"),
             words("transfer.implied_mean" if mean else "transfer.implied"),
         ),
-        behind_the_models(result.privacy, words),
-        chosen_questions(words, words(more)),
-        (words("limits.teachers"), words("transfer.teachers", tested=words(tested))),
+        behind_the_models(result.privacy, words, noise=secret),
+        chosen_questions(words, words(more), secret=secret),
+        (words("limits.teachers"), teachers),
         (words("limits.collusion"), colluding),
         sizes_and_times(words, *decided),
         (

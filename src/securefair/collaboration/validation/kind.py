@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from securefair.collaboration.transfer.kind import TransferKind
 from securefair.collaboration.validation import telling
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import SiteWording, Wording
 from securefair.config import keys_of
 from securefair.data import ParticipantData
 
@@ -68,5 +68,10 @@ class ValidateKind(TransferKind):
 
 VALIDATE = ValidateKind(
     name="validation",
-    wording=Wording("Validation", "rules.validation", messages={"ask": "messages.ask_with_keys"}),
+    wording=Wording(
+        "Validation",
+        "rules.validation",
+        messages={"ask": "messages.ask_with_keys"},
+        site=SiteWording(peers="sites.peers_looked_at"),
+    ),
 )

@@ -8,10 +8,11 @@ from securefair.collaboration.telling import (
     Told,
     behind_the_models,
     chosen_questions,
+    even_key,
     sizes_and_times,
     told_of_stand_in,
 )
-from securefair.collaboration.transfer.telling import stand_ins_of
+from securefair.collaboration.transfer.telling import asked_of, stand_ins_of
 from securefair.collaboration.wording import encrypts
 
 if TYPE_CHECKING:
@@ -24,12 +25,11 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
     """See `Kind.tell`."""
     del config
     people = words.either("counts.participants", len(result.participants))
-    asked = words("transfer.asked_private" if result.privacy else "transfer.asked")
     guarded = encrypts(result.encryption)
     return Told(
         steps=[
             words("transfer.fitted", people=people),
-            f"{asked} {words('transfer.opened_each')}",
+            f"{asked_of(result, words)} {words('transfer.opened_each')}",
             *(told_of_stand_in(name, one, words) for name, one in stand_ins_of(result).items()),
             words("validation.scored"),
             words("transfer.no_record" if guarded else "transfer.unencrypted"),
@@ -42,9 +42,12 @@ def tell(config: RunConfig, result: RunResult, words: Words) -> Told:
         ),
         limits=[
             (words("limits.implied"), words("validation.implied")),
-            behind_the_models(result.privacy, words),
-            chosen_questions(words, words("limits.no_more")),
-            (words("limits.teachers"), words("validation.teachers")),
+            behind_the_models(result.privacy, words, noise=guarded),
+            chosen_questions(words, words("limits.no_more"), secret=guarded),
+            (
+                words("limits.teachers"),
+                words("validation.teachers", even=even_key(words, secret=guarded)),
+            ),
             (words("limits.collusion"), words("limits.collusion_sum")),
             sizes_and_times(words),
             (words("limits.honest"), words("limits.honest_text")),

@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from securefair.collaboration.kept import ModelOrigin, kept_model
 from securefair.errors import StorageError
 from securefair.prediction import save_model
@@ -22,9 +24,11 @@ from securefair.sites.project.terms import spoken
 from securefair.sites.site.folder import ERASED, KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
 from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
 from securefair.sites.site.health import BEAT
+from securefair.sites.site.hosting import stored_host
+from securefair.sites.site.notes import end_site
 from securefair.sites.site.notices import Notice, notice_frame
-from securefair.sites.site.records import LEFT, stored_pieces
-from securefair.sites.site.starting import OpenSite, carried, open_site
+from securefair.sites.site.records import LEFT, keep_state, state_in, stored_pieces
+from securefair.sites.site.starting import OpenPost, carried, open_post, open_site
 from securefair.storage import Secret, Store
 from securefair.user.tables import table_rules
 
@@ -47,7 +51,8 @@ def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, 
         SecureFairError: the site cannot be opened.
     """
     with (
-        open_site(folder, passphrase, at_any_time=True) as opened,
+        # Without its samples: a site whose table cannot be used tells its peers all the same.
+        open_post(folder, passphrase, at_any_time=True) as opened,
         carried(folder, opened),
     ):
         post, peers = opened.post, opened.post.peers
@@ -62,21 +67,32 @@ def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, 
             post.wait(since, 1.0)
 
 
-def say_farewell(opened: OpenSite, now: float) -> None:
+def say_farewell(opened: OpenPost, now: float) -> None:
     """Tell all peers that this site leaves; it never runs again.
 
     Args:
         opened: the site.
         now: seconds since 1970.
     """
-    opened.site.close()
-    ready, last = opened.site.state.peers.announced, opened.site.machine.memory.round
+    last = _last_round(opened)
     with opened.store.transaction() as tx:
+        state = state_in(tx)
+        if not state.closed:
+            end_site(tx, at=utc(now))
+            keep_state(tx, replace(state, closed=True))
+        notice = Notice(state.peers.announced, leaves=True)
         for peer in opened.post.peers:
-            opened.post.send(tx, peer, notice_frame(Notice(ready, leaves=True)), last)
+            opened.post.send(tx, peer, notice_frame(notice), last)
         tx.memory.put(LEFT, utc(now).encode())
         tx.audit.append("left", {}, at=utc(now))
     opened.post.announce()
+
+
+def _last_round(opened: OpenPost) -> int:
+    """The round of what it remembers of its machine; -1 where that has not begun."""
+    left = stored_host(opened.store, opened.post.peers, None)
+    known = left.memory or left.saved_state
+    return -1 if known is None else known.round
 
 
 def erase(folder: Path, now: float) -> Path:

@@ -16,6 +16,8 @@ from securefair.data.findings import said_of
 from securefair.errors import StorageError
 from securefair.report.wording import further_line, sensitivity_of
 from securefair.sites.couriers.register import courier_of
+from securefair.sites.post.peers import read_peer, refusals
+from securefair.sites.post.proof import RECOVER
 from securefair.sites.project.agreeing import (
     check_agreement,
     classes_of,
@@ -26,9 +28,13 @@ from securefair.sites.project.agreeing import (
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import KEYS, STORE, identity_of, project_of, read_settings
-from securefair.sites.site.renewing import taken_in
+from securefair.sites.site.hosting import stored_host
+from securefair.sites.site.records import peers_of, state_in, stored_records
+from securefair.sites.site.renewing import Taken, taken_in
 from securefair.sites.site.samples import own_findings, own_samples
+from securefair.sites.site.starting import check_stays
 from securefair.storage import Access, Keystore, Secret, Store
+from securefair.storage.generation import check_newest
 
 ROOM = 4
 """Times the largest upload of all peers together that must be free on the disk."""
@@ -52,10 +58,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"disclosure: at most {most.student_total} numbers to one, {most.teacher_total} to all"
     keys = Keystore.open(folder / KEYS, passphrase)
     identity_of(keys, project, settings.name)
+    taken = _read_store(folder, project, settings.name, keys)
     keys.close()
     yield f"keys: of {settings.name}"
-    with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
-        taken = taken_in(tx)
     settings = settings.at(taken.number)
     data = own_samples(settings, project.terms, seed=0)
     kind_in(project.terms).check_own(agreement, data)
@@ -79,7 +84,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
             f"privacy: a private fit answers, epsilon {target.epsilon:g} and delta "
             f"{target.delta:g} for each of {patients.count} patients"
         )
-    Store.open(folder / STORE).close()
+    Store.open(folder / STORE, create=False).close()
     needed = ROOM * agreement.limits.largest_frame * len(project.names)
     free = shutil.disk_usage(folder).free
     if free < needed:
@@ -93,6 +98,23 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"disk: {free / 1e9:.1f} GB free"
     courier = courier_of(settings.courier.kind)
     yield f"courier: {courier.check(settings.courier, folder, settings.name)}"
+
+
+def _read_store(folder: Path, project: Project, name: str, keys: Keystore) -> Taken:
+    """Read all that a start reads, so that a damaged or older store is told before it."""
+    with Store.open(folder / STORE, access=Access.READ) as store:
+        with store.view() as tx:
+            check_stays(tx, folder)
+            check_newest(tx, keys, where=str(store.folder), hint=RECOVER)
+            peers = peers_of(tx, project, name)
+            for peer in peers:
+                read_peer(tx, peer)
+            refusals(tx)
+            state_in(tx)
+            stored_records(tx)
+            taken = taken_in(tx)
+        stored_host(store, peers, None)
+    return taken
 
 
 def _warnings(project: Project, agreement: Agreement, own: ParticipantData) -> Iterator[str]:

@@ -12,7 +12,7 @@ OUT/description.html table 1 of all hospitals, where the kind has one; .csv and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,11 @@ from securefair.prediction.folder import MODELS, folder_name
 from securefair.prediction.versions import versions
 from securefair.privacy.durable import composed
 from securefair.privacy.guarantees import meaning_of
-from securefair.records import RoundRecord
+from securefair.records import LedgerRow, RoundRecord
 from securefair.report import write_json, write_json_lines, write_text
+from securefair.report.averages import disclosure
 from securefair.report.described import described_csv, described_page
+from securefair.report.facts import sender_disclosures
 from securefair.report.html import FILE_NAME
 from securefair.report.presence import PeerLife
 from securefair.report.site import (
@@ -51,6 +53,7 @@ from securefair.report.site import (
 from securefair.report.validated import validated_page
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
+from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.records import MODEL, stored_pieces, stored_records
 from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.status import PeerStatus, SiteStatus, site_status
@@ -137,7 +140,16 @@ def write_results(
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)
-    facts = facts_of(project, agreement, records, status, kept.card, promised=promised, role=role)
+    facts = facts_of(
+        project,
+        agreement,
+        records,
+        status,
+        kept.card,
+        promised=promised,
+        role=role,
+        ledger=_ledger(store, agreement, own.name),
+    )
     found = None
     if role != "teacher":  # who asks nobody
         found = host.validation(pieces=pieces, groups=groups)
@@ -184,6 +196,7 @@ def facts_of(
     *,
     promised: str | None = None,
     role: Role = "both",
+    ledger: Sequence[LedgerRow] = (),
 ) -> SiteFacts:
     """What happened, as this site knows it.
 
@@ -195,6 +208,7 @@ def facts_of(
         card: of its own model.
         promised: to its own patients; None: nothing.
         role: of the site.
+        ledger: its own, of one algorithm.
     """
     kind = kind_in(project.terms)
     names = tuple(peer.name for peer in status.peers)
@@ -207,11 +221,16 @@ def facts_of(
         weighs=kind.wording.reputations,
         averages=kind.wording.averages,
         agreed=agreement.summary,
+        said=kind.site_wording(agreement),
         role=_ROLES[role],
+        asks=role != "teacher",
+        learns=kind.learns and role != "teacher",
         planned=status.rounds,
         peers=tuple(_peer(peer, records, role) for peer in status.peers),
-        rounds=tuple(_round(record, names) for record in records),
+        rounds=tuple(_round(record, names, role) for record in records),
         seen=tuple(_seen(record, names) for record in records),
+        sums=() if kind.wording.averages else _sums(records),
+        shared=_shared(ledger, status) if kind.wording.averages else "",
         student_limit=status.student_limit,
         teacher_limit=status.teacher_limit,
         promised=promised,
@@ -242,7 +261,7 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
         missed=due - answered,
         presence=peer.presence,
         weight=records[-1].reputations.get(peer.name),
-        received=sum(record.received.get(peer.name, 0) for record in records),
+        received=_received(records, peer.name),
         told=peer.numbers,
         bytes_in=peer.bytes_in,
         bytes_out=peer.bytes_out,
@@ -250,9 +269,11 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
     )
 
 
-def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
+def _round(record: SiteRecord, peers: Sequence[str], role: Role) -> SiteRound:
     notes = [f"{name} {PeerLife.AWAY}" for name in record.away]
-    if record.sum_error:
+    if role == "teacher":  # who waits for nobody does not know who was there, and opens no sum
+        notes = []
+    elif record.sum_error:
         notes.append(record.sum_error)
     elif (record.offered or record.lost) and not record.combined:
         notes.append("too few peers for a sum")
@@ -315,7 +336,7 @@ def _taught(records: list[SiteRecord], status: SiteStatus) -> list[Taught]:
         Taught(
             peer=peer,
             answers_received=sum(_answered(record, peer) for record in records),
-            numbers_received=sum(record.received.get(peer, 0) for record in records),
+            numbers_received=_received(records, peer),
             numbers_disclosed=disclosed[peer],
         )
         for peer in disclosed
@@ -328,3 +349,30 @@ def _answered(record: SiteRecord, peer: str) -> bool:
 
 def _asked(record: SiteRecord, peer: str) -> bool:
     return peer in record.asked or peer in record.offered or peer in record.lost
+
+
+def _received(records: Sequence[SiteRecord], peer: str) -> int:
+    """Numbers of a peer in rounds in which it gave any: later ones may repeat what a site has."""
+    return sum(one.received.get(peer, 0) for one in records if _answered(one, peer))
+
+
+def _sums(records: Sequence[SiteRecord]) -> tuple[tuple[int, int], ...]:
+    """Numbers and peers of every sum that was opened, in which each peer counts them once."""
+    return tuple(
+        (max(one.received.get(peer, 0) for peer in one.combined), len(one.combined))
+        for one in records
+        if one.combined
+    )
+
+
+def _ledger(store: Store, agreement: Agreement, name: str) -> list[LedgerRow]:
+    """What the participant let out, as its machine counts it; nothing before its first turn."""
+    memory = stored_host(store, agreement.met_by(name), None).memory
+    return [] if memory is None else memory.ledger.rows(algorithm=OWN, teacher=name)
+
+
+def _shared(ledger: Sequence[LedgerRow], status: SiteStatus) -> str:
+    """What the own model was a part of; cosines are those of the log, which outlives a recovery."""
+    told = sum(peer.numbers for peer in status.peers)
+    found = sender_disclosures(ledger, OWN)
+    return " ".join(disclosure(replace(one, cosines=told), words_of()) for one in found)

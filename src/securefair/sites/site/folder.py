@@ -13,7 +13,7 @@ FOLDER/            mode 0700
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -24,6 +24,7 @@ from securefair.collaboration.told import ToldFile
 from securefair.config import defaults
 from securefair.config.writing import plain_toml
 from securefair.errors import ConfigError, DataError, StorageError
+from securefair.report.files import no_empty_folder
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.couriers.register import courier_of
 from securefair.sites.post.door import check_path
@@ -137,8 +138,20 @@ def read_settings(folder: Path) -> SiteSettings:
         raise ConfigError(
             "the site's settings cannot be used", where=str(path), found=str(error)
         ) from error
+    if any("\0" in one for one in _paths(settings)):
+        raise ConfigError("no path has a NUL character", where=str(path))
     courier_of(settings.courier.kind)
     return settings
+
+
+def _paths(settings: SiteSettings) -> Iterator[str]:
+    """All that it names files and folders by."""
+    courier = settings.courier
+    named: tuple[SiteSettings | SampleFiles, ...] = (settings, *settings.renewals)
+    for files in named:
+        yield from (files.data, files.test_data or "")
+    yield from (settings.teacher or "", settings.told or "", courier.folder or "")
+    yield from courier.doors.values()
 
 
 def write_settings(folder: Path, settings: SiteSettings) -> None:
@@ -181,9 +194,10 @@ def make_place(
         )
     check_new_folder(folder)
     check_path(folder.absolute() / DOOR)
-    private_folder(folder, create=True)
-    secrets = {IDENTITY: Secret(bytearray(identity.secrets())), SEED: Secret.random(32)}
-    Keystore.create(folder / KEYS, passphrase, cost=cost, secrets=secrets).close()
+    with no_empty_folder(folder):
+        private_folder(folder, create=True)
+        secrets = {IDENTITY: Secret(bytearray(identity.secrets())), SEED: Secret.random(32)}
+        Keystore.create(folder / KEYS, passphrase, cost=cost, secrets=secrets).close()
     Store.open(folder / STORE).close()
     write_private(folder / PROJECT, project.to_toml().encode())
     write_settings(folder, settings)

@@ -16,7 +16,7 @@ from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.folder import SITE, STUDENT_KEYS, SiteSettings
 from securefair.sites.site.keeping import BLOB, MACHINE
-from securefair.sites.site.records import stored_pieces
+from securefair.sites.site.records import HOST, RECOVERED, stored_pieces
 from securefair.sites.site.recovery import recovered_in
 from securefair.storage import Keystore, Secret, Store
 
@@ -56,6 +56,15 @@ def host_of(
     if not known:
         keys.put(STUDENT_KEYS, host.export_keys())
     return host
+
+
+def has_begun(store: Store, keys: Keystore) -> bool:
+    """Whether there was ever a participant: something may rest on its samples."""
+    if STUDENT_KEYS in keys.names():
+        return True
+    with store.view() as tx:
+        left = [tx.memory.get(MACHINE), tx.memory.get(RECOVERED), tx.memory.names(HOST)]
+        return any(left) or bool(tx.privacy.budgets())
 
 
 def own_config(project: Project, settings: SiteSettings) -> RunConfig:

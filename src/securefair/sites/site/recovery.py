@@ -195,7 +195,7 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
     if peer == settings.name:
         raise ConfigError("a site does not block itself", where="peer", found=peer)
     project.card(peer)
-    with Store.open(folder / STORE) as store, store.transaction() as tx:
+    with Store.open(folder / STORE, create=False) as store, store.transaction() as tx:
         if blocked:
             block_in(tx, peer, now)
         else:

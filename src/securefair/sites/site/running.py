@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.host import Role
+from securefair.collaboration.observer import SiteRecord
 from securefair.errors import SecureFairError
+from securefair.report.files import filled_or_empty
 from securefair.report.presence import PeerLife
-from securefair.sites.project.agreeing import rounds_of
+from securefair.sites.project.agreeing import kind_in, rounds_of
 from securefair.sites.project.card import utc
 from securefair.sites.site.export import Results, write_results
 from securefair.sites.site.folder import RESULTS, check_new_folder
@@ -97,14 +100,33 @@ def run_site(
         opened.site.run(round_over, beat)
         with opened.store.view() as tx:
             records = stored_records(tx)
-        for peer, away in rounds_away(records).items():
-            say(
-                f"{peer} was {PeerLife.AWAY} in {away} of {len(records)} rounds",
-                {"peer": peer, "away": away},
-            )
-        if not learned_from(records):
-            say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone", {})
+        kind, role = kind_in(opened.project.terms), opened.settings.role
+        for line, facts in ending_of(records, role, learns=kind.learns):
+            say(line, facts)
         return rounds, written()
+
+
+def ending_of(
+    records: Sequence[SiteRecord], role: Role, *, learns: bool
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What an operator must not overlook at the end, lines of the log.
+
+    A site that only teaches waits for nobody: whom it had not heard of as its round ended may have
+    asked it later, and nothing was to come.
+
+    Args:
+        records: of its rounds.
+        role: of the site.
+        learns: whether its model is to rest on peers.
+    """
+    if role == "teacher":
+        return
+    for peer, away in rounds_away(records).items():
+        line = f"{peer} was {PeerLife.AWAY} in {away} of {len(records)} rounds"
+        yield line, {"peer": peer, "away": away}
+    if not learned_from(records):
+        alone = ": the model is of this site's patients alone" if learns else ""
+        yield f"NOTHING CAME FROM ANY PEER{alone}", {}
 
 
 def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str] = ()) -> Results:
@@ -118,15 +140,17 @@ def export_site(folder: Path, passphrase: Secret, out: Path, *, by: Sequence[str
     """
     check_new_folder(out)
     with open_site(folder, passphrase, at_any_time=True) as opened:
-        return write_results(
-            out,
-            opened.project,
-            opened.own,
-            opened.store,
-            seed=opened.seed,
-            data=opened.settings.data,
-            columns=opened.settings.columns,
-            role=opened.settings.role,
-            agreement=opened.agreement,
-            groups=groups_by(opened.own, by, opened.settings),
-        )
+        check_new_folder(out)  # still: what fails below takes all with it that is in the folder
+        with filled_or_empty(out):
+            return write_results(
+                out,
+                opened.project,
+                opened.own,
+                opened.store,
+                seed=opened.seed,
+                data=opened.settings.data,
+                columns=opened.settings.columns,
+                role=opened.settings.role,
+                agreement=opened.agreement,
+                groups=groups_by(opened.own, by, opened.settings),
+            )

@@ -63,8 +63,14 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
 
 def note_samples(tx: Transaction, data: ParticipantData, teacher: str | None) -> None:
     """Note other samples down, with which the site goes on; arguments as `check_same_samples`."""
-    tx.memory.delete(PARTS_OF_SAMPLES)
+    forget_samples(tx)
     tx.memory.put(SAMPLES, digests_of(data, teacher)[SAMPLES])
+
+
+def forget_samples(tx: Transaction) -> None:
+    """The next start notes its samples down as the first one does."""
+    tx.memory.delete(PARTS_OF_SAMPLES)
+    tx.memory.delete(SAMPLES)
 
 
 def digests_of(data: ParticipantData, teacher: str | None) -> dict[str, bytes]:

@@ -70,15 +70,32 @@ class Rehearsal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenSite:
-    """A site with everything that it needs to run; its settings name the samples of its start."""
+class OpenPost:
+    """A site's store, keys and post, without its samples: what a farewell needs.
+
+    Its settings name the samples of its start.
+    """
 
     settings: SiteSettings
     project: Project
     agreement: Agreement
     seed: int
     store: Store
+    keys: Keystore
     post: Post
+    clock: SteadyClock
+    rehearsal: Rehearsal | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last round is over here: nobody says so who does not run it."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSite(OpenPost):
+    """A site with everything that it needs to run."""
+
     site: Site
     host: Host
 
@@ -86,6 +103,11 @@ class OpenSite:
     def own(self) -> ParticipantData:
         """Its samples now."""
         return self.host.data
+
+    @property
+    def finished(self) -> bool:
+        """See `OpenPost`."""
+        return self.site.finished
 
 
 @contextlib.contextmanager
@@ -97,6 +119,23 @@ def open_site(
     at_any_time: bool = False,
 ) -> Iterator[OpenSite]:
     """Open a site where its process ended, or for the first time.
+
+    Args, Raises:
+        As `open_post`; also where its samples cannot be used.
+    """
+    with open_post(folder, passphrase, rehearsal=rehearsal, at_any_time=at_any_time) as opened:
+        yield with_samples(opened)
+
+
+@contextlib.contextmanager
+def open_post(
+    folder: Path,
+    passphrase: Secret,
+    *,
+    rehearsal: Rehearsal | None = None,
+    at_any_time: bool = False,
+) -> Iterator[OpenPost]:
+    """Open a site's store, keys and post; its samples are not looked at.
 
     Args:
         folder: of the site.
@@ -116,25 +155,17 @@ def open_site(
     agreement = check_agreement(project)
     with (
         one_for_blas(),
-        Store.open(folder / STORE, durable=durable) as store,
+        Store.open(folder / STORE, create=False, durable=durable) as store,
         contextlib.ExitStack() as left,
     ):
         with store.transaction() as tx:
             check_format(tx, str(folder))
-            _check_stays(tx, folder)
+            check_stays(tx, folder)
             met = agreement.met_by(settings.name)
             note_peers(tx, met)
         keys = left.enter_context(contextlib.closing(Keystore.open(folder / KEYS, passphrase)))
         advance(store, keys, hint=RECOVER)
         identity = identity_of(keys, project, settings.name)
-        private = keys.get(SEED)
-        seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
-        with store.view() as tx:
-            taken = taken_in(tx)
-        data = samples_now(settings, project.terms, seed, taken)
-        check_same_samples(store, data, settings.teacher)
-        host = host_of(data, project, agreement, store, keys, seed, settings)
-        renewal = awaited(settings, project.terms, seed, taken, host)
         clock = SteadyClock(wall, monotonic)
         post = Post(
             Correspondence(
@@ -149,38 +180,69 @@ def open_site(
             shifted=lambda: clock.shifted,
             tick=0 if rehearsal is not None else settings.tick_seconds,
         )
-        schedule = Timetable(
-            rounds=rounds_of(project.terms),
-            coins=_coins(settings.name, private, rehearsal),
-            wall=clock,  # else one set past the project's end would let every deadline count
-            monotonic=monotonic,
-            fewest=fewest_peers(project, len(met)),
-            ends=project.terms.valid_until,
-            linger=project.terms.project.round_seconds,
-            receipts=RECEIPTS + settings.tick_seconds,
-        )
-        yield OpenSite(
-            settings=settings.at(taken.number),
+        yield OpenPost(
+            settings=settings,
             project=project,
             agreement=agreement,
-            seed=seed,
+            seed=_weights_seed(keys.get(SEED)) if rehearsal is None else rehearsal.seed,
             store=store,
+            keys=keys,
             post=post,
-            site=Site(
-                host,
-                post,
-                store,
-                agreement.limits,
-                schedule,
-                renewal=renewal,
-                generation=Generation(keys),
-            ),
-            host=host,
+            clock=clock,
+            rehearsal=rehearsal,
         )
+
+
+def with_samples(opened: OpenPost) -> OpenSite:
+    """The same with the participant, over its samples.
+
+    Raises:
+        SecureFairError: the samples cannot be used, or are not those that it began with.
+    """
+    settings, project, agreement = opened.settings, opened.project, opened.agreement
+    store, keys, post, seed = opened.store, opened.keys, opened.post, opened.seed
+    with store.view() as tx:
+        taken = taken_in(tx)
+    data = samples_now(settings, project.terms, seed, taken)
+    check_same_samples(store, data, settings.teacher)
+    host = host_of(data, project, agreement, store, keys, seed, settings)
+    renewal = awaited(settings, project.terms, seed, taken, host)
+    clock, rehearsal = opened.clock, opened.rehearsal
+    schedule = Timetable(
+        rounds=rounds_of(project.terms),
+        coins=_coins(settings.name, keys.get(SEED), rehearsal),
+        wall=clock,  # else one set past the project's end would let every deadline count
+        monotonic=time.monotonic if rehearsal is None else rehearsal.monotonic,
+        fewest=fewest_peers(project, len(post.peers)),
+        ends=project.terms.valid_until,
+        linger=project.terms.project.round_seconds,
+        receipts=RECEIPTS + settings.tick_seconds,
+    )
+    return OpenSite(
+        settings=settings.at(taken.number),
+        project=project,
+        agreement=agreement,
+        seed=seed,
+        store=store,
+        keys=keys,
+        post=post,
+        clock=clock,
+        rehearsal=rehearsal,
+        site=Site(
+            host,
+            post,
+            store,
+            agreement.limits,
+            schedule,
+            renewal=renewal,
+            generation=Generation(keys),
+        ),
+        host=host,
+    )
 
 
 @contextlib.contextmanager
-def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator[Door]:
+def carried(folder: Path, opened: OpenPost, spoil: Spoil = unspoilt) -> Iterator[Door]:
     """The site's door and couriers, open for a block.
 
     Raises:
@@ -193,7 +255,7 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
     try:
         courier.start(settings, opened.post, stop, spoil=spoil)
         yield door
-        if opened.site.finished:
+        if opened.finished:
             (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone
     finally:
         stop.set()
@@ -201,7 +263,12 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         door.close()
 
 
-def _check_stays(tx: Transaction, folder: Path) -> None:
+def check_stays(tx: Transaction, folder: Path) -> None:
+    """See that this site has not left its project.
+
+    Raises:
+        ConfigError: it has.
+    """
     left = tx.memory.get(LEFT)
     if left is not None:
         raise ConfigError(

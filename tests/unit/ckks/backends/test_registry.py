@@ -2,9 +2,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from securefair.ckks.backends import BACKENDS, get_backend
-from securefair.errors import BackendUnavailableError
+from securefair.errors import BackendUnavailableError, ConfigError
 
 
 @pytest.mark.parametrize("name", sorted(BACKENDS))
@@ -22,6 +23,12 @@ def test_an_unknown_backend_is_refused_with_those_there_are():
     assert error.value.found == "sael"
     for name in BACKENDS:
         assert name in str(error.value)
+
+
+@pytest.mark.parametrize("device", [torch.device("cpu"), None, 0])
+def test_a_device_is_named_by_a_text(device):
+    with pytest.raises(ConfigError, match=r"device: a device is named by a text"):
+        get_backend("rns", device)
 
 
 def test_a_backend_whose_library_is_missing_says_so(monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.kinds import kind_of
 from securefair.config import DisclosureSection
 from securefair.errors import ConfigError, PlanError
 from support.agreements import agree
@@ -97,6 +98,17 @@ def test_who_signs_reads_how_many_samples_it_needs(changes, fewest):
     assert plan_exchange(found.spec_for(fewest))
     with pytest.raises(PlanError):
         plan_exchange(found.spec_for(fewest - 1))
+
+
+@pytest.mark.parametrize("algorithm", ["vpdl", "cycle"])
+def test_who_signs_reads_that_nothing_is_encrypted(algorithm):
+    kind, clear = kind_of(algorithm), agreed(algorithm, backend="clear")
+    assert agreed(algorithm).summary.startswith("ring degree 4096, projection of 16 numbers")
+    told = "every peer that is asked can read the features of these patients"
+    assert not any(told in one for one in kind.cautions(agreed(algorithm)))
+    said = "NOTHING IS ENCRYPTED (encryption.backend = clear), projection of 16 numbers"
+    assert clear.summary.startswith(said)
+    assert told in kind.cautions(clear)[0]
 
 
 class TestLimits:

@@ -97,3 +97,16 @@ def test_with_roles_apart_not_everybody_asked(privacy):
     assert "every hospital that learned asked the teachers" in text
     assert "in the role of a student" not in text
     assert "in the role of a student" in done(privacy=privacy)
+
+
+@pytest.mark.parametrize(("q", "few"), [(8, True), (23, True), (24, False), (64, False)])
+def test_few_numbers_are_not_said_to_be_refused(q, few):
+    text = told(override(CONFIG, {"distillation.q": q}))["Malicious teachers"]
+    assert (f"So few numbers ({q} a class and answer)" in text) == few
+    assert ("99\u00a0%" in text) != few
+    assert ("measured with q = 64 projections" in text) != few
+
+
+def test_of_logits_the_number_of_projections_says_nothing():
+    settings = {"distillation.q": 8, "distillation.release": "logits"}
+    assert "So few" not in told(override(CONFIG, settings))["Malicious teachers"]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from securefair.ckks.parameters import CkksParameters
+from securefair.collaboration.kinds import kind_of
 from securefair.config import DisclosureSection
 from securefair.errors import ConfigError, PlanError
 from support.agreements import agree
@@ -138,3 +139,16 @@ def test_a_machine_knows_its_neighbours_and_how_many_make_a_sum():
     assert settings.sums.min_senders == 2
     assert settings.disclosure.student_total == 5
     assert settings.collaboration == agreed.digest
+
+
+def test_who_signs_reads_what_is_in_the_open():
+    assert AGREED.summary.startswith("ring degree 4096 for alignments, masked sums of 18 ")
+    assert kind_of("cycle-gossip").cautions(AGREED) == []
+    clear = changed(backend="clear")
+    assert clear.summary.startswith("NOTHING IS ENCRYPTED (encryption.backend = clear) for align")
+    (said,) = kind_of("cycle-gossip").cautions(clear)
+    assert "can read gradients of whoever asks. For tests only" in said
+    opened = changed(averaging="clear")
+    assert "MODELS IN THE OPEN (gossip.averaging = clear): sums of 18" in opened.summary
+    (said,) = kind_of("cycle-gossip").cautions(opened)
+    assert "Averaging clear hides no model" in said

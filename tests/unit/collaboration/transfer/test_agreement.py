@@ -121,3 +121,16 @@ def test_few_events_are_told_before_anything_is_signed(make_hospitals, agree, ou
     agreed = replace(agreed, facts=replace(agreed.facts, outcome=outcome))
     cautions = [one for one in kind_of("transfer").cautions(agreed) if "fewer than 6 events" in one]
     assert len(cautions) == said
+
+
+@pytest.mark.parametrize("sums", ["none", "auto"])
+def test_who_signs_reads_that_nothing_is_encrypted(make_hospitals, agree, sums):
+    """Sums hold no patients, and their masks come from no backend."""
+    asks = sums == "none"
+    open_, hidden = (agree(make_hospitals(), sums=sums, backend=one) for one in ("clear", "rns"))
+    said = "NOTHING IS ENCRYPTED (encryption.backend = clear), "
+    assert open_.summary.startswith(said) == asks
+    assert hidden.summary.startswith("ring degree 4096, ") == asks
+    told = "every peer that is asked can read the features of these patients. For tests only"
+    for agreed, tells in ((open_, asks), (hidden, False)):
+        assert any(told in one for one in kind_of("transfer").cautions(agreed)) == tells

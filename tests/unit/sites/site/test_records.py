@@ -4,31 +4,12 @@ import types
 
 import msgspec
 
-from securefair.collaboration.observer import SiteRecord
 from securefair.report.presence import PeerLife
 from securefair.sites.site.export import _peer
 from securefair.sites.site.records import note_peers, peers_of, rounds_away
 from securefair.storage import Store
-from support.site_statuses import peer_status
+from support.site_statuses import RECORD, peer_status
 
-RECORD = SiteRecord(
-    round=0,
-    forced=True,
-    asked=("south",),
-    opened=("south",),
-    declined={},
-    failed=(),
-    missed=(),
-    offered=(),
-    combined=(),
-    lost=(),
-    received={"south": 8},
-    reputations={"south": 1.0},
-    away=(),
-    measured={},
-    temperature=None,
-    step_error=None,
-)
 SOUTH = peer_status(presence=PeerLife.AWAY, ready=2)
 
 

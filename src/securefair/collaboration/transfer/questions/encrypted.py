@@ -33,7 +33,7 @@ from securefair.collaboration.transfer.questions.interface import (
     StoredKeys,
     TransferQuestion,
 )
-from securefair.collaboration.wording import data_size
+from securefair.collaboration.wording import data_size, ring_said
 from securefair.data.dataset import Samples
 from securefair.errors import LocalProtocolError
 from securefair.exchange import steps
@@ -158,10 +158,8 @@ class EncryptedQuestion(TransferQuestion):
     def summary(self) -> str:
         """See `TransferQuestion`."""
         plan, numbers = self.agreed.plan, self.numbers_of(self.agreed.facts.samples)
-        return (
-            f"ring degree {plan.params.ring_degree}, {numbers} numbers an answer; "
-            f"upload {data_size(plan.feature_bytes)} a peer"
-        )
+        said = ring_said(self.agreed.encryption.backend, plan.params.ring_degree)
+        return f"{said}, {numbers} numbers an answer; upload {data_size(plan.feature_bytes)} a peer"
 
     @property
     def lengths(self) -> tuple[int, int]:

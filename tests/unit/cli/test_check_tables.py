@@ -1,0 +1,22 @@
+"""What `securefair check` shows of a plan."""
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize("backend", ["clear", "rns"])
+def test_a_plan_that_is_not_followed_protects_nobody(invoke, tables, tmp_path, backend):
+    assert invoke("new", "p", *tables).exit_code == 0
+    settings = tmp_path / "p" / "config.toml"
+    text = settings.read_text()
+    assert '\nbackend = "rns"' in text
+    settings.write_text(text.replace('\nbackend = "rns"', f'\nbackend = "{backend}"'))
+    done = invoke("check", settings)
+    assert done.exit_code == 0, done.output
+    said, clear = " ".join(done.stdout.split()), backend == "clear"
+    bits = json.loads(invoke("check", settings, "--json").stdout)["plan"]["security_bits"]
+    assert (f"none (these parameters would have {bits} bits); ring degree" in said) == clear
+    assert ("above all noise that tells of a model" in said) != clear
+    assert ("samples, in the open (backend clear): " in said) == clear
+    assert said.count("encrypts nothing") == clear
