@@ -87,7 +87,13 @@ def predict(
     if out is not None:
         write_text(out, text)
     warnings = list(prediction.warnings)
-    if (model / CARD).exists() and (card := load_card(model)).worse:
+    if not (model / CARD).exists():
+        warnings.insert(
+            0,
+            f"{shown(model / CARD)} is missing: nothing tells whether a hospital's own model "
+            "predicts better",
+        )
+    elif (card := load_card(model)).worse:
         warnings.insert(
             0,
             f"on test patients of {card.hospital} a model of its own predicts better than this "
@@ -129,6 +135,13 @@ def evaluate(
     model: ModelArgument,
     table: Annotated[str, typer.Argument(help="Table of patients with the label, or a query.")],
     by: ByOption = None,
+    patient_column: Annotated[
+        str | None,
+        typer.Option(
+            "--patient-column",
+            help="Column that names the patient of each row, where one has several rows.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="File for the page, .html: scores and pictures.")
     ] = None,
@@ -155,7 +168,7 @@ def evaluate(
     if out is not None:
         check_new_file(out, force=force, endings=(".html",))
     kept = load_model(model)
-    evaluation = scored(kept, table, by=by or ())
+    evaluation = scored(kept, table, by=by or (), patient_column=patient_column)
     for warning in evaluation.warnings:
         say(f"Warning: {warning}", err=True)
     if out is not None:

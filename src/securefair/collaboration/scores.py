@@ -93,7 +93,7 @@ def scores_of(
         verdict = None
         if best is not None and metric in gains:
             compared = sum(mean is not None for mean in means.values())
-            against = Against(compared, means[best] or 0.0)
+            against = Against(compared, outcome.level(metric, means[best] or 0.0))
             verdict = verdict_of(
                 gains[metric], metric, algorithm=name, control=best, against=against
             )

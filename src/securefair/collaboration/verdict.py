@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from securefair.collaboration.kinds import wording_of
-from securefair.model.outcomes import lower_is_better
+from securefair.model.outcomes import lower_is_better, outcome_named
 from securefair.records import STANDALONE, HospitalVerdict, MetricResult, RunResult, VerdictResult
 from securefair.words import Words, words_of
 from securefair.worth.verdict import Against, LossDifference, shrunk, told_of
@@ -122,7 +122,9 @@ def _against(result: RunResult, control: str) -> Against:
     scored = [result.algorithms[one] for one in result.controls if one in result.algorithms]
     level = result.algorithms[control].metrics.get(result.metric)
     compared = sum(result.metric in one.metrics for one in scored)
-    return Against(compared, 0.0 if level is None else level.mean or 0.0)
+    if level is None or level.mean is None:
+        return Against(compared)
+    return Against(compared, outcome_named(result.outcome).level(result.metric, level.mean))
 
 
 def headline(result: RunResult, words: Words) -> str:

@@ -81,3 +81,24 @@ def _groups(column: Column, name: str, source: str) -> NDArray[np.str_]:
     halves = np.where(each > middle, f"above {middle:g}", f"up to {middle:g}")
     result: NDArray[np.str_] = np.where(there, halves, MISSING)
     return result
+
+
+def patients_of(table: Table, name: str) -> NDArray[np.int64]:
+    """Whose each row is, (B,), by the column that names patients; equal numbers are one of them.
+
+    Raises:
+        DataError: the column is not there, or says nothing of a row.
+    """
+    if name not in table.columns:
+        raise DataError(
+            "the column that names the patients is not in the table",
+            where=table.source,
+            found=", ".join(table.columns),
+            expected=f"a column {name!r} (patient_column)",
+            hint=meant(name, table.columns),
+        )
+    column = table.columns[name]
+    nobody = np.array([not text for text in column.texts])
+    if nobody.any():
+        raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
+    return column.codes

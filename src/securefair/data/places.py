@@ -47,8 +47,21 @@ def staying(before: ParticipantData, after: ParticipantData, key: bytes) -> Part
         DataError: see `placed`.
     """
     trained, tested = (set(marks_of(part, key)) for part in (before.train, before.test))
-    drawn = {mark for mark in marks_of(after.train, key) if mark not in tested}
-    return placed(after, trained | drawn, key)
+    whole = after.whole()
+    if whole is None:
+        return after
+    drawn, marks, who = set(marks_of(after.train, key)), list(marks_of(whole, key)), whole.who
+    # A new row of somebody who was there before goes where that one is.
+    learned, held = (
+        {one for one, mark in zip(who.tolist(), marks, strict=True) if mark in part}
+        for part in (trained, tested)
+    )
+    new = {
+        mark
+        for one, mark in zip(who.tolist(), marks, strict=True)
+        if mark not in tested and (one in learned or (one not in held and mark in drawn))
+    }
+    return placed(after, trained | new, key)
 
 
 def placed(data: ParticipantData, trained: Collection[bytes], key: bytes) -> ParticipantData:

@@ -1,4 +1,7 @@
-"""Held-out samples, stratified by class and seeded by participant."""
+"""Held-out samples, stratified by class and seeded by participant.
+
+Rows of one patient stay together: a model that has seen one of them knows the patient.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ def hold_out(name: str, samples: Samples, test_fraction: float, seed: int) -> Pa
         seed: of the draw.
 
     Raises:
-        ConfigError, DataError: as `stratified_rows`, naming the participant.
+        ConfigError, DataError: as `split_rows`, naming the participant.
     """
     rng = participant_rng(name, seed)
     try:
-        kept, held = stratified_rows(samples.labels, test_fraction, rng)
+        kept, held = split_rows(samples, test_fraction, rng)
     except DataError as error:
         raise error.about(f"participant {name}") from error
     train, test = samples.take(kept), samples.take(held)
@@ -57,14 +60,32 @@ def stratified_split(
 ) -> tuple[Samples, Samples]:
     """Training and test samples, disjoint and together all of `samples`, each in random order.
 
-    Guarantees, arguments and errors as `stratified_rows`.
+    Guarantees, arguments and errors as `split_rows`.
     """
-    kept, held = stratified_rows(samples.labels, test_fraction, rng)
+    kept, held = split_rows(samples, test_fraction, rng)
     return samples.take(kept), samples.take(held)
 
 
+def split_rows(
+    samples: Samples, test_fraction: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """As `stratified_rows` of one row of each patient, whose other rows go with it.
+
+    So no patient has rows in both parts, and without patients of several rows it is the same.
+    """
+    one = one_row_each(samples)
+    if len(one) == len(samples):
+        return stratified_rows(samples.labels, test_fraction, rng)
+    who = samples.who
+    parts = stratified_rows(samples.labels[one], test_fraction, rng)
+    kept, held = (np.flatnonzero(np.isin(who, who[one[part]])) for part in parts)
+    return rng.permutation(kept), rng.permutation(held)
+
+
 def stratified_rows(
-    labels: NDArray[np.int64], test_fraction: float, rng: np.random.Generator
+    labels: NDArray[np.int64],
+    test_fraction: float,
+    rng: np.random.Generator,
 ) -> tuple[Rows, Rows]:
     """Rows for training and for testing, disjoint and together all, each in random order.
 
@@ -109,6 +130,16 @@ def stratified_rows(
         rank[of_class] = np.arange(len(of_class))
     is_test = rank < taken[labels]
     return order[~is_test[order]], order[is_test[order]]
+
+
+def one_row_each(samples: Samples) -> Rows:
+    """A row of each patient, one of the class that is rarest of all, in the order of `who`."""
+    if samples.patients is None:
+        return np.arange(len(samples))
+    rare = np.bincount(samples.labels)[samples.labels]
+    order = np.lexsort((rare, samples.patients))
+    _, first = np.unique(samples.patients[order], return_index=True)
+    return order[first]
 
 
 def participant_rng(name: str, seed: int) -> np.random.Generator:

@@ -20,7 +20,9 @@ Array = NDArray[np.float64]
 Prevalence = Literal["own", "teacher"]
 """Whose class frequencies a student's targets have."""
 
-_PRIOR = 0.5  # of a sample of each class: a class that a student lacks is rare, not impossible
+PRIOR = 0.5
+"""Of a sample of each class: a class that a student lacks is rare, not impossible."""
+
 _TOLERANCE = 1e-9  # of a mean probability
 _POLISHED = 2
 _MOST_STEPS = 200
@@ -31,8 +33,15 @@ _MILD = 10.0  # logits, within which steps never get stuck
 _SHARPER = 4.0
 
 
-def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | None = None) -> Array:
-    """Logits (B, M) plus one number a class, so that mean probabilities are the own frequencies.
+def own_prevalence(
+    logits: Array,
+    labels: NDArray[np.int64],
+    weights: Array | None = None,
+    *,
+    prior: float = PRIOR,
+) -> Array:
+    """Logits (B, M) plus one number a class, so that mean probabilities are the own frequencies,
+    each class counting so much of a sample more.
 
     The numbers sum to 0. They minimise a convex function with that gradient. Logits of millions,
     of a model that diverged, may be too coarse for any such numbers: a warning in the log then
@@ -42,9 +51,11 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
         logits: of a teacher on the student's own training samples.
         labels: (B,) of these samples, in 0..M-1.
         weights: (B,), how much each counts; None: alike.
+        prior: samples of each class beside the own; 0 only where every class is there, as the
+            number of one that is not would be infinite.
     """
     classes = logits.shape[1]
-    counts = np.bincount(labels, weights, minlength=classes) + _PRIOR
+    counts = np.bincount(labels, weights, minlength=classes) + prior
     wanted = counts / counts.sum()
     start = np.log(wanted) - np.log(softmax(logits, axis=1).mean(axis=0).clip(1e-12))
     shift, missed = _shift(logits, wanted, start)

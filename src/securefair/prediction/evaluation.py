@@ -14,7 +14,7 @@ from securefair.data import Samples, read_rows
 from securefair.data.cells import Table
 from securefair.data.encoding import encode, encode_known
 from securefair.data.filling import filled, relations_of
-from securefair.data.groups import groups_of
+from securefair.data.groups import groups_of, patients_of
 from securefair.data.headings import under_agreed_names
 from securefair.errors import DataError, SecureFairError
 from securefair.model.outcomes.pictures import Shown
@@ -64,13 +64,21 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     pictures: list[Picture] = []
 
 
-def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ()) -> ModelEvaluation:
+def evaluate(
+    model: HospitalModel,
+    table: Path | str,
+    *,
+    by: Sequence[str] = (),
+    patient_column: str | None = None,
+) -> ModelEvaluation:
     """Score a model on a table with the label that it was trained to predict.
 
     Args:
         model: as it was kept.
         table: of patients whose outcome is known.
         by: columns of it whose groups are scored apart.
+        patient_column: which names the patient of each row, where one has several: errors and
+            intervals count patients then. Scores are of rows.
 
     Raises:
         DataError: the table cannot be used, or the model was not trained on a table.
@@ -91,6 +99,7 @@ def evaluate(model: HospitalModel, table: Path | str, *, by: Sequence[str] = ())
         known.classes,
         outcome=spec.target.outcome,
         values=known.values,
+        patients=None if patient_column is None else patients_of(rows, patient_column),
     )
     said = found.said
     page, warnings = None, tuple(found.warnings)
@@ -199,12 +208,14 @@ def pictures(model: HospitalModel, samples: Samples) -> list[Picture]:
 
 
 def _scored(model: HospitalModel, said: NDArray[np.float64], samples: Samples) -> ModelEvaluation:
-    outcome, count = model.outcome, len(samples)
+    outcome = model.outcome
     scores, confusion = outcome.point_scores(said, samples), outcome.confusion(said, samples)
-    error = 0.0
+    count, error = samples.people, 0.0
     if outcome.tells_classes and count > 1:
         right = said.argmax(axis=1) == samples.labels
-        error = float(right.std(ddof=1) / np.sqrt(count))
+        _, at = np.unique(samples.who, return_inverse=True)
+        each = np.bincount(at, weights=right - right.mean())  # rows of a patient go together
+        error = float(np.sqrt((each**2).sum() * count / (count - 1)) / len(samples))
     return ModelEvaluation(
         hospital=model.record.hospital,
         patients=count,

@@ -14,7 +14,6 @@ from securefair.config.columns import OwnColumn
 from securefair.data import (
     ParticipantData,
     Samples,
-    Table,
     TableSpec,
     encode,
     hold_out,
@@ -23,6 +22,7 @@ from securefair.data import (
 )
 from securefair.data.encoding import Extract
 from securefair.data.filling import completed
+from securefair.data.groups import patients_of
 from securefair.data.places import staying
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
@@ -158,7 +158,9 @@ class _FileLoader:
         spec = self._spec.with_columns(further)
         samples = encode(rows, spec, self._extract(spec, rows.folder))
         samples = replace(samples, further=len(spec.features) - len(self._spec.features))
-        return samples if self._patients is None else _of_patients(samples, rows, self._patients)
+        if self._patients is None:
+            return samples
+        return replace(samples, patients=patients_of(rows, self._patients))
 
     def completed(self, own: ParticipantData, further: Sequence[OwnColumn]) -> ParticipantData:
         """See `data.filling.completed`."""
@@ -177,22 +179,6 @@ class _FileLoader:
         for rule in spec.images:
             images.extractor(rule)
         return headers_only
-
-
-def _of_patients(samples: Samples, table: Table, name: str) -> Samples:
-    """The samples with the patient of each row, by the column that names them."""
-    if name not in table.columns:
-        raise DataError(
-            "the column that names the patients is not in the table",
-            where=table.source,
-            found=", ".join(table.columns),
-            expected=f"a column {name!r} (privacy.patient_column)",
-        )
-    column = table.columns[name]
-    nobody = np.array([not text for text in column.texts])
-    if nobody.any():
-        raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
-    return replace(samples, patients=column.codes)
 
 
 def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:

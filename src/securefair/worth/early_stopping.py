@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data import ParticipantData
-from securefair.data.split import stratified_split
+from securefair.data.split import one_row_each, stratified_split
 from securefair.errors import ConfigError
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer.folds import stratified_folds
@@ -112,11 +112,11 @@ class EarlyStopping:
         """
         rng = np.random.default_rng(derive_seed(seed, "validation", own.name))
         if self.folds is not None:
-            held = stratified_folds(own.train.labels, rng, self.folds) == part
+            held = stratified_folds(own.train, rng, self.folds) == part
             if held.all() or not held.any():
                 return replace(own, test=own.train), int(held.all())
             kept, validation = (own.train.take(np.flatnonzero(rows)) for rows in (~held, held))
-        elif np.bincount(own.train.labels).max() < 2:
+        elif np.bincount(own.train.labels[one_row_each(own.train)]).max() < 2:
             return replace(own, test=own.train), len(own.train)
         else:
             kept, validation = stratified_split(own.train, VALIDATION_FRACTION, rng)

@@ -75,7 +75,7 @@ class ScorePage(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         outcome: that is predicted.
         patients: how many.
-        counts: patients of each class; empty for other outcomes.
+        counts: rows of each class; empty for other outcomes.
         scores: of the outcome, and those of `CALIBRATION`.
         recalibrated: the same of predictions that were moved to be right on average for these
             patients; empty where nothing can be moved.
@@ -144,7 +144,7 @@ def score_page(
         counts = np.bincount(samples.labels, minlength=samples.classes).tolist()
     return ScorePage(
         outcome=outcome.name,
-        patients=len(samples),
+        patients=samples.people,
         counts=counts,
         scores=_scores(said, samples, times),
         recalibrated={} if moved is None else _scores(moved, samples, times),
@@ -238,5 +238,5 @@ def _grouped(
         scores: dict[str, ScoreEstimate] = {}
         if _unscorable(own) is None:
             scores = _scores(said[rows], own, _drawn(own, draws, rng))
-        pages[name] = GroupPage(len(own), scores)
+        pages[name] = GroupPage(own.people, scores)
     return pages

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from securefair.data.dataset import Samples
 from securefair.model.outcomes import outcome_of
 from securefair.model.outcomes.columns import Columns
+from securefair.model.outcomes.likelihood import Likelihood
 from securefair.model.transfer.penalised import fit
 
 Array = NDArray[np.float64]
@@ -25,6 +26,10 @@ and has no minimum."""
 
 _PENALTY = 1e-7
 """So that such a fit ends, near 15; of others it moves no digit that is printed."""
+
+FLAT = 100 * _PENALTY
+"""Of a curvature: below it, the likelihood says nothing of a coefficient, and what a fit finds is
+of the penalty alone. One event of a count, or one patient of a class, is worth about 1."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ def refit(predictors: Array, samples: Samples, weights: Array) -> Refits:
     """Refit predictors to what is known, by the likelihood of the outcome.
 
     There is no slope where predictors are alike, and neither number where patients are told apart
-    wholly; no intercept where everybody has a baseline of its own.
+    wholly or are all of one class, or nobody had an event; no intercept where everybody has a
+    baseline of its own.
 
     Args:
         predictors: (B, 1).
@@ -66,14 +72,27 @@ def refit(predictors: Array, samples: Samples, weights: Array) -> Refits:
 
 
 def _fitted(own: Array, offset: Array, samples: Samples, weights: Array) -> Array:
-    """The first coefficient of `own`, (R,); NaN where there is no minimum."""
+    """The first coefficient of `own`, (R,); NaN where there is no minimum, or no single one."""
     rounds = len(weights)
     columns = Columns(own, np.zeros((len(samples), 1, 0)))
+    likelihood = outcome_of(samples).likelihood(samples)
     found = fit(
         columns,
-        outcome_of(samples).likelihood(samples),
+        likelihood,
         np.broadcast_to(offset, (rounds, *offset.shape)),
         np.full((rounds, columns.parameters), _PENALTY),
         weights,
     )
-    return np.where((np.abs(found) <= LARGEST).all(axis=1), found[:, 0], np.nan)
+    told = [  # one after the other: all at once would take much memory
+        _curvature(columns, likelihood, offset + columns.logits(one), counts)
+        for one, counts in zip(found[:, None], weights[:, None], strict=True)
+    ]
+    there = (np.abs(found) <= LARGEST).all(axis=1) & (np.array(told) > FLAT)
+    return np.where(there, found[:, 0], np.nan)
+
+
+def _curvature(columns: Columns, likelihood: Likelihood, predictors: Array, counts: Array) -> float:
+    """Of one fit, of the likelihood by its first coefficient, the others following it."""
+    _, (hessian,) = likelihood.derivatives(columns, predictors, counts)
+    held = hessian + _PENALTY * np.eye(len(hessian))
+    return float(1 / np.linalg.inv(held)[0, 0])

@@ -20,6 +20,8 @@ d_h and s_h alone. Three things keep both errors below 5 %:
 - Differences of few patients are skewed: a control is now and then far off. Probabilities are of
   d_h made symmetric by Hall's cubic transformation (1992), from the third moment of its bootstrap.
 - What differs by less than half a percent of what the control scores is called no difference.
+  Where a score's zero depends on the label's unit, as that of a density, it is 0.005: then errors
+  differ by half a percent (`StudyOutcome.level`).
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ class Against:
 
     Attributes:
         controls: of so many this one is the best by the same patients.
-        level: its score, mean over hospitals; 0 where that is not known.
+        level: its score, mean over hospitals (`StudyOutcome.level`); 0 where that is not known.
     """
 
     controls: int = 1

@@ -189,6 +189,39 @@ def test_an_external_table_is_scored(invoke, kept):
     assert "Sensitivity is the share of class yes that the model recognises" in shown
 
 
+def test_errors_are_over_patients_where_a_column_names_them(invoke, kept, tmp_path):
+    head, *rows = (tmp_path / "south.csv").read_text().splitlines()
+    visits = [f"{at},{row}" for _ in range(5) for at, row in enumerate(rows)]
+    (tmp_path / "visits.csv").write_text("\n".join([f"who,{head}", *visits]) + "\n")
+    told = ("evaluate", kept / "north", "visits.csv", "--json")
+    one, by_row, by_patient = (
+        json.loads(invoke(*words).stdout)
+        for words in (
+            ("evaluate", kept / "north", "south.csv", "--json"),
+            told,
+            (*told, "--patient-column", "who"),
+        )
+    )
+    assert by_row["patients"] == 5 * one["patients"]
+    assert by_patient["patients"] == by_patient["page"]["patients"] == one["patients"]
+    assert by_patient["scores"] == by_row["scores"]
+    assert by_patient["intervals"] == one["intervals"]
+    assert by_patient["accuracy_se"] == pytest.approx(one["accuracy_se"])
+    errors = [found["page"]["scores"]["auc"]["se"] for found in (one, by_row, by_patient)]
+    assert errors[2] == pytest.approx(errors[0], rel=0.1)
+    assert errors[1] < 0.6 * errors[0]
+    refused = invoke(*told, "--patient-column", "whom")
+    assert (refused.exit_code, "a column 'whom'" in refused.stderr) == (2, True)
+
+
+def test_a_model_without_its_card_is_warned_of(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n")
+    (kept / "north" / "card.json").unlink()
+    done = invoke("predict", kept / "north", "new.csv")
+    assert done.exit_code == 0
+    assert "card.json is missing: nothing tells whether" in done.stderr
+
+
 def test_a_page_of_scores_replaces_no_file_unasked(invoke, kept, tmp_path):
     page = tmp_path / "year.html"
     page.write_text("mine")

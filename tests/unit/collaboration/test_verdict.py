@@ -28,9 +28,9 @@ def said(values, score="log_loss", **mean):
 def test_everybody_is_named_by_what_is_known_of_them():
     values = {"north": (0.2, 0.01), "south": (-0.2, 0.01), "west": (0.0, 0.2), "east": (None, None)}
     assert said(values) == (
-        "Better predictions at north; worse predictions at south; too uncertain to tell at west "
-        "and east: with Transfer, log-loss is lower by 0.030\u00a0\u00b1\u00a00.010 on average "
-        "than with Averaged alone, the best model alone."
+        "Better predictions at north; worse predictions at south; too small or uncertain to tell "
+        "at west and east: with Transfer, log-loss is lower by 0.030\u00a0\u00b1\u00a00.010 on "
+        "average than with Averaged alone, the best model alone."
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.data import ParticipantData, Samples
+from securefair.data import ParticipantData, Samples, hold_out
 from securefair.data.places import marks_of, placed, staying
 from securefair.errors import DataError
 
@@ -76,3 +76,19 @@ def test_a_part_that_would_be_empty_is_refused():
     one = hospital(samples(4), [0])
     with pytest.raises(DataError, match="nobody is left to train on, or to test on"):
         placed(one, (), KEY)
+
+
+def test_a_new_row_goes_where_its_patient_is():
+    draw = np.random.default_rng(3)
+    who = np.repeat(np.arange(30), 2)
+    visits = Samples(draw.normal(size=(60, 2)), who % 2, 2, patients=who)
+    before = hold_out("a", visits, 0.3, 0)
+    later = np.concatenate([who, np.arange(40)])  # everybody comes once more, and ten others do
+    more = np.concatenate([visits.features, draw.normal(size=(40, 2))])
+    drawn = hold_out("a", Samples(more, later % 2, 2, patients=later), 0.3, 5)
+    after = staying(before, drawn, b"key")
+    trained, tested = set(after.train.patients.tolist()), set(after.test.patients.tolist())
+    assert not trained & tested
+    assert trained >= set(before.train.patients.tolist())
+    assert tested >= set(before.test.patients.tolist())
+    assert len(after.train) + len(after.test) == 100

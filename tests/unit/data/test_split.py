@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from securefair.data import ParticipantData, Samples, hold_out, stratified_split
 from securefair.data.split import keep_training
 from securefair.errors import ConfigError, DataError
+from support.dealt import dealt
 
 
 def numbered(labels, classes=4):
@@ -32,6 +33,31 @@ def test_disjoint_complete_and_stratified(labels, fraction, seed):
         assert abs(held_out - n * fraction) < 1 or held_out == n - 1
     for part in (train, test):  # a sample keeps its label
         assert (part.labels == samples.labels[part.features.ravel().astype(int)]).all()
+
+
+@given(many_labels, fractions, st.integers(0, 5))
+def test_rows_of_one_patient_stay_together(labels, fraction, seed):
+    who = np.random.default_rng(seed).integers(0, 5 + len(labels) // 3, len(labels))
+    labels = np.array(labels) % 2
+    samples = dealt(labels, who)
+    try:
+        train, test = stratified_split(samples, fraction, np.random.default_rng(seed))
+    except DataError:  # every class is of one patient
+        assert len(np.unique(who)) <= 2
+        return
+    assert not set(train.patients) & set(test.patients)
+    together = np.concatenate([train.features, test.features]).ravel()
+    assert sorted(together) == list(range(len(labels)))
+    assert len(train)
+    assert len(test)
+
+
+def test_patients_of_one_row_are_dealt_as_if_nobody_had_said_whose_they_are():
+    labels = [0, 1] * 20
+    said, unsaid = dealt(labels, np.arange(40)[::-1]), dealt(labels)
+    parts = (stratified_split(one, 0.3, np.random.default_rng(4))[1] for one in (said, unsaid))
+    first, second = (part.features.ravel().tolist() for part in parts)
+    assert first == second
 
 
 @given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 3))

@@ -198,3 +198,30 @@ def test_patients_that_tell_nothing_are_refused(count, labels, why):
 def test_equal_seeds_give_equal_pages():
     said, samples = patients(60)
     assert score_page(said, samples) == score_page(said, samples)
+
+
+def test_moved_predictions_are_right_on_average_where_events_are_rare():
+    said, samples = patients(40)
+    samples = replace(samples, labels=(np.arange(40) == 7).astype(np.int64))
+    moved = outcome_named("two_classes").recalibrated(said, samples)
+    assert moved[:, 1].mean() == pytest.approx(1 / 40, abs=1e-8)
+    page = score_page(said, samples, draws=20)
+    assert page.recalibrated[INTERCEPT].mean == pytest.approx(0, abs=1e-5)
+
+
+def test_a_class_that_is_absent_is_moved_to_be_rare():
+    """Its logit would be infinite."""
+    rng = np.random.default_rng(0)
+    said, labels = rng.dirichlet(np.ones(3), 60), np.arange(60) % 2
+    samples = Samples(np.zeros((60, 1)), labels, 3)
+    moved = outcome_named("several_classes").recalibrated(said, samples)
+    assert moved.mean(axis=0) == pytest.approx(np.array([30.5, 30.5, 0.5]) / 61.5, abs=1e-6)
+    samples = replace(samples, labels=np.where(np.arange(60) == 3, 2, labels))
+    moved = outcome_named("several_classes").recalibrated(said, samples)
+    assert moved.mean(axis=0) == pytest.approx([30 / 60, 29 / 60, 1 / 60], abs=1e-6)
+
+
+def test_a_page_without_an_event_has_no_slope():
+    page = score_page(*timed(events=0), draws=20)
+    assert page.scores[SLOPE].mean is None
+    assert page.scores["concordance"].mean is None

@@ -96,3 +96,49 @@ def test_times_have_a_slope_and_no_intercept():
     found = refit(predictors, samples, everybody(samples))
     assert np.isnan(found.intercepts[0])
     assert found.slopes[0] == pytest.approx(0.5, abs=0.12)
+
+
+def timed(events, count=40):
+    rng = np.random.default_rng(4)
+    came = (np.arange(count) < events).astype(np.float64)
+    values = np.column_stack([rng.exponential(10, count), came])
+    labels = came.astype(np.int64)
+    samples = Samples(np.zeros((count, 1)), labels, 2, outcome="time", values=values)
+    return rng.normal(size=(count, 1)), samples
+
+
+def test_times_without_an_event_have_no_slope():
+    """The likelihood is 0 everywhere: the penalty alone said 0, which looks like a bad model."""
+    predictors, samples = timed(events=5)
+    weights = np.ones((3, len(samples)))
+    weights[1, :5] = 0  # nobody who had the event was drawn
+    weights[2, 1:5] = 0  # one of them was
+    found = refit(predictors, samples, weights).slopes
+    assert np.isfinite(found).tolist() == [True, False, True]
+    nobody = refit(*timed(events=0), weights)
+    assert np.isnan(nobody.slopes).all()
+
+
+@pytest.mark.parametrize(("middle", "exposure"), [(0.0, 1.0), (-8.0, 1.0), (0.0, 0.001)])
+def test_counts_that_are_all_zero_have_neither(middle, exposure):
+    """However few events were expected, so that a penalty finds an end soon."""
+    predictors = middle + np.random.default_rng(5).normal(0, 0.5, (20, 1))
+    values = np.column_stack([np.zeros(20), np.full(20, exposure)])
+    labels = np.zeros(20, dtype=np.int64)
+    samples = Samples(np.zeros((20, 1)), labels, 2, outcome="count", values=values)
+    found = refit(predictors, samples, everybody(samples))
+    assert np.isnan(found.intercepts).all()
+    assert np.isnan(found.slopes).all()
+    values[3, 0] = 1
+    found = refit(predictors, samples, everybody(samples))
+    assert np.isfinite(found.slopes).all()
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("middle", [-12.0, 0.0, 12.0])
+def test_one_class_has_neither_however_sure_predictions_are(label, middle):
+    logits = middle + np.linspace(-1, 1, 12)[:, None]
+    samples = Samples(np.zeros((12, 1)), np.full(12, label), 2)
+    found = refit(logits, samples, everybody(samples))
+    assert np.isnan(found.intercepts).all()
+    assert np.isnan(found.slopes).all()

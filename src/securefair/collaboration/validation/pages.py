@@ -7,19 +7,23 @@ stands the hospital's own fit, of each patient by a fit that did not see it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
+from securefair.ckks.backends import encrypts
 from securefair.collaboration.validated import HospitalValidation, PeerValidation
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import DataError
 from securefair.model.outcomes import outcome_of
+from securefair.model.outcomes.pictures import Shown
 from securefair.model.transfer import OwnFit
 from securefair.model.transfer.folds import stratified_folds
 from securefair.model.transfer.surrogate import explained, is_function
+from securefair.records import Picture
 from securefair.worth.page import Groups, ScorePage, check_scorable, score_page
 
 if TYPE_CHECKING:
@@ -51,17 +55,14 @@ def validation_of(
         DataError: groups and patients disagree.
     """
     patients = agreement.patients_of(data)
-    outcome, unscored = outcome_of(patients), ""
+    unscored = ""
     try:
         check_scorable(patients)
     except DataError as error:
         unscored = str(error)
 
     def page(predictors: Array) -> ScorePage | None:
-        if unscored:
-            return None
-        shown = outcome.own_part(predictors, patients)
-        return score_page(said_of_others(predictors, patients), patients, groups=groups, own=shown)
+        return None if unscored else page_of(predictors, patients, groups)
 
     alone = None
     if data.teacher is None and asked:
@@ -81,7 +82,15 @@ def validation_of(
         own=None if alone is None else page(alone),
         unscored=unscored,
         tells_fit=agreement.question.determines_fit(len(patients)),
+        encrypted=encrypts(agreement.encryption.backend),
+        private=agreement.private,
     )
+
+
+def page_of(predictors: Array, patients: Samples, groups: Groups | None = None) -> ScorePage:
+    """Scores and pictures of predictors (n, L), all with an own part of the other patients."""
+    page = score_page(said_of_others(predictors, patients), patients, groups=groups)
+    return structs.replace(page, pictures=pictures_by_others(predictors, patients))
 
 
 def said_of_others(predictors: Array, patients: Samples) -> Array:
@@ -92,21 +101,35 @@ def said_of_others(predictors: Array, patients: Samples) -> Array:
     sure as it should be. The last columns are left out where the patients of a fold alone had an
     event: then nobody can say when.
     """
-    outcome = outcome_of(patients)
-    _, first, at = np.unique(patients.who, return_index=True, return_inverse=True)
-    folds = stratified_folds(patients.labels[first], np.random.default_rng(0))[at]
     said: dict[int, Array] = {}
-    for fold in np.unique(folds):
-        within, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        own = outcome.own_part(predictors[others], patients.take(others))
-        said |= dict(zip(within.tolist(), outcome.said(predictors[within], own), strict=True))
+    for within, shown in _by_others(predictors, patients):
+        said |= dict(zip(within.tolist(), shown.said, strict=True))
     width = min(map(len, said.values()))
     return np.stack([said[row][:width] for row in range(len(patients))])
 
 
+def pictures_by_others(predictors: Array, patients: Samples) -> list[Picture]:
+    """What a page shows of predictors (n, L): of each fold by the own part of the other patients,
+    as what is scored (`said_of_others`)."""
+    outcome = outcome_of(patients)
+    if not outcome.adds_own:
+        return outcome.page_pictures(Shown(outcome.said(predictors, {}), {}, patients))
+    return outcome.pictures([shown for _, shown in _by_others(predictors, patients)])
+
+
+def _by_others(predictors: Array, patients: Samples) -> Iterator[tuple[NDArray[np.int64], Shown]]:
+    """Rows of each fold, and what is said of these by the own part of the other patients."""
+    outcome = outcome_of(patients)
+    folds = stratified_folds(patients, np.random.default_rng(0))
+    for fold in np.unique(folds):
+        within, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        own = outcome.own_part(predictors[others], patients.take(others))
+        yield within, Shown(outcome.said(predictors[within], own), own, patients.take(within))
+
+
 def smooth(agreement: ValidationAgreement, patients: Samples, logits: Array) -> bool:
     """Whether logits (n, L) follow from the features, as a transfer judges it."""
-    folds = stratified_folds(patients.labels, np.random.default_rng(0))
+    folds = stratified_folds(patients, np.random.default_rng(0))
     x = patients.common.features
     r2 = explained(x, logits, agreement.degree, folds, leaves=agreement.leaves)
     return is_function(x, r2)

@@ -65,6 +65,7 @@ class StudyOutcome(ABC):
         lower_is_better: those of them.
         metric: the score that decides what is better where nobody says another.
         headline: the score of records of rounds and of gains.
+        of_units: scores whose zero moves with the label's unit (`level`).
         tells_classes: whether labels are classes: usual classifiers are controls then.
         takes_leaves: whether fits of leaves of public trees compete: where they were measured to be
             worth something.
@@ -95,6 +96,7 @@ class StudyOutcome(ABC):
     lower_is_better: ClassVar[frozenset[str]]
     metric: ClassVar[str]
     headline: ClassVar[str]
+    of_units: ClassVar[frozenset[str]] = frozenset()
     tells_classes: ClassVar[bool] = False
     effect: ClassVar[str] = ""
     takes_leaves: ClassVar[bool] = True
@@ -117,6 +119,13 @@ class StudyOutcome(ABC):
     def deciding(self, metric: str) -> str:
         """The score that decides: a setting, or its own where it has no such score."""
         return metric if metric in self.scores else self.metric
+
+    def level(self, score: str, mean: float) -> float:
+        """What a difference of a score is a share of: the score, where its zero means something.
+
+        1 where the zero moves with the label's unit: a verdict must not depend on that.
+        """
+        return 1.0 if score in self.of_units else mean
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """What is wrong with a table's numbers (B, k), the label first; none in most outcomes."""

@@ -69,6 +69,7 @@ class Number(StudyOutcome):
     lower_is_better: ClassVar = frozenset({"mean_absolute_error"})
     metric: ClassVar = "log_likelihood"
     headline: ClassVar = "r2"
+    of_units: ClassVar = frozenset({"log_likelihood"})  # half a percent of 1: of errors' deviation
     on_ward: ClassVar = ("mean_absolute_error", "r2", "coverage")
     as_shares: ClassVar = frozenset({"r2", "coverage"})
     effect: ClassVar = "difference"

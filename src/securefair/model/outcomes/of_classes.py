@@ -22,7 +22,7 @@ from securefair.model.outcomes.class_scores import (
     weighted_scores,
 )
 from securefair.model.outcomes.interface import Frame, OwnPart, StudyOutcome
-from securefair.model.prevalence import own_prevalence
+from securefair.model.prevalence import PRIOR, own_prevalence
 from securefair.model.probabilities import log_losses, probabilities_of
 
 Array = NDArray[np.float64]
@@ -72,8 +72,14 @@ class OfClasses(StudyOutcome):
         return logits[:, 1:] - logits[:, :1]
 
     def recalibrated(self, said: Array, samples: Samples) -> Array:
-        """See `StudyOutcome`: mean probabilities are the frequencies of classes."""
-        return probabilities_of(own_prevalence(_logits(said), samples.labels))
+        """See `StudyOutcome`: mean probabilities are the frequencies of classes.
+
+        Where a class is absent, its probability would have to be 0 and its logit infinite: there
+        half a patient is added to each class, and mean probabilities are the frequencies of these.
+        """
+        every = len(np.unique(samples.labels)) == said.shape[1]
+        prior = 0.0 if every else PRIOR
+        return probabilities_of(own_prevalence(_logits(said), samples.labels, prior=prior))
 
     def benefits(
         self, said: Array, samples: Samples, threshold: float
@@ -98,7 +104,9 @@ class OfClasses(StudyOutcome):
 
     def shares(self, samples: Samples) -> dict[str, int]:
         """See `StudyOutcome`."""
-        return count_patients(samples.labels, samples.classes)
+        one = np.unique(np.stack([samples.who, samples.labels]), axis=1)[1]  # a row of a class each
+        counts = count_patients(one, samples.classes)
+        return counts | {"accuracy": samples.people} if counts else counts
 
     def confusion(self, said: Array, samples: Samples) -> NDArray[np.int64]:
         """See `StudyOutcome`."""

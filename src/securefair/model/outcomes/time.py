@@ -36,7 +36,14 @@ Array = NDArray[np.float64]
 
 
 HORIZONS = tuple(float(one) for one in np.linspace(0.1, 0.9, 9).round(1))
-"""Of the integrated Brier score, as quantiles of own times of events."""
+"""Of the integrated Brier score, as quantiles of the different own times of events: a time at which
+many had the event counts once."""
+
+QUARTERS = (0.25, 0.5, 0.75)
+"""Of own events, until which survival is told where nobody asks about a time."""
+
+ROUNDING = 1e-9
+"""Of a sum, by which it may miss a quarter."""
 
 LEAST_EVENTS = 2
 """Of a hospital: one to learn from, and one to hold out."""
@@ -229,16 +236,21 @@ class TimeToEvent(StudyOutcome):
         return np.stack(costs).reshape(unseen.shape[:-2])
 
     def own_part(self, predictors: Array, samples: Samples, spread: float | None = None) -> OwnPart:
-        """See `StudyOutcome`: Breslow's cumulative baseline hazard at own times of events, and the
-        longest time that anybody was followed."""
+        """See `StudyOutcome`: Breslow's cumulative baseline hazard at the different own times of
+        events, how many events came at each, and the longest time that anybody was followed."""
         del spread
         times, events = _values(samples)
         counts = counts_of(samples)
         hazards, came = counts * np.exp(predictors[:, 0]), counts * events
         at = np.unique(times[events > 0])
-        steps = [came[times == one].sum() / hazards[times >= one].sum() for one in at]
-        until = [float(times.max())] if len(times) else []
-        return {"times": at.tolist(), "hazard": np.cumsum(steps).tolist(), "until": until}
+        number = [float(came[times == one].sum()) for one in at]
+        steps = [one / hazards[times >= time].sum() for one, time in zip(number, at, strict=True)]
+        return {
+            "times": at.tolist(),
+            "hazard": np.cumsum(steps).tolist(),
+            "events": number,
+            "until": [float(times.max())] if len(times) else [],
+        }
 
     def drawn(self, predictors: Array, rng: np.random.Generator) -> Known:
         """See `StudyOutcome`: whole times, so that some are alike; a third is censored."""
@@ -279,10 +291,10 @@ class TimeToEvent(StudyOutcome):
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
         """See `StudyOutcome`; concordance is Harrell's. NaN where no pair, or event, tells.
 
-        The integrated Brier score is the mean over the horizons, which are quantiles of own times
-        of events. Patients who are censored before one are made up for by those who are not (Graf
-        et al., Statistics in Medicine 1999), by the censoring of all that are scored; a horizon
-        that nobody was followed until is left out.
+        The integrated Brier score is the mean over the horizons, which are the deciles of the
+        different own times of events (`HORIZONS`). Patients who are censored before one are made up
+        for by those who are not (Graf et al., Statistics in Medicine 1999), by the censoring of all
+        that are scored; a horizon that nobody was followed until is left out.
         """
         times, events = _values(samples)
         risk = said[:, 0]
@@ -310,8 +322,19 @@ class TimeToEvent(StudyOutcome):
 
 
 def usual_horizons(own: OwnPart) -> list[float]:
-    """Times until which a quarter, half and three quarters of own events came, three digits."""
-    quarters = np.quantile(np.array(own["times"]), (0.25, 0.5, 0.75))
+    """Times until which a quarter, half and three quarters of own events came, three digits: of
+    each the earliest at which an event came; none without events.
+
+    Models of before do not say how many events came at a time. Of these it is times until which
+    survival at predictor 0 has fallen by a quarter, half and three quarters of all that it falls
+    until the last event: about the same where few are censored before it and predictor 0 is usual.
+    """
+    times = np.array(own["times"])
+    if not len(times):
+        return []
+    falls = -np.diff(survival(np.zeros((1, 1)), own, times)[0], prepend=1.0)
+    came = np.cumsum(own.get("events") or falls)
+    quarters = times[np.searchsorted(came, np.array(QUARTERS) * came[-1] * (1 - ROUNDING))]
     return list(dict.fromkeys(float(f"{one:.3g}") for one in quarters))
 
 

@@ -102,7 +102,7 @@ def own_fit(
             found=samples.features.shape,
             expected="(n, d) with at least one patient",
         )
-    return _own_fit(samples, degree, stratified_folds(samples.labels, rng, folds), trees)
+    return _own_fit(samples, degree, stratified_folds(samples, rng, folds), trees)
 
 
 def _own_fit(

@@ -68,8 +68,8 @@ def linear_estimates(
     """Coefficients of the linear settings, and what other patients might have given.
 
     Args:
-        samples: own training patients, on whom all families were fitted. Rows of one patient are
-            drawn together.
+        samples: own patients to whom all families were fitted: of a run all of them, test patients
+            as well, like the model that is kept. Rows of one patient are drawn together.
         families: all that were averaged.
         rng: of the draws.
         draws: of the bootstrap.

@@ -3,9 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from securefair.collaboration.validation import pages
 from securefair.collaboration.validation.pages import said_of_others
 from securefair.data.dataset import Samples
 from securefair.model.outcomes import outcome_named
+from securefair.model.outcomes.pictures import Shown
 
 
 def drawn(name, count=40, seed=0):
@@ -65,3 +67,40 @@ def test_what_has_no_own_part_is_said_as_ever(name):
     outcome = outcome_named(name)
     expected = outcome.said(predictors, {})
     np.testing.assert_allclose(said_of_others(predictors, samples), expected)
+
+
+def test_pictures_are_of_the_baselines_that_scores_are_of(monkeypatch):
+    """With a baseline of all, predicted hazards sum to as many events as came, whatever a model
+    says."""
+    predictors, samples = drawn("time", 60)
+    outcome, shown = outcome_named("time"), []
+    drawing = type(outcome).pictures
+    monkeypatch.setattr(
+        type(outcome), "pictures", lambda self, parts: shown.extend(parts) or drawing(self, parts)
+    )
+    page = pages.page_of(predictors, samples)
+    assert [one.name for one in page.pictures] == ["survival", "survival_until", "hazards"]
+    assert len(shown) == 5
+    np.testing.assert_allclose(
+        np.sort(np.concatenate([one.said[:, :10] for one in shown]), axis=0),
+        np.sort(said_of_others(predictors, samples)[:, :10], axis=0),
+    )
+    events = samples.values[samples.values[:, 1] > 0, 0].tolist()
+    for one in shown:
+        theirs = one.samples.values[one.samples.values[:, 1] > 0, 0].tolist()
+        others = list(events)
+        for time in theirs:
+            others.remove(time)
+        assert one.own["times"] == sorted(set(others))
+
+
+@pytest.mark.parametrize("name", ["two_classes", "number", "count"])
+def test_other_pictures_are_of_what_is_scored(name):
+    predictors, samples = drawn(name, 60)
+    said = said_of_others(predictors, samples)
+    expected = outcome_named(name).page_pictures(Shown(said, {}, samples))
+    found = pages.pictures_by_others(predictors, samples)
+    assert [one.name for one in found] == [one.name for one in expected] != []
+    for one, other in zip(found, expected, strict=True):
+        for drawn_one, drawn_other in zip(one.series, other.series, strict=True):
+            np.testing.assert_allclose(drawn_one.y, drawn_other.y, rtol=1e-4)

@@ -77,3 +77,9 @@ def test_pictures_are_in_the_unit_of_the_number():
     assert errors.behind
     few = Shown(OUTCOME.said(f[:4, None], own), own, samples.take(np.arange(4)))
     assert OUTCOME.pictures([few]) == []
+
+
+def test_what_a_difference_is_a_share_of_does_not_depend_on_the_unit():
+    """A density has another logarithm in another unit: that of a difference of two has not."""
+    assert OUTCOME.level("log_likelihood", -3.6) == OUTCOME.level("log_likelihood", -0.6) == 1
+    assert OUTCOME.level("mean_absolute_error", 4.0) == 4

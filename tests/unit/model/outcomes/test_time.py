@@ -11,7 +11,7 @@ from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.interface import Frame
 from securefair.model.outcomes.pictures import Shown
 from securefair.model.outcomes.survival import kaplan_meier, survival
-from securefair.model.outcomes.time import OUTCOME
+from securefair.model.outcomes.time import OUTCOME, usual_horizons
 from securefair.model.transfer.penalised import fit
 
 LUNG = json.loads((Path(__file__).parents[3] / "vectors/survival.json").read_text("utf-8"))
@@ -239,3 +239,34 @@ def test_survival_is_told_until_the_longest_time_that_anybody_was_followed():
     OUTCOME.told(said, Frame((), own, None, (5.0,)))
     with pytest.raises(ConfigError, match="so late a time"):
         OUTCOME.told(said, Frame((), own, None, (8.0,)))
+
+
+def early():
+    """Whole months, and many die early: of 40 events 10 come in the first, 11 in the fourth."""
+    months = np.repeat([1, 4, 10, 20, 30, 40, 50, 60], [10, 11, 10, 3, 2, 2, 1, 1])
+    return of(months, np.ones(len(months)))
+
+
+def test_survival_is_told_until_quarters_of_events_and_not_of_their_times():
+    known = early()
+    own = OUTCOME.own_part(np.zeros((len(known), 1)), known)
+    assert own["events"] == [10, 11, 10, 3, 2, 2, 1, 1]
+    assert usual_horizons(own) == [1, 4, 10]
+    assert list(OUTCOME.told(np.zeros((2, 1)), Frame((), own, None))) == [
+        "log_hazard_ratio",
+        "survival_1",
+        "survival_4",
+        "survival_10",
+    ]
+
+
+def test_a_model_of_before_tells_quarters_of_the_fall_of_survival():
+    """It does not say how many events came at a time."""
+    hazard = -np.log([0.9, 0.5, 0.4, 0.2])  # falls by 0.1, 0.4, 0.1 and 0.2, 0.8 in all
+    assert usual_horizons({"times": [1.0, 2.0, 3.0, 4.0], "hazard": hazard.tolist()}) == [2, 3]
+
+
+def test_without_events_nothing_is_told_until_a_time():
+    own = OUTCOME.own_part(np.zeros((3, 1)), of([1, 2, 3], [0, 0, 0]))
+    assert usual_horizons(own) == []
+    assert list(OUTCOME.told(np.zeros((2, 1)), Frame((), own, None))) == ["log_hazard_ratio"]

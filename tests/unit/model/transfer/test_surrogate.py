@@ -6,6 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from securefair.model.transfer.folds import stratified_folds
 from securefair.model.transfer.surrogate import LEAST_R2, explained, is_function, surrogate
+from support.dealt import dealt
 
 
 def patients(count, features=6, seed=0):
@@ -37,7 +38,7 @@ def test_no_matrix_is_as_large_as_all_patients():
 @pytest.mark.parametrize("degree", [1, 2])
 def test_tells_a_smooth_teacher_from_a_random_one(degree):
     x = patients(40)
-    folds = stratified_folds(np.arange(40) % 2, np.random.default_rng(0))
+    folds = stratified_folds(dealt(np.arange(40) % 2), np.random.default_rng(0))
     smooth = x @ np.random.default_rng(1).normal(size=(6, 1)) + 2
     assert explained(x, smooth, degree, folds) > 0.99
     rng = np.random.default_rng(2)
@@ -64,7 +65,7 @@ def judged(patients, width, degree, draw):
     if degree == 2:
         units = draw.normal(size=(width, 16)) / np.sqrt(width)
         honest += 0.3 * (x @ units) ** 2 @ draw.normal(size=(16, 1))
-    folds = stratified_folds(draw.integers(0, 2, patients), draw)
+    folds = stratified_folds(dealt(draw.integers(0, 2, patients)), draw)
     for logits in (honest, draw.normal(size=(patients, 1))):
         yield is_function(x, explained(x, logits, degree, folds))
 
