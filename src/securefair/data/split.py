@@ -17,7 +17,9 @@ from securefair.errors import ConfigError, DataError
 Rows = NDArray[np.int64]
 
 
-def hold_out(name: str, samples: Samples, test_fraction: float, seed: int) -> ParticipantData:
+def hold_out(
+    name: str, samples: Samples, test_fraction: float, seed: int, *, by_rows: bool = False
+) -> ParticipantData:
     """One participant's data with a stratified part held out.
 
     The draw depends on the seed and the name only: who else takes part, and in which order,
@@ -28,13 +30,18 @@ def hold_out(name: str, samples: Samples, test_fraction: float, seed: int) -> Pa
         samples: all it holds.
         test_fraction: held out for testing, in (0, 1).
         seed: of the draw.
+        by_rows: as versions up to 0.2.0 did, whose sites go on with what they began with: rows of
+            one patient may be in both parts.
 
     Raises:
         ConfigError, DataError: as `split_rows`, naming the participant.
     """
     rng = participant_rng(name, seed)
     try:
-        kept, held = split_rows(samples, test_fraction, rng)
+        if by_rows:
+            kept, held = stratified_rows(samples.labels, test_fraction, rng)
+        else:
+            kept, held = split_rows(samples, test_fraction, rng)
     except DataError as error:
         raise error.about(f"participant {name}") from error
     train, test = samples.take(kept), samples.take(held)
@@ -72,14 +79,28 @@ def split_rows(
     """As `stratified_rows` of one row of each patient, whose other rows go with it.
 
     So no patient has rows in both parts, and without patients of several rows it is the same.
+    Every class keeps a training sample.
+
+    Raises:
+        ConfigError, DataError: as there; or nobody can be held out.
     """
     one = one_row_each(samples)
     if len(one) == len(samples):
         return stratified_rows(samples.labels, test_fraction, rng)
-    who = samples.who
-    parts = stratified_rows(samples.labels[one], test_fraction, rng)
-    kept, held = (np.flatnonzero(np.isin(who, who[one[part]])) for part in parts)
-    return rng.permutation(kept), rng.permutation(held)
+    labels, who = samples.labels, samples.who
+    dealt, _ = stratified_rows(labels[one], test_fraction, rng)
+    kept = np.isin(who, who[one[dealt]])
+    for label in np.setdiff1d(
+        labels, labels[kept]
+    ):  # a class of patients who were dealt for another
+        kept |= who == who[labels == label][0]
+    if kept.all():
+        raise DataError(
+            "too few patients to hold any out",
+            found=len(one),
+            expected="two patients of every class",
+        )
+    return rng.permutation(np.flatnonzero(kept)), rng.permutation(np.flatnonzero(~kept))
 
 
 def stratified_rows(

@@ -300,11 +300,12 @@ def _tested(card: ModelCard) -> _Tested:
     counts = list(card.train_by_class.values())
     common = max(range(len(counts)), key=counts.__getitem__)
     confusion = card.model.confusion
+    tested = sum(map(sum, confusion)) or card.model.patients  # rows: patients may have several
     return _Tested(
         name=card.hospital,
-        samples=sum(card.train_by_class.values()) + card.model.patients,
-        test_samples=card.model.patients,
-        majority_accuracy=sum(confusion[common]) / card.model.patients if confusion else 0.0,
+        samples=sum(card.train_by_class.values()) + tested,
+        test_samples=tested,
+        majority_accuracy=sum(confusion[common]) / tested if confusion else 0.0,
     )
 
 

@@ -219,8 +219,19 @@ def is_finished(out: Path) -> bool:
 
 def is_run(out: Path) -> bool:
     """Whether a folder is one of a run, finished or not: only its files may be replaced."""
-    begun = (out / FOLDER / "checkpoint.json").exists()  # all that a crash may leave
-    return begun or is_unfinished(out) or is_finished(out)
+    if is_unfinished(out) or is_finished(out):
+        return True
+    # What a crash may leave of a beginning, or of the end.
+    begun = out / FOLDER
+    left = [one.name for one in begun.iterdir()] if begun.is_dir() else None
+    return left is not None and (
+        "checkpoint.json" in left
+        or ([one.name for one in out.iterdir()] == [FOLDER] and all(map(_is_part, left)))
+    )
+
+
+def _is_part(name: str) -> bool:
+    return name.startswith(".") and name.endswith(".tmp")
 
 
 def is_interrupted(out: Path) -> bool:

@@ -121,7 +121,7 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
     estimates = {one.model.record.hospital: one.estimates for one in outcome.models}
     if any(estimates.values()):
         write_text(out / ESTIMATES, estimates_csv(estimates))
-    else:
+    elif ours:
         (out / ESTIMATES).unlink(missing_ok=True)
     write_json(out / "metrics.json", metrics)
     if outcome.config.report.html:

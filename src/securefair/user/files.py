@@ -70,7 +70,12 @@ def from_files(
 
 
 def one_from_files(
-    config: RunConfig, one: ParticipantSection, *, classes: int, seed: int
+    config: RunConfig,
+    one: ParticipantSection,
+    *,
+    classes: int,
+    seed: int,
+    by_rows: bool = False,
 ) -> ParticipantData:
     """One participant's samples, where nobody sees the others'.
 
@@ -79,12 +84,14 @@ def one_from_files(
         one: its files.
         classes: that were agreed on.
         seed: of what is held out.
+        by_rows: see `hold_out`.
 
     Raises:
         DataError: a file cannot be used; names file, line and column.
     """
     load, further = _FileLoader(config, ReadTables(), classes), one.columns or ()
-    own = _loaded(partial(load, further=further), one, config.data.test_fraction, seed)
+    fraction = config.data.test_fraction
+    own = _loaded(partial(load, further=further), one, fraction, seed, by_rows=by_rows)
     return load.completed(own, further)
 
 
@@ -98,12 +105,14 @@ def _loaded(
     one: ParticipantSection,
     held_out: float,
     seed: int,
+    *,
+    by_rows: bool = False,
 ) -> ParticipantData:
     with about(one.name):
         samples = load(one.source)
         if one.test_file is not None:
             return ParticipantData(one.name, samples, load(one.test_file))
-    return hold_out(one.name, samples, held_out, seed)
+    return hold_out(one.name, samples, held_out, seed, by_rows=by_rows)
 
 
 class _FileLoader:

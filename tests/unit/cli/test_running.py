@@ -369,12 +369,17 @@ def test_what_no_run_wrote_is_refused_before_anything_runs(
     assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == [kept]
 
 
-@pytest.mark.parametrize("left", [[], ["checkpoint.json"]], ids=["empty", "crashed as it began"])
+@pytest.mark.parametrize(
+    "left",
+    [[], ["checkpoint.json"], [".checkpoint.json.1.tmp"], [None]],
+    ids=["empty", "crashed as it began", "crashed as it wrote", "crashed at the end"],
+)
 def test_a_folder_of_nothing_or_of_a_run_s_beginning_is_used(invoke, captured, tmp_path, left):
     (tmp_path / "c.toml").write_text(ALONE)
     (tmp_path / "out").mkdir()
     for name in left:
         (tmp_path / "out" / "unfinished").mkdir()
-        (tmp_path / "out" / "unfinished" / name).write_text("{}")
+        if name is not None:
+            (tmp_path / "out" / "unfinished" / name).write_text("{}")
     assert "enough" in invoke("run", "c.toml", "--out", "out").stderr
     assert len(captured) == 1

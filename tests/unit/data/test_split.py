@@ -105,3 +105,26 @@ def test_all_own_samples_are_those_for_training_and_for_testing():
     assert sorted(whole.features[:, 0]) == sorted(samples.features[:, 0])
     assert keep_training(own, 8, 0).whole() is None  # fewer on purpose
     assert ParticipantData("A", own.train, own.test).whole() is None  # brought by themselves
+
+
+def test_every_class_keeps_a_row_where_a_patient_has_rows_of_several():
+    """Whoever is dealt for the rarest class takes the rows of another along."""
+    labels = np.array([0] * 20 + [1] * 6 + [2] * 3)
+    who = np.array([*range(20), *[90] * 6, 90, 91, 92])
+    for seed in range(40):
+        train, test = stratified_split(dealt(labels, who), 0.4, np.random.default_rng(seed))
+        assert set(train.labels.tolist()) == {0, 1, 2}
+        assert not set(train.patients) & set(test.patients)
+
+
+def test_nobody_is_held_out_of_one_patient_a_class():
+    with pytest.raises(DataError, match="too few"):
+        stratified_split(dealt([0, 0, 1, 1], np.array([0, 0, 1, 1])), 0.3, np.random.default_rng(0))
+
+
+def test_sites_that_began_before_go_on_with_parts_by_rows():
+    samples = dealt([0, 1] * 30, np.arange(60) // 3)
+    former = hold_out("a", samples, 0.3, 0, by_rows=True)
+    unsaid = hold_out("a", dealt([0, 1] * 30), 0.3, 0)
+    assert (former.test_rows == unsaid.test_rows).all()
+    assert set(former.train.patients) & set(former.test.patients)

@@ -1,7 +1,9 @@
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 
 from securefair.collaboration.wording import SiteWording
@@ -163,3 +165,14 @@ def test_markdown_says_the_same_in_a_terminal():
     assert "| 5 | south, west, hill | 0.660 | 0.600 | hill away |" in text
     for line in ("- forged, south: 2", "Little.", "- G.", f"Audit log: 57 rows, head {'ab' * 32}"):
         assert line in text.split("\n")
+
+
+def test_shares_are_of_rows_where_patients_have_several():
+    facts = site_facts()
+    rows = sum(map(sum, facts.card.model.confusion))
+    visits = msgspec.structs.replace(facts.card.model, patients=rows // 4)
+    page = site_page(replace(facts, card=msgspec.structs.replace(facts.card, model=visits)))
+    assert f"{rows} for testing" in Words(page).text
+    shares = [float(one) for one in re.findall(r'class="common" x1="([\d.]+)%"', page)]
+    assert shares
+    assert max(shares) <= 100

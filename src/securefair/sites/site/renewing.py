@@ -72,9 +72,11 @@ def settings_in(folder: Path, tx: Transaction) -> SiteSettings:
     return read_settings(folder).at(taken_in(tx).number)
 
 
-def samples_now(settings: SiteSettings, terms: Terms, seed: int, taken: Taken) -> ParticipantData:
+def samples_now(
+    settings: SiteSettings, terms: Terms, seed: int, taken: Taken, *, by_rows: bool = False
+) -> ParticipantData:
     """A site's samples: arguments and errors as `own_samples`, after what was taken up."""
-    data = own_samples(settings.at(taken.number), terms, seed)
+    data = own_samples(settings.at(taken.number), terms, seed, by_rows=by_rows)
     if taken.trained is None:
         return data
     return placed(data, set(taken.trained), _key(seed))

@@ -48,17 +48,22 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     Raises:
         DataError: the files were changed since.
     """
-    digests = digests_of(data, teacher)
+    if not began_with(store, data, teacher):
+        raise DataError(
+            "the samples, or the model that answers, are not those that this site began with",
+            where=data.name,
+            hint="Put the files back as they were; `securefair site renew` goes on with others",
+        )
     with store.transaction() as tx:
-        known = {name: tx.memory.get(name) for name in digests}
-        if any(found not in (None, digests[name]) for name, found in known.items()):
-            raise DataError(
-                "the samples, or the model that answers, are not those that this site began with",
-                where=data.name,
-                hint="Put the files back as they were; `securefair site renew` goes on with others",
-            )
-        if known[SAMPLES] is None:
-            tx.memory.put(SAMPLES, digests[SAMPLES])
+        if tx.memory.get(SAMPLES) is None:
+            tx.memory.put(SAMPLES, digests_of(data, teacher)[SAMPLES])
+
+
+def began_with(store: Store, data: ParticipantData, teacher: str | None) -> bool:
+    """Whether the site began with these samples, or with none yet; as `check_same_samples`."""
+    digests = digests_of(data, teacher)
+    with store.view() as tx:
+        return all(tx.memory.get(name) in (None, digests[name]) for name in digests)
 
 
 def note_samples(tx: Transaction, data: ParticipantData, teacher: str | None) -> None:
@@ -100,13 +105,16 @@ def _digest(arrays: Sequence[NDArray[Any] | None], answers: bytes) -> bytes:
     return digest.digest()
 
 
-def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantData:
+def own_samples(
+    settings: SiteSettings, terms: Terms, seed: int, *, by_rows: bool = False
+) -> ParticipantData:
     """The samples of one site.
 
     Args:
         settings: which files.
         terms: what was agreed.
         seed: of what is held out.
+        by_rows: see `hold_out`.
 
     Raises:
         DataError: a file is missing or does not keep to the rules, or there are too many samples.
@@ -129,7 +137,7 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         rows = read_rows(settings.data if query else Path(settings.data))
         refuse_other_unit(settings.name, rows, table)
     section = _section(settings.name, settings.data, test, settings.columns)
-    own = one_from_files(terms.config, section, classes=classes, seed=seed)
+    own = one_from_files(terms.config, section, classes=classes, seed=seed, by_rows=by_rows)
     found = own.train.common.features.shape[1]
     if found != features:
         raise DataError(

@@ -39,7 +39,7 @@ from securefair.sites.site.format import check_format
 from securefair.sites.site.hosting import host_of
 from securefair.sites.site.records import LEFT, note_peers
 from securefair.sites.site.renewing import awaited, samples_now, taken_in
-from securefair.sites.site.samples import check_same_samples
+from securefair.sites.site.samples import began_with, check_same_samples
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
 from securefair.storage import Keystore, Secret, Store, Transaction
@@ -204,6 +204,8 @@ def with_samples(opened: OpenPost) -> OpenSite:
     with store.view() as tx:
         taken = taken_in(tx)
     data = samples_now(settings, project.terms, seed, taken)
+    if data.train.patients is not None and not began_with(store, data, settings.teacher):
+        data = samples_now(settings, project.terms, seed, taken, by_rows=True)
     check_same_samples(store, data, settings.teacher)
     host = host_of(data, project, agreement, store, keys, seed, settings)
     renewal = awaited(settings, project.terms, seed, taken, host)
