@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 
 from securefair.records import WEIGHTED_SUM, EncryptionResult, LedgerRow, RoundRecord
+from securefair.releases import release_of
 from securefair.words import Words
 
-SUMMED, SUM_OF_TWO = "summed_fits", 2  # a release, and a sum of it that hardly hides a part
+SUM_OF_TWO = 2
+"""Parts of a sum that hardly hides one."""
+
 _NAMED = 4  # students that a sentence names; the table has them all
 
 
@@ -65,11 +68,12 @@ def _known(told: Sequence[LedgerRow], parameters: int, words: Words) -> list[str
         else words.either("counts.students", len(enough))
     )
     if any(row.determines for row in told):
-        # In a group everybody asks everybody: a sum has as many parts as its teacher has students.
-        if all(row.release == SUMMED for row in told) and len(told) <= SUM_OF_TWO:
-            return [words("ledger.in_sum_of_two")]
         if all(row.in_mean for row in told):
-            return [words("ledger.in_mean")]
+            # Fits that are added up, not answers. In a group everybody asks everybody: a sum has as
+            # many parts as its teacher has students.
+            sums = not any(release_of(row.release).exchanged for row in told)
+            of_two = sums and len(told) <= SUM_OF_TWO
+            return [words("ledger.in_sum_of_two") if of_two else words("ledger.in_mean")]
         return [words("ledger.whole", who=who)]
     return [words("ledger.enough", who=who)] if enough else []
 
