@@ -11,6 +11,7 @@ from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples
 from securefair.sites.simulation.starting import simulated
 from securefair.sites.simulation.town import Town
+from support.concluded import concluded
 
 CONFIG = """
 [run]
@@ -93,3 +94,9 @@ def play(hosts, agreement, rounds):
     town = Town(list(people), lambda name, _: people[name], agreement, seed=SEED)
     for number in range(rounds):
         town.play(number)
+
+
+def told_of(name, backend="rns"):
+    """What reports read of a run of it."""
+    _, _, facts = finished(name, backend)
+    return concluded(name, [own.name for own in everyone()], facts.encryption)

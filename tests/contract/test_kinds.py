@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished, play, played
+from contract.kinds import (
+    MARGIN,
+    SEED,
+    begun,
+    configured,
+    everyone,
+    finished,
+    play,
+    played,
+    told_of,
+)
 from securefair.collaboration import PublicFacts
 from securefair.collaboration.host import Stored
 from securefair.collaboration.kinds import REGISTERED, kind_of
@@ -19,7 +29,6 @@ from securefair.storage import Store
 from securefair.words import words_of
 from securefair.worth import sharing
 from securefair.worth.tuned import Tuned
-from support.concluded import concluded
 
 FRAMES = 128
 """Bytes of a message besides what is foretold: its own fields, and the envelope's."""
@@ -35,12 +44,6 @@ def test_it_is_registered_under_its_own_name_and_has_words(name):
     assert kind.name == name
     assert kind.wording.title
     assert kind.wording.rule
-
-
-def told_of(name, backend="rns"):
-    """What reports read of a run of it."""
-    _, _, facts = finished(name, backend)
-    return concluded(name, [own.name for own in everyone()], facts.encryption)
 
 
 class Reading:
@@ -94,39 +97,6 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     governed = seen & kinds_keys()
     assert governed - PASSED_ON <= kind.reads
     assert kind.reads - governed <= ELSEWHERE
-
-
-def test_it_says_what_it_does_counts_and_does_not_protect(name):
-    kind, config, result = kind_of(name), configured(name), told_of(name)
-    told = kind.tell(config, result, words_of().about("hospitals"))
-    steps, limits, counted = told.steps, told.limits, told.counted
-    assert len(steps) >= 3
-    assert len({title for title, _ in limits}) == len(limits) >= 5
-    assert "not a formal guarantee" in counted
-    for text in (*steps, counted, *itertools.chain(*limits)):
-        assert text.strip() == text
-        assert "{" not in text
-        assert "participant" not in text  # it is hospitals that read
-    decides = "eputation" in str(steps) or "By that weight" in str(steps)
-    assert decides == kind.wording.reputations
-
-
-@pytest.mark.parametrize("backend", ["rns", "clear"])
-def test_what_is_said_of_keys_and_noise_is_said_where_something_was_encrypted(name, backend):
-    kind, config = kind_of(name), configured(name, **{"encryption.backend": backend})
-    told = kind.tell(config, told_of(name, backend), words_of().about("hospitals"))
-    said = str([told.steps, told.limits])
-    asks = name not in ("table-one", "cycle-gossip")  # which answer no questions of samples
-    for words in ("secret key", "encrypt anything", "noise that hides"):
-        assert (words in said) == (asks and backend == "rns")
-    assert ("can ask about anything" in said) == (asks and backend == "clear")
-
-
-def test_it_says_who_is_told_how_many_patients_there_are(name):
-    told = kind_of(name).tell(configured(name), told_of(name), words_of().about("hospitals"))
-    said = dict(told.limits).get("Sizes and times", "")
-    assert ("told exactly how many patients" in said) == (name not in ("table-one", "cycle-gossip"))
-    assert ("A sum tells exactly how many the others have" in said) == (name == "table-one")
 
 
 def test_its_controls_are_those_it_has_words_for_and_train_alone(name):

@@ -234,7 +234,7 @@ def rehearse_year(
         try:
             for day in days:
                 upgrades += _upgraded(year, due, day, cast.loses, cast.backs_up)
-                if day == calendar.renewed and not (kind.validates or kind.describes):
+                if day == calendar.renewed and kind.learns:
                     first[0] = later_patients(first[0])
                     year.renew(first[0].name, first[0])
                 _happen(year, calendar, day, cast)

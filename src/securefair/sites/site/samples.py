@@ -48,7 +48,8 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
     Raises:
         DataError: the files were changed since.
     """
-    if not began_with(store, data, teacher):
+    digests = digests_of(data, teacher)
+    if not _known(store, digests):
         raise DataError(
             "the samples, or the model that answers, are not those that this site began with",
             where=data.name,
@@ -56,14 +57,17 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
         )
     with store.transaction() as tx:
         if tx.memory.get(SAMPLES) is None:
-            tx.memory.put(SAMPLES, digests_of(data, teacher)[SAMPLES])
+            tx.memory.put(SAMPLES, digests[SAMPLES])
 
 
 def began_with(store: Store, data: ParticipantData, teacher: str | None) -> bool:
     """Whether the site began with these samples, or with none yet; as `check_same_samples`."""
-    digests = digests_of(data, teacher)
+    return _known(store, digests_of(data, teacher))
+
+
+def _known(store: Store, digests: Mapping[str, bytes]) -> bool:
     with store.view() as tx:
-        return all(tx.memory.get(name) in (None, digests[name]) for name in digests)
+        return all(tx.memory.get(name) in (None, digest) for name, digest in digests.items())
 
 
 def note_samples(tx: Transaction, data: ParticipantData, teacher: str | None) -> None:
