@@ -7,6 +7,7 @@ the same data. Kernels run on one thread unless the name says otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -50,6 +51,20 @@ def timed(benchmark: BenchmarkFixture, run: Callable[[], Array], work: str) -> A
     return benchmark.pedantic(run, rounds=7, warmup_rounds=1)
 
 
+@contextmanager
+def vector_registers() -> Iterator[None]:
+    """Without the matrix registers (AMX) that some processors have; skips on the others."""
+    from securefair.ckks.backends import _native
+
+    if _native.best_isa() != "amx":
+        pytest.skip("this processor has no matrix registers")
+    _native.use_isa("avx512")
+    try:
+        yield
+    finally:
+        _native.use_isa("amx")
+
+
 @pytest.mark.parametrize("degree", [4096, 8192, 16384, 32768])
 @pytest.mark.parametrize("name", ["ntt_forward_", "ntt_inverse_"])
 def test_transform(benchmark: BenchmarkFixture, degree: int, name: str) -> None:
@@ -62,7 +77,7 @@ def test_transform(benchmark: BenchmarkFixture, degree: int, name: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("outputs", "inputs", "polys", "limbs"), [(64, 512, 2, 5), (10, 64, 3, 4)])
-@pytest.mark.parametrize("by", ["kernels", "torch float64"])
+@pytest.mark.parametrize("by", ["kernels", "vector registers", "torch float64"])
 def test_linear_layer(
     benchmark: BenchmarkFixture,
     by: str,
@@ -78,6 +93,11 @@ def test_linear_layer(
     ours = kernels.linear(w, x, basis)
     if by == "kernels":
         timed(benchmark, lambda: kernels.linear(w, x, basis), f"{threads} threads")
+        return
+    if by == "vector registers":
+        with vector_registers():
+            theirs = timed(benchmark, lambda: kernels.linear(w, x, basis), f"{threads} threads")
+        assert np.array_equal(theirs, ours)
         return
     theirs = timed(
         benchmark, lambda: residues_fallback.linear(w, x, None, basis), f"{threads} threads"

@@ -28,7 +28,7 @@ struct Workspace {
     u64* roots;
 
     Workspace(const PackedMap& map, std::size_t columns, std::size_t memory) {
-        const std::size_t sizes[] = {strips_words(map.inputs, columns), 2 * map.outputs * columns,
+        const std::size_t sizes[] = {map.strips_words(columns), 2 * map.outputs * columns,
                                      2 * columns, memory, 16 * map.inputs};
         std::size_t total = 0;
         for (const std::size_t size : sizes) total += rounded(size);
@@ -70,8 +70,9 @@ const u32* second_row(const Arrived& x, std::size_t i, const Columns& at, const 
 // A tile's rows are far apart, so the processor does not foresee them: fetch some rows early.
 constexpr std::size_t rows_ahead = 6, line_bytes = 64;
 
-void pack_first(const Arrived& x, std::size_t inputs, const Columns& at, const Workspace& memory,
+void pack_first(const Arrived& x, const PackedMap& map, const Columns& at, const Workspace& memory,
                 const Basis& basis) {
+    const std::size_t inputs = map.inputs;
     const Prime& q = *basis[at.limb];
     const unsigned bits = width(q.p);
     const std::size_t inside = at.first % block_residues, bytes = packed_bytes(at.count, bits);
@@ -86,20 +87,21 @@ void pack_first(const Arrived& x, std::size_t inputs, const Columns& at, const W
         block += x.first_stride;
         later += x.first_stride;
         if (i % 2 == 1)
-            pack_pair(memory.strips, i / 2, inputs, rows[0], rows[1], at.count, q);
+            map.pack_pair(memory.strips, i / 2, rows[0], rows[1], at.count, q);
         else if (i + 1 == inputs)
-            pack_pair(memory.strips, i / 2, inputs, rows[0], nullptr, at.count, q);
+            map.pack_pair(memory.strips, i / 2, rows[0], nullptr, at.count, q);
     }
 }
 
-void pack_second(const Arrived& x, std::size_t inputs, const Columns& at, const Workspace& memory,
-                 const Basis& basis) {
+void pack_second(const Arrived& x, const PackedMap& map, const Columns& at,
+                 const Workspace& memory, const Basis& basis) {
+    const std::size_t inputs = map.inputs;
     u32* const other = memory.rows + at.count;
     for (std::size_t i = 0; i < inputs; i += 2) {
         const u32* const a = second_row(x, i, at, memory, memory.rows, basis);
         const u32* const b =
             i + 1 < inputs ? second_row(x, i + 1, at, memory, other, basis) : nullptr;
-        pack_pair(memory.strips, i / 2, inputs, a, b, at.count, *basis[at.limb]);
+        map.pack_pair(memory.strips, i / 2, a, b, at.count, *basis[at.limb]);
     }
 }
 
@@ -119,9 +121,9 @@ void for_each_tile(const Arrived& x, const PackedMap& map, std::size_t memory_wo
             const Columns at{limb, column, columns};
             for (std::size_t poly = 0; poly < 2; ++poly) {
                 if (poly == 0)
-                    pack_first(x, inputs, at, memory, basis);
+                    pack_first(x, map, at, memory, basis);
                 else
-                    pack_second(x, inputs, at, memory, basis);
+                    pack_second(x, map, at, memory, basis);
                 map.multiply(memory.values + poly * columns, 2 * columns, poly * limbs + limb,
                              memory.strips, columns, *basis[limb]);
             }

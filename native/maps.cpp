@@ -17,7 +17,7 @@ public:
 
     // Words that `apply` needs.
     std::size_t memory_words() const {
-        return 3 * map_.inputs * most_columns + strips_words(map_.inputs, most_columns);
+        return 3 * map_.inputs * most_columns + map_.strips_words(most_columns);
     }
 
     // Where columns of all values lie: ciphertexts and polynomials so many words apart.
@@ -39,7 +39,7 @@ public:
         }
         for (std::size_t part = 0; part < 3; ++part) {
             const std::size_t row = part * limbs + limb;
-            pack_strips(strips, memory + part * columns, 3 * columns, map_.inputs, columns, q);
+            map_.pack_strips(strips, memory + part * columns, 3 * columns, columns, q);
             map_.multiply(to + row * n + first, 3 * limbs * n, row, strips, columns, q);
         }
     }

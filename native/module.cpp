@@ -262,11 +262,12 @@ void decode_slots(const Reals& slots, const Polynomials& x, double scale, const 
 }
 
 std::string isa_name(Isa isa) {
-    return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "scalar";
+    constexpr const char* names[] = {"scalar", "avx2", "avx512", "amx"};
+    return names[static_cast<int>(isa)];
 }
 
 Isa isa_of(const std::string& name) {
-    for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512})
+    for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::amx})
         if (name == isa_name(isa)) return isa;
     throw std::invalid_argument("unknown instruction set: " + name);
 }
@@ -282,7 +283,7 @@ NB_MODULE(_native, m) {
     m.def("isa", [] { return isa_name(current_isa()); }, "Instruction set in use.");
     m.def("best_isa", [] { return isa_name(best_isa()); });
     m.def("use_isa", [](const std::string& name) { use_isa(isa_of(name)); }, "name"_a,
-          "Use a narrower instruction set than the processor's best (for tests).");
+          "Use another instruction set than the processor's best (for tests).");
 
     m.def(
         "ntt_forward",

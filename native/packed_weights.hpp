@@ -22,8 +22,10 @@ struct Digits {
     unsigned bits;
     u32 offset, rounding;  // high = (x + rounding) >> bits
 
-    explicit Digits(u32 p)
-        : bits(p < (u32{1} << 28) ? 14 : p < (u32{1} << 30) ? 15 : 16),
+    explicit Digits(u32 p) : Digits(p, p < (u32{1} << 28) ? 14 : p < (u32{1} << 30) ? 15 : 16) {}
+
+    Digits(u32 p, unsigned bits_)
+        : bits(bits_),
           offset(p >> (bits + 1) << bits),
           rounding((u32{1} << (bits - 1)) - offset) {}
 };
@@ -40,8 +42,11 @@ struct Reduction {
     u32 p;
     float inverse, base_inverse;  // 1 / p, 2^bits / p
 
-    explicit Reduction(u32 prime)
-        : digits(prime),
+    explicit Reduction(u32 prime) : Reduction(prime, Digits(prime).bits) {}
+
+    // Of low + 2^bits high.
+    Reduction(u32 prime, unsigned bits)
+        : digits(prime, bits),
           p(prime),
           inverse(static_cast<float>(1.0 / prime)),
           base_inverse(static_cast<float>(static_cast<double>(u32{1} << digits.bits) / prime)) {}

@@ -11,8 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "dispatch.hpp"
-
 namespace securefair {
 
 namespace {
@@ -113,7 +111,6 @@ Shared& shared() {
 }
 
 std::atomic<int> wanted = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-std::atomic<Isa> chosen = best_isa();
 
 }  // namespace
 
@@ -135,21 +132,5 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
     }
     state.pool->run(count, body);
 }
-
-Isa best_isa() {
-#if SECUREFAIR_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vnni"))
-        return Isa::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::avx2;
-#endif
-    return Isa::scalar;
-}
-
-Isa current_isa() { return chosen; }
-
-void use_isa(Isa isa) { chosen = std::min(isa, best_isa()); }
 
 }  // namespace securefair

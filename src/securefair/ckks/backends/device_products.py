@@ -219,11 +219,16 @@ def divide(
 @wp.kernel
 def unpack(
     out: wp.array4d[wp.uint32],
+    large: wp.array[wp.int32],
     words: wp.array2d[wp.uint32],
     starts: wp.array[wp.int32],
     widths: wp.array[wp.int32],
+    primes: wp.array[wp.uint32],
 ) -> None:
-    """Packed first polynomials (d, words) -> residues (d, polys, limbs, N); see `packing`."""
+    """Packed first polynomials (d, words) -> residues (d, polys, limbs, N); see `packing`.
+
+    `large` counts those that are not below their primes.
+    """
     which, limb, at = wp.tid()
     width = widths[limb]
     lane, place = at % 16, (at % 512) // 16
@@ -235,4 +240,6 @@ def unpack(
         value = value | (words[which, base + 16 * (word + 1)] << (wp.uint32(32) - shift))
     if width < 32:
         value = value & ((wp.uint32(1) << wp.uint32(width)) - wp.uint32(1))
+    if value >= primes[limb]:
+        wp.atomic_add(large, 0, 1)
     out[which, 0, limb, at] = value

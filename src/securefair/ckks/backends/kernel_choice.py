@@ -58,7 +58,7 @@ class KernelInfo:
 
     Attributes:
         native: the native module is built and in use.
-        instruction_set: "avx512", "avx2" or "scalar"; "device" without the native module.
+        instruction_set: "amx", "avx512", "avx2" or "scalar"; "device" without the native module.
         threads: threads that a call may use.
     """
 

@@ -21,6 +21,7 @@ from securefair.ckks.backends import device_products as products
 from securefair.ckks.backends import device_seeds as seeding
 from securefair.ckks.backends import device_transforms as transforms
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.device_launch import launch, transferred
 from securefair.ckks.backends.device_tables import dividing, first_rejected, tables
 from securefair.ckks.backends.embedding_torch import integers_to_slots, slots_to_integers
 from securefair.ckks.backends.kernel_checks import Patch
@@ -34,46 +35,32 @@ _WORDS_AT_ONCE = 1 << 27
 """Bytes of a generator's words that exist as a whole."""
 
 
-def _launch(kernel: Any, size: tuple[int, ...], *arguments: Any, on: torch.device) -> None:
-    """One kernel on all of `size`, after what torch was asked for before, and before what comes."""
-    if not all(size):
-        return
-    stream = wp.stream_from_torch(torch.cuda.current_stream(on)) if on.type == "cuda" else None
-    device = None if stream else "cpu"
-    wp.launch(kernel, dim=size, inputs=list(arguments), device=device, stream=stream)
-
-
-def _words(x: torch.Tensor) -> Any:
-    """An array of the kernels on the same memory: unsigned words of the same length."""
-    return wp.from_torch(x, dtype=wp.uint32 if x.dtype == torch.int32 else wp.uint64)
-
-
-def _rows(x: torch.Tensor) -> Any:
+def _rows(x: torch.Tensor) -> torch.Tensor:
     """All polynomials, (rows, N)."""
-    return _words(x.reshape(-1, x.shape[-1]))
+    return x.reshape(-1, x.shape[-1])
 
 
-def _indices(x: Integers, device: torch.device) -> Any:
-    return wp.from_torch(torch.from_numpy(np.array(x, dtype=np.int64)).to(device))
+def _indices(x: Integers, device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(np.array(x, dtype=np.int64)).to(device)
 
 
 def ntt_forward_(x: torch.Tensor, basis: Basis) -> None:
     """See `kernels.ntt_forward_`."""
     table, rows = tables(basis, x.device), x.view(-1, basis.ring_degree)
-    arguments = (_words(rows), *map(_words, table.forward), _words(table.primes))
+    arguments = (rows, *table.forward, table.primes)
     for blocks, stages in _passes(basis.ring_degree):
         size = len(rows), basis.ring_degree // 8
-        _launch(transforms.forward_pass, size, *arguments, blocks, stages, on=x.device)
+        launch(transforms.forward_pass, size, *arguments, blocks, stages, on=x.device)
 
 
 def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
     """See `kernels.ntt_inverse_`."""
     table, rows = tables(basis, x.device), x.view(-1, basis.ring_degree)
-    factors = (*map(_words, table.inverse), _words(table.shrink), _words(table.primes))
+    factors = (*table.inverse, table.shrink, table.primes)
     for blocks, stages in reversed(list(_passes(basis.ring_degree))):
         size = len(rows), basis.ring_degree // 8
-        arguments = (_words(rows), *factors, blocks, stages)
-        _launch(transforms.inverse_pass, size, *arguments, on=x.device)
+        arguments = (rows, *factors, blocks, stages)
+        launch(transforms.inverse_pass, size, *arguments, on=x.device)
 
 
 def _passes(n: int) -> Iterator[tuple[int, int]]:
@@ -89,8 +76,8 @@ def all_below(x: torch.Tensor, basis: Basis) -> bool:
     """See `kernels.all_below`."""
     found = torch.zeros(1, dtype=torch.int32, device=x.device)
     rows = _rows(x)
-    arguments = wp.from_torch(found), rows, _words(tables(basis, x.device).primes)
-    _launch(products.count_large, rows.shape, *arguments, on=x.device)
+    arguments = found, rows, tables(basis, x.device).primes
+    launch(products.count_large, rows.shape, *arguments, on=x.device)
     return not int(found)
 
 
@@ -104,8 +91,8 @@ def _combine_(
     kernel: Any, out: torch.Tensor, x: torch.Tensor, y: torch.Tensor, basis: Basis
 ) -> None:
     rows = _rows(out)
-    primes = _words(tables(basis, x.device).primes)
-    _launch(kernel, rows.shape, rows, _rows(x), _rows(y), primes, on=x.device)
+    primes = tables(basis, x.device).primes
+    launch(kernel, rows.shape, rows, _rows(x), _rows(y), primes, on=x.device)
 
 
 def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
@@ -125,15 +112,15 @@ def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
 
 def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
     """See `kernels.add_to_first_`."""
-    primes = _words(tables(basis, x.device).primes)
-    _launch(products.add_to_first, plain.shape, _words(x), _words(plain), primes, on=x.device)
+    primes = tables(basis, x.device).primes
+    launch(products.add_to_first, plain.shape, x, plain, primes, on=x.device)
 
 
 def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.multiply_plain`."""
-    out, moduli = torch.empty_like(x), _words(tables(basis, x.device).moduli)
-    arguments = _words(out), _words(x), _words(plain), moduli
-    _launch(products.multiply_plain, plain.shape, *arguments, on=x.device)
+    out, moduli = torch.empty_like(x), tables(basis, x.device).moduli
+    arguments = out, x, plain, moduli
+    launch(products.multiply_plain, plain.shape, *arguments, on=x.device)
     return out
 
 
@@ -155,24 +142,24 @@ def _weigh_(out: torch.Tensor, x: torch.Tensor, patch: Patch, basis: Basis) -> N
     n = basis.ring_degree
     rows, inputs = out.view(len(out), -1, n), x.view(len(x), -1, n)
     small = torch.as_tensor(np.require(weights, requirements="W"), dtype=torch.int32)
-    _launch(
+    launch(
         products.weighted,
         (len(reads) * groups, *rows.shape[1:]),
-        _words(rows),
-        _words(inputs),
-        wp.from_torch(small.to(x.device)),
+        rows,
+        inputs,
+        small.to(x.device),
         _indices(reads, x.device),
         _indices(writes, x.device),
         groups,
-        _words(tables(basis, x.device).primes),
+        tables(basis, x.device).primes,
         on=x.device,
     )
 
 
 def _add_constants_(out: torch.Tensor, bias: torch.Tensor, basis: Basis) -> None:
     size = (len(out), *out.shape[2:])
-    primes = _words(tables(basis, out.device).primes)
-    _launch(products.add_constants, size, _words(out), _words(bias), primes, on=out.device)
+    primes = tables(basis, out.device).primes
+    launch(products.add_constants, size, out, bias, primes, on=out.device)
 
 
 def linear_patches(
@@ -217,15 +204,15 @@ def sum_products(
 ) -> torch.Tensor:
     """See `kernels.sum_products`."""
     out = x.new_empty((len(left), 3, *x.shape[2:]))
-    _launch(
+    launch(
         products.sum_products,
         (len(left), *x.shape[2:]),
-        _words(out),
-        _words(x),
-        _words(y),
+        out,
+        x,
+        y,
         _indices(left, x.device),
         _indices(right, x.device),
-        _words(tables(basis, x.device).moduli),
+        tables(basis, x.device).moduli,
         on=x.device,
     )
     return out
@@ -235,17 +222,17 @@ def _divide_by_last(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     """(..., limbs, N) -> (..., limbs - 1, N), rounded as SEAL's rescale_to_next."""
     n, limbs = basis.ring_degree, len(basis) - 1
     left, dropped = basis.prefix(limbs), basis.primes[-1]
-    primes = _words(tables(left, x.device).primes)
+    primes = tables(left, x.device).primes
     rows = x.reshape(-1, limbs + 1, n)
     last = rows[:, limbs].clone(memory_format=torch.contiguous_format)
     ntt_inverse_(last[:, None], Basis(n, (dropped,)))
     taken = x.new_empty((len(rows), limbs, n))
-    arguments = _words(taken), _words(last), wp.uint32(dropped), primes
-    _launch(products.round_last, taken.shape, *arguments, on=x.device)
+    arguments = taken, last, wp.uint32(dropped), primes
+    launch(products.round_last, taken.shape, *arguments, on=x.device)
     ntt_forward_(taken, left)
-    inverses = _words(dividing(dropped, left, x.device))
-    shares = _words(taken), _words(rows), _words(taken), inverses, primes
-    _launch(products.divide, taken.shape, *shares, on=x.device)
+    inverses = dividing(dropped, left, x.device)
+    shares = taken, rows, taken, inverses, primes
+    launch(products.divide, taken.shape, *shares, on=x.device)
     return taken.view(*x.shape[:-2], limbs, n)
 
 
@@ -282,12 +269,12 @@ def relinearize(
         ntt_inverse_(target, basis)
         spread = x.new_empty((len(part), digits, digits + 1, n))
         size = len(part) * digits, digits + 1, n
-        arguments = _words(spread.view(size)), _rows(target), _words(table.primes)
-        _launch(products.raise_digits, size, *arguments, on=x.device)
+        arguments = spread.view(size), _rows(target), table.primes
+        launch(products.raise_digits, size, *arguments, on=x.device)
         ntt_forward_(spread, raised)
         total = x.new_empty((len(part), 2, digits + 1, n))
-        factors = _words(total), _words(spread), _words(key), _words(table.moduli)
-        _launch(products.key_product, (len(part), digits + 1, n), *factors, on=x.device)
+        factors = total, spread, key, table.moduli
+        launch(products.key_product, (len(part), digits + 1, n), *factors, on=x.device)
         switched = _divide_by_last(total, raised)
         out[first : first + at_once] = add(switched, part[:, :2].contiguous(), basis)
     return out
@@ -325,9 +312,9 @@ def _stream(keys: torch.Tensor, first: int, buffers: int) -> torch.Tensor:
     """Words (keys times buffers, 512) of the buffers from `first` on."""
     root = keys.new_empty((len(keys) * buffers, seeding.SEED_WORDS))
     size, on = (len(keys), buffers), keys.device
-    _launch(seeding.roots, size, _words(root), _words(keys), first, on=on)
+    launch(seeding.roots, size, root, keys, first, on=on)
     words = keys.new_empty((len(root), seeding.BUFFER_WORDS))
-    _launch(seeding.stream, (len(root), seeding.NODES), _words(words), _words(root), on=on)
+    launch(seeding.stream, (len(root), seeding.NODES), words, root, on=on)
     return words
 
 
@@ -347,9 +334,9 @@ def uniform_(
     follows in the stream (`rest`, for each of d). That happens once in 2^33 words.
     """
     rejected = torch.zeros(1, dtype=torch.int32, device=words.device)
-    moduli = _words(tables(basis, words.device).moduli)
-    arguments = _words(out), wp.from_torch(rejected), _words(words), moduli
-    _launch(seeding.uniform, words.shape, *arguments, on=words.device)
+    moduli = tables(basis, words.device).moduli
+    arguments = out, rejected, words, moduli
+    launch(seeding.uniform, words.shape, *arguments, on=words.device)
     if not int(rejected):
         return
     limits = [first_rejected(p) for p in basis.primes]
@@ -365,14 +352,13 @@ def receive(
     first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
 ) -> torch.Tensor | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    table = tables(basis, device)
-    packed = torch.from_numpy(np.ascontiguousarray(first).view(np.int32).copy()).to(device)
+    table, packed = tables(basis, device), transferred(first, device)
     shape = (len(seeds), 2, len(basis), basis.ring_degree)
     out = torch.empty(shape, dtype=torch.int32, device=device)
-    places = wp.from_torch(table.starts), wp.from_torch(table.widths)
-    size = (len(seeds), *shape[2:])
-    _launch(products.unpack, size, _words(out), _words(packed), *places, on=device)
-    if not all_below(out[:, 0].contiguous(), basis):
+    large = torch.zeros(1, dtype=torch.int32, device=device)
+    arguments = out, large, packed, table.starts, table.widths, table.primes
+    launch(products.unpack, (len(seeds), *shape[2:]), *arguments, on=device)
+    if int(large):
         return None
     _expand_(out, torch.from_numpy(seeds.copy()).to(device), basis)
     return out

@@ -12,7 +12,7 @@ from securefair.ckks.primes import ntt_primes
 N = 1024
 BASIS = Basis(N, (*ntt_primes(N, 31, 3), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
 SPECIAL = ntt_primes(N, 31, 4)[-1]
-ISAS = ["scalar", "avx2", "avx512"]
+ISAS = ["scalar", "avx2", "avx512", "amx"]
 
 
 def random_residues(seed: int, *lead: int, basis: Basis = BASIS) -> np.ndarray:

@@ -125,7 +125,14 @@ def test_square_and_sums_of_products(compute: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("outputs", "inputs", "polys", "largest"),
-    [(1, 1, 1, 1), (8, 7, 2, 4095), (9, 64, 3, 4096), (3, 600, 1, kernels.MAX_WEIGHT)],
+    [
+        (1, 1, 1, 1),
+        (8, 7, 2, 4095),
+        (9, 64, 3, 4096),
+        (3, 600, 1, kernels.MAX_WEIGHT),
+        (8, 128, 2, 255),
+        (33, 131, 1, 256),
+    ],
 )
 def test_linear_layer(
     compute: ModuleType, outputs: int, inputs: int, polys: int, largest: int
