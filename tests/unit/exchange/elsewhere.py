@@ -12,7 +12,7 @@ import torch
 import warp as wp
 from torch.overrides import TorchFunctionMode
 
-from securefair.ckks.backends import residues_device
+from securefair.ckks.backends import device_launch, residues_device
 
 CARD = torch.device("cuda", 7)
 _INDICES = (torch.Tensor.__getitem__, torch.Tensor.__setitem__)
@@ -93,19 +93,19 @@ def _is_device(value: Any) -> bool:
 
 def pretend(monkeypatch: Any) -> Pretended:
     """A mode in which "cuda:7" is there; kernels refuse what is not on it."""
-    launch, from_torch = residues_device._launch, wp.from_torch
+    launch, from_torch = device_launch.launch, wp.from_torch
 
     def launched(kernel: Any, size: Any, *arguments: Any, on: torch.device) -> None:
         assert on == CARD, f"{kernel.key} runs on {on}"
         launch(kernel, tuple(size), *arguments, on=torch.device("cpu"))
 
-    def shared(tensor: torch.Tensor, dtype: Any = None) -> Any:
+    def shared(tensor: torch.Tensor, dtype: Any = None, *, return_ctype: bool = False) -> Any:
         assert isinstance(tensor, There), "a kernel reads what is not on its device"
         with torch._C.DisableTorchFunctionSubclass():
-            return from_torch(tensor.as_subclass(torch.Tensor), dtype=dtype)
+            return from_torch(tensor.as_subclass(torch.Tensor), dtype, return_ctype=return_ctype)
 
-    monkeypatch.setattr(residues_device, "_launch", launched)
-    monkeypatch.setattr(residues_device.wp, "from_torch", shared)
+    monkeypatch.setattr(residues_device, "launch", launched)
+    monkeypatch.setattr(device_launch.wp, "from_torch", shared)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
     return Pretended()

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from securefair.circuit.planner import plan_exchange
+from securefair.ckks.backends import device_products as products
 from securefair.ckks.backends import kernel_choice, kernels, residues_device
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -88,5 +89,5 @@ def test_a_pretended_card_refuses_what_is_not_on_it(monkeypatch):
             with pytest.raises(RuntimeError, match=r"devices|array"):
                 mixed()
         with pytest.raises(AssertionError, match="not on its device"):
-            residues_device._words(here)
+            residues_device.launch(products.count_large, (1, 3), here, here[None], here, on=CARD)
         assert (there + there).cpu().numpy().tolist() == [2, 2, 2]

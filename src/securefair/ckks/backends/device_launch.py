@@ -48,11 +48,10 @@ def transferred(rows: NDArray[np.uint8], device: torch.device) -> torch.Tensor:
     if len(rows) < 2 or inside != 1 or stride % WORD_BYTES:
         rows = np.ascontiguousarray(rows)
         stride = rows.shape[1]
-    size = len(rows) and (len(rows) - 1) * stride + rows.shape[1]
-    words = torch.empty(size // WORD_BYTES, dtype=torch.int32, device=device)
-    if size:
-        # By its address: torch warns of arrays that are read only, as messages are.
-        memory = (ctypes.c_uint8 * size).from_address(rows.ctypes.data)
-        words.view(torch.uint8).copy_(torch.frombuffer(memory, dtype=torch.uint8))
-    shape = len(rows), rows.shape[1] // WORD_BYTES
+    shape, size = (len(rows), rows.shape[1] // WORD_BYTES), stride * (len(rows) - 1)
+    if not len(rows):
+        return torch.empty(shape, dtype=torch.int32, device=device)
+    # By its address: torch warns of arrays that are read only, as messages are.
+    memory = (ctypes.c_uint8 * (size + rows.shape[1])).from_address(rows.ctypes.data)
+    words = torch.frombuffer(memory, dtype=torch.uint8).to(device, copy=True).view(torch.int32)
     return words.as_strided(shape, (stride // WORD_BYTES, 1))
