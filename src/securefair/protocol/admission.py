@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from securefair.errors import RemoteProtocolError
 from securefair.protocol import linking, student, teacher
-from securefair.protocol.effects import Blame
+from securefair.protocol.effects import Blame, SetDeadline
 from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
     Features,
@@ -37,6 +37,7 @@ from securefair.protocol.states import (
     AdmissionState,
     Event,
     PreparationState,
+    RoundState,
     ServingState,
 )
 from securefair.protocol.turn import Introduction, Turn, Upload
@@ -199,6 +200,9 @@ def on_prepared(turn: Turn, prepared: Prepared) -> None:
     upload = turn.memory.upload
     state = PREPARATION.next(upload.state, Event.DONE)
     turn.memory = replace(turn.memory, upload=replace(upload, state=state, prepared=prepared))
+    if turn.round != turn.memory.first and turn.memory.state is RoundState.EXCHANGING:
+        # Encrypting many samples may take long: after it peers have the whole time of a round.
+        turn.effects.append(SetDeadline(turn.round, turn.seconds))
     for name in turn.memory.peers:
         _send_upload(turn, name)
     student.ask_waiting(turn)

@@ -47,14 +47,16 @@ class Done(Value, frozen=True):
 class Failed(Value, frozen=True):
     """A job could not be carried out; `error` says why, in words a peer may be blamed with.
 
-    `culprit` is the peer whose bytes made it impossible, where the job knows. `senders` are
-    those of a smaller sum of which a part could be given.
+    `culprit` is the peer whose bytes made it impossible, where the job knows; `doubtful` says that
+    only a statistical test speaks against them. `senders` are those of a smaller sum of which a
+    part could be given.
     """
 
     job: Job
     error: str
     culprit: str | None = None
     senders: tuple[str, ...] = ()
+    doubtful: bool = False
 
 
 class Expired(Value, frozen=True):
@@ -103,6 +105,7 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
     sum_declined: Mapping[str, DeclineReason] = {}  # those of them that said why not
     sum_error: str | None = None  # why all parts were there and yet did not open; stays at home
+    doubted: tuple[str, ...] = ()  # of `failed`: a statistical test refused the answer
 
     @property
     def overtaken(self) -> bool:

@@ -56,15 +56,15 @@ def on_adapted(turn: Turn, job: Adapt, adapted: Adapted) -> None:
             expected=() if sums is None else sums.neighbours,
         )
     coins = turn.memory.coins
-    shares = {
-        name: 0 < probabilities[name] >= coins[name] and _sums_left(turn, sums, name)
-        for name in sums.neighbours
-    }
-    for name, shared in shares.items():
-        if _sums_left(turn, sums, name):
+    shares = {}
+    for name in sums.neighbours:
+        left, possible = _sums_left(turn, sums, name), _is_possible(turn, sums, name)
+        willing = left and 0 < probabilities[name] >= coins[name]
+        shares[name] = willing and possible
+        if left and possible:
             # The best aligned neighbour sets the scale, so that an offer tells of all of them.
             turn.tell(name, OFFER_BITS)
-        if shared:
+        if willing:  # though it may get none now: whoever stays away saves no sums for later
             turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_offer(name))
     averaging = turn.memory.averaging
     offered = {**averaging.offered, turn.round: shares}
@@ -107,6 +107,9 @@ def on_offer(turn: Turn, name: str, message: Offer) -> None:
         raise RemoteProtocolError(
             "made two different offers", culprit=name, where=f"round {message.round}"
         )
+    if message.shares and name not in known:
+        peer = turn.peer(name)
+        turn.set_peer(name, replace(peer, offers=peer.offers + 1))
     offered = {**averaging.offers, message.round: {**known, name: message.shares}}
     turn.set_averaging(replace(averaging, offers=offered))
     link(turn)
@@ -156,13 +159,29 @@ def gone(turn: Turn, name: str) -> bool:
     return peer.away or peer.introduction.state is AdmissionState.REFUSED
 
 
+def linkable(turn: Turn, name: str) -> bool:
+    """Whether a neighbour's model may enter the own sum, or the own one the neighbour's.
+
+    Where neither may, since too few are left or budgets are used up, gradients are not compared:
+    that would tell for nothing. It follows from who is there, and from offers between these two.
+    """
+    sums = turn.settings.sums
+    if sums is None or not sums.averages:
+        return True
+    received = _enough(turn, sums, sums.name) and turn.peer(name).offers < _most(sums)
+    given = _sums_left(turn, sums, name) and _enough(turn, sums, name)
+    return not gone(turn, name) and (received or given)
+
+
 def _wait(turn: Turn, sums: SumSettings) -> None:
-    """Wait for offers, or introductions, for which the first round has more time."""
+    """Wait for offers, or introductions, for which the first round has more time.
+
+    That of later ones, where keys are made anew too, must do: who dies in it costs no day.
+    """
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ADAPTED))
     missing = (name for name in sums.neighbours if not _admitted(turn, name))
-    seconds = turn.settings.round_seconds
-    if any(not gone(turn, name) for name in missing):
-        seconds += turn.settings.setup_seconds
+    late = any(not gone(turn, name) for name in missing)
+    seconds = turn.seconds if late else turn.settings.round_seconds
     turn.effects.append(SetDeadline(turn.round, seconds))
     link(turn)
 
@@ -174,5 +193,20 @@ def _admitted(turn: Turn, name: str) -> bool:
 def _sums_left(turn: Turn, sums: SumSettings, name: str) -> bool:
     """Whether a neighbour may get one more sum. Offers count: nobody can save sums for later."""
     account = turn.memory.ledger.accounts.get(name)
-    most = EVERY_OFFER if sums.max_sums is None else sums.max_sums
-    return account is None or account.offers < most
+    return account is None or account.offers < _most(sums)
+
+
+def _is_possible(turn: Turn, sums: SumSettings, receiver: str) -> bool:
+    """Whether a neighbour is there for a sum, and enough senders to it are."""
+    return not gone(turn, receiver) and _enough(turn, sums, receiver)
+
+
+def _enough(turn: Turn, sums: SumSettings, receiver: str) -> bool:
+    """Whether enough of those are there who may be in a receiver's sum."""
+    senders = sums.senders.get(receiver, ())
+    there = [name for name in senders if name == sums.name or not gone(turn, name)]
+    return len(there) >= sums.fewest(receiver)
+
+
+def _most(sums: SumSettings) -> int:
+    return EVERY_OFFER if sums.max_sums is None else sums.max_sums

@@ -71,7 +71,7 @@ def failed(turn: Turn, event: Failed) -> None:
         case AnswerAsk() as job:
             teacher.on_answer_failed(turn, job, event.senders)
         case OpenAnswer() as job:
-            student.on_open_failed(turn, job, event.error)
+            student.on_open_failed(turn, job, event.error, doubtful=event.doubtful)
         case Step() | Adapt():
             rounds.end(turn, Event.STEP_FAILED, event.error)
         case ReleaseKey() | ReleaseParts() as job:
@@ -79,6 +79,6 @@ def failed(turn: Turn, event: Failed) -> None:
         case Combine():
             rounds.end(turn, Event.COMBINE_FAILED, None, sum_error=event.error)
     culprit = event.culprit
-    blamed = isinstance(event.job, ImportPeer)  # when it was refused
-    if culprit is not None and culprit in turn.memory.peers and not blamed:
+    told = isinstance(event.job, ImportPeer | OpenAnswer)  # whether it is blamed, and for what
+    if culprit is not None and culprit in turn.memory.peers and not told:
         turn.effects.append(Blame(culprit, event.error))

@@ -15,7 +15,6 @@ from securefair.protocol.states import (
     AdmissionState,
     AskingState,
     Event,
-    PreparationState,
     RoundState,
 )
 from securefair.protocol.turn import Memory, Turn
@@ -24,19 +23,16 @@ from securefair.protocol.turn import Memory, Turn
 def begin(turn: Turn, event: Begin) -> None:
     """Begin a round, as student and as teacher."""
     _check_begin(turn, event)
-    before = turn.round
     turn.memory = replace(
         turn.memory,
         round=event.round,
         state=ROUND.next(turn.memory.state, Event.BEGIN),
         coins=dict(event.coins),
         teacher_version=event.teacher_version,
+        first=event.round if turn.round < 0 else turn.memory.first,
     )
     admission.renew_keys(turn, patients=event.renews)
-    keyless = turn.settings.needs_keys and turn.memory.upload.state is PreparationState.ABSENT
-    first = keyless or before < 0
-    seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)
-    turn.effects.append(SetDeadline(event.round, seconds))
+    turn.effects.append(SetDeadline(event.round, turn.seconds))
     admission.begin(turn)
     linking.begin(turn)
     student.begin(turn)
@@ -184,6 +180,7 @@ def end(turn: Turn, how: Event, step_error: str | None, *, sum_error: str | None
             if name not in memory.averaging.combined
         },
         sum_error=sum_error,
+        doubted=tuple(name for name, peer in memory.peers.items() if peer.asking.doubtful),
     )
     turn.effects.append(RoundOver(turn.round, summary))
 

@@ -123,7 +123,8 @@ class MachineSettings:
             answered (the ledger permitting).
         disclosure: what this participant releases as teacher, and how much of it at most.
         round_seconds: deadline of a round, from its beginning to the step.
-        setup_seconds: added to the deadline of the first round, which starts with the keys.
+        setup_seconds: added to the deadline of the first round, which starts with the keys, and to
+            that of the last keys of a sum.
         sums: of answers that are opened only in a sum; None: each is opened by itself.
         needs_keys: whether peers need each other's keys before anybody is asked. Without, a
             question brings all that its answer needs, and the host counts what that discloses.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.protocol import linking
 from securefair.protocol.effects import Blame
 from securefair.protocol.flows import QUERY_BITS
 from securefair.protocol.jobs import OpenAnswer, OpenedAnswer, PrepareAsk, Questions
@@ -36,7 +37,7 @@ def begin(turn: Turn) -> None:
         turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_new_choices())
     for name, peer in turn.memory.peers.items():
         asking = Asking()
-        may_ask = turn.settings.asks(name, turn.round)
+        may_ask = _may_ask(turn, name)
         if may_ask and _wanted(peer, forced):
             asking = Asking(ASKING.next(asking.state, Event.CHOSEN))
         if may_ask and not turn.settings.free(turn.round):
@@ -142,17 +143,18 @@ def on_opened(turn: Turn, job: OpenAnswer, result: OpenedAnswer) -> None:
     turn.set_peer(job.peer, replace(peer, asking=asking, reputation=reputation))
 
 
-def on_open_failed(turn: Turn, job: OpenAnswer, error: str) -> None:
-    """The answer is unusable: blame the teacher, go on without it."""
-    fault = RemoteProtocolError(
-        "its answer cannot be opened", culprit=job.peer, where=f"round {job.round}", found=error
-    )
-    turn.effects.append(Blame(job.peer, str(fault)))
+def on_open_failed(turn: Turn, job: OpenAnswer, error: str, *, doubtful: bool) -> None:
+    """The answer is unusable: blame the teacher unless it is only doubtful, go on without it."""
+    if not doubtful:
+        fault = RemoteProtocolError(
+            "its answer cannot be opened", culprit=job.peer, where=f"round {job.round}", found=error
+        )
+        turn.effects.append(Blame(job.peer, str(fault)))
     asking = turn.peer(job.peer).asking
     if job.round != turn.round or asking.state is not AskingState.OPENING:
         return
     state = ASKING.next(asking.state, Event.OPEN_FAILED)
-    turn.set_asking(job.peer, replace(asking, state=state))
+    turn.set_asking(job.peer, replace(asking, state=state, doubtful=doubtful))
 
 
 def expire(turn: Turn) -> None:
@@ -178,7 +180,7 @@ def ask_who_is_back(turn: Turn, name: str) -> None:
     if turn.memory.state is not RoundState.EXCHANGING or not late:
         return
     made = not turn.settings.needs_question or name in turn.memory.questions.payloads
-    if made and turn.settings.asks(name, round) and _wanted(peer, turn.settings.forced(round)):
+    if made and _may_ask(turn, name) and _wanted(peer, turn.settings.forced(round)):
         turn.set_asking(name, Asking(ASKING.next(ASKING.initial, Event.CHOSEN)))
         ask_waiting(turn)
 
@@ -206,6 +208,11 @@ def _question(turn: Turn, name: str) -> Ask:
 def _miss(turn: Turn, name: str) -> None:
     asking = turn.peer(name).asking
     turn.set_asking(name, replace(asking, state=ASKING.next(asking.state, Event.EXPIRED)))
+
+
+def _may_ask(turn: Turn, name: str) -> bool:
+    """Whether a peer may be asked in this round; a neighbour only for the sake of a sum."""
+    return turn.settings.asks(name, turn.round) and linking.linkable(turn, name)
 
 
 def _wanted(peer: Peer, forced: bool) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LedgerError, RemoteProtocolError
+from securefair.protocol import linking
 from securefair.protocol.effects import AskedAgain, Blame
 from securefair.protocol.flows import REPLY_BITS
 from securefair.protocol.jobs import AnswerAsk, Answered
@@ -299,6 +300,8 @@ def _shares(turn: Turn, name: str) -> bool:
     Reputations change only in forced rounds, where the coin is not asked, so the decision does
     not depend on when in the round the question arrives.
     """
+    if not linking.linkable(turn, name):
+        return False
     if turn.settings.free(turn.round):
         return True
     # As in the reference: reputation 0 never shares, whatever the coin.

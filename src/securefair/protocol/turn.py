@@ -73,13 +73,15 @@ class Introduction:
 class Asking:
     """This participant as student: its question of the current round to one teacher.
 
-    `parts` are the teacher's, of the keys of those that are lost.
+    `parts` are the teacher's, of the keys of those that are lost. `doubtful`: a statistical test
+    refused its answer.
     """
 
     state: AskingState = ASKING.initial
     reply: Answer | Decline | None = None
     key: Key | None = None
     parts: Parts | None = None
+    doubtful: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class Peer:
 
     `asking` is the question whose answer is opened by itself; that for a sum is in `Sum`. `serving`
     is by round, and by whether it is for a sum: the current round, the last `keep_rounds`, and
-    one later round whose question came early. `away` is what the host said last.
+    one later round whose question came early. `away` is what the host said last. `offers` counts
+    the rounds in which it offered its model in time.
     """
 
     introduction: Introduction = field(default_factory=Introduction)
@@ -113,6 +116,7 @@ class Peer:
     asking: Asking = field(default_factory=Asking)
     serving: Mapping[tuple[int, bool], Serving] = field(default_factory=dict)
     away: bool = False
+    offers: int = 0
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,7 @@ class Averaging:
 
 @dataclass(frozen=True)
 class Memory:
-    """Everything a machine knows between two inputs."""
+    """Everything a machine knows between two inputs; `first` is the round that it began first."""
 
     ledger: Ledger
     peers: Mapping[str, Peer]
@@ -178,6 +182,7 @@ class Memory:
     questions: OwnQuestions = field(default_factory=OwnQuestions)
     running: Mapping[tuple[str, str, int], Job] = field(default_factory=dict)
     averaging: Averaging = field(default_factory=Averaging)
+    first: int = 0
 
 
 class Turn:
@@ -193,6 +198,12 @@ class Turn:
     def round(self) -> int:
         """The round that this participant has begun last."""
         return self.memory.round
+
+    @property
+    def seconds(self) -> float:
+        """A deadline's: of the first round with the time for introductions."""
+        settings, first = self.settings, self.round == self.memory.first
+        return settings.round_seconds + (settings.setup_seconds if first else 0)
 
     def peer(self, name: str) -> Peer:
         """What is remembered of one peer."""

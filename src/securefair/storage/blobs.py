@@ -11,8 +11,14 @@ import hashlib
 import sqlite3
 from pathlib import Path
 
-from securefair.errors import StorageError
-from securefair.storage.files import PRIVATE_FOLDER, sync_folder, write_private
+from securefair.errors import MAY_PASS, StorageError
+from securefair.storage.files import (
+    PRIVATE_FOLDER,
+    DamagedError,
+    sync_folder,
+    unwritten,
+    write_private,
+)
 
 INLINE_BYTES = 1 << 17
 """Longer values become files."""
@@ -55,34 +61,32 @@ class Blobs:
                 if self._durable:
                     sync_folder(self._folder.parent)
             except OSError as error:
-                raise StorageError(
-                    "a file of the store cannot be written", where=str(path), found=error.strerror
-                ) from error
+                raise unwritten(path, error) from error
         return None, digest
 
     def load(self, payload: bytes | None, blob: str | None) -> bytes:
         """The bytes of two columns.
 
         Raises:
-            StorageError: the file is missing or is not what was written.
+            DamagedError: the file is missing or is not what was written.
+            StorageError: it cannot be read.
         """
         if blob is None or self._folder is None:
             return b"" if payload is None else payload
+        path = self._folder / blob
         try:
-            data = (self._folder / blob).read_bytes()
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise DamagedError(path, error.strerror) from error
         except OSError as error:
             raise StorageError(
                 "a file of the store cannot be read",
-                where=str(self._folder / blob),
+                where=str(path),
                 found=error.strerror,
-                hint="Restore the whole folder, not a part of it",
+                passing=error.errno in MAY_PASS,
             ) from error
         if hashlib.sha256(data).hexdigest() != blob:
-            raise StorageError(
-                "a file of the store is damaged",
-                where=str(self._folder / blob),
-                hint="Restore the whole folder, not a part of it",
-            )
+            raise DamagedError(path, "other bytes than were written")
         return data
 
     def size(self, blob: str) -> int:

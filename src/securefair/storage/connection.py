@@ -13,7 +13,7 @@ import msgspec
 
 from securefair.errors import StorageError
 from securefair.storage import schema
-from securefair.storage.files import PRIVATE_FILE
+from securefair.storage.files import PRIVATE_FILE, DamagedError, full_disk
 
 DATABASE = "store.sqlite"
 
@@ -22,6 +22,8 @@ PATIENCE_S = 10.0
 
 LEAST_ROOM = 1 << 20
 """Free bytes below which a disk is called full when it fails."""
+
+_DAMAGED = ("not a database", "malformed")
 
 
 def connect_memory() -> sqlite3.Connection:
@@ -98,22 +100,14 @@ def explained(error: Exception, folder: Path) -> StorageError:
     text = str(error)
     # Without room for the files beside the database SQLite speaks of the input and output only.
     if "disk is full" in text or ("disk I/O error" in text and _room(folder) < LEAST_ROOM):
-        return StorageError(
-            "the disk is full",
-            where=str(folder),
-            found=text,
-            hint="Free some space; nothing was changed",
-            passing=True,
-        )
+        return full_disk(folder, text, "Free some space; nothing was changed")
+    if isinstance(error, msgspec.DecodeError) or any(sign in text for sign in _DAMAGED):
+        return DamagedError(folder, text)
     hints = {
         "readonly": "The folder, or its disk, does not permit writing",
         "unable to open": "The folder, or its disk, does not permit writing",
-        "not a database": "Restore the folder from a backup",
-        "malformed": "Restore the folder from a backup",
         "locked": "Another process holds it; try again",
     }
-    if isinstance(error, msgspec.DecodeError):
-        hints[text] = hints["malformed"]
     hint = next((hint for sign, hint in hints.items() if sign in text), None)
     return StorageError("the store cannot be used", where=str(folder), found=text, hint=hint)
 

@@ -70,12 +70,30 @@ def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
     try:
         replace_file(path, data, mode=PRIVATE_FILE, durable=durable)
     except OSError as error:
-        raise StorageError(
-            "a file cannot be written",
-            where=str(path),
-            found=error.strerror,
-            passing=error.errno in MAY_PASS,
-        ) from error
+        raise unwritten(path, error) from error
+
+
+def unwritten(path: Path, error: OSError) -> StorageError:
+    """What it means that the system refused to write a file of a store or a keystore."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return full_disk(path, str(error.strerror), "Free some space, and try again")
+    return StorageError(
+        "a file cannot be written",
+        where=str(path),
+        found=error.strerror,
+        passing=error.errno in MAY_PASS,
+    )
+
+
+def full_disk(place: Path, found: str, hint: str) -> StorageError:
+    """That there is no room for what is to be written to a place."""
+    return StorageError(
+        "the disk is full",
+        where=str(place),
+        found=found,
+        hint=hint,
+        passing=True,
+    )
 
 
 def sync_folder(folder: Path) -> None:
@@ -136,6 +154,24 @@ def absent(folder: Path) -> StorageError:
         where=str(folder),
         hint=LOST,
     )
+
+
+class DamagedError(StorageError):
+    """What is in a store is not what was written.
+
+    Args:
+        where: file, or folder of the store.
+        found: how that shows.
+    """
+
+    def __init__(self, where: Path, found: object = None) -> None:
+        super().__init__(
+            "the store is damaged",
+            where=str(where),
+            found=found,
+            hint="Put its newest copy back; where there is none, a site goes on by "
+            "`securefair site recover`",
+        )
 
 
 def read_private(path: Path, what: str) -> bytes:

@@ -9,6 +9,8 @@ that is for the peers to notice.
 
 from __future__ import annotations
 
+import msgspec
+
 from securefair.errors import StorageError
 from securefair.storage.keystore import Keystore
 from securefair.storage.secret import Secret
@@ -98,4 +100,4 @@ def accept_older(tx: Transaction, keys: Keystore) -> None:
 
 def _generation(tx: Transaction) -> int:
     data = tx.memory.get(GENERATION)
-    return 0 if data is None else int(data)
+    return 0 if data is None else msgspec.json.decode(data, type=int)

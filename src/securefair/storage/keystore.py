@@ -32,6 +32,7 @@ from securefair.storage.secret import Secret, no_core_file
 _MAGIC = b"SFKEYS\x00\x01"
 _HEADER = struct.Struct("<8sBBB16s12s")
 _KEY_BYTES = 32
+_IDENTITY = "NAME.keys, which `securefair identity new` wrote"
 _KIND = 6
 """Bytes of the magic before its version."""
 
@@ -72,8 +73,12 @@ class _Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 _Entries = dict[str, _Entry]
 
 
-def check_keystore(path: Path) -> None:
+def check_keystore(path: Path, expected: str = _IDENTITY, hint: str | None = None) -> None:
     """See that a file begins as a keystore does, before anybody types a passphrase for it.
+
+    Args:
+        path: of the file.
+        expected, hint: what it is called that should lie there, and what to do without one.
 
     Raises:
         StorageError: it is missing, cannot be read, or is something else.
@@ -85,14 +90,15 @@ def check_keystore(path: Path) -> None:
             start = file.read(_KIND)
     except OSError as error:
         raise StorageError(
-            "the keystore cannot be read", where=str(path), found=error.strerror
+            "the keystore cannot be read", where=str(path), found=error.strerror, hint=hint
         ) from error
     if start != _MAGIC[:_KIND]:
         raise StorageError(
             "this is not a keystore",
             where=str(path),
-            found="another kind of file",
-            expected="NAME.keys, which `securefair identity new` wrote",
+            found="another kind of file" if start else "an empty file",
+            expected=expected,
+            hint=hint,
         )
 
 

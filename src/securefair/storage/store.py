@@ -4,6 +4,7 @@
       store.sqlite     everything small (WAL: store.sqlite-wal and -shm beside it), mode 0600
       blobs/HASH       everything large
       lock             who has it open
+    FOLDER.NAME/       the same of an earlier day (`copying`)
 
 Guarantees: a transaction is on the disk, whole, when its block has ended (`synchronous=FULL`), or
 has left nothing behind. Two writers never interleave: a second transaction waits for the first,
@@ -16,6 +17,7 @@ import contextlib
 import enum
 import fcntl
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -29,13 +31,18 @@ from securefair.storage import schema
 from securefair.storage.audit import AuditLog
 from securefair.storage.blobs import Blobs
 from securefair.storage.connection import DATABASE, connect, connect_memory, explained
-from securefair.storage.files import LOST, PRIVATE_FILE, absent, acquire, private_folder
+from securefair.storage.copying import BLOBS, LOCK, copied
+from securefair.storage.files import (
+    LOST,
+    PRIVATE_FILE,
+    DamagedError,
+    absent,
+    acquire,
+    private_folder,
+)
 from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
-
-LOCK = "lock"
-BLOBS = "blobs"
 
 
 class Access(enum.Enum):
@@ -69,6 +76,7 @@ class Store:
         folder: its place; None: in memory.
         access: who else may have it open.
         lasts: whether another process can open it later: False in memory.
+        before: a copy of it as an earlier version left it, where opening it brought it up to date.
     """
 
     def __init__(
@@ -83,6 +91,7 @@ class Store:
         self.folder = folder
         self.access = access
         self.lasts = folder is not None
+        self.before: Path | None = None
         self._lock = lock
         self._closed = False
         self._connection = connection
@@ -103,6 +112,9 @@ class Store:
         durable: bool = True,
     ) -> Store:
         """Open a store, or make one.
+
+        One that an earlier version has left is brought up to date, after a whole copy of it was
+        made beside it (`before`), unless it is only read.
 
         Args:
             folder: its place; made with mode 0700 if it is missing.
@@ -167,6 +179,17 @@ class Store:
         with self._turn_of_this_thread(), self._translated(), self._unchanged():
             yield Transaction(self._connection, self._blobs)
 
+    def check_whole(self) -> None:
+        """See that the database can be read to its end.
+
+        Raises:
+            DamagedError: it cannot.
+        """
+        with self._turn_of_this_thread(), self._translated():
+            [found, *_] = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise DamagedError(self.folder or Path(self._where), found)
+
     def close(self) -> None:
         """Close the database and let others open it; closing twice does nothing."""
         with self._turn:
@@ -213,12 +236,19 @@ class Store:
                         hint="Open it once for writing: that migrates it",
                     )
                 return
-            with self._written():
-                version = schema.version_of(self._connection)
-                schema.check_known(version, where)
-                if version < schema.SCHEMA_VERSION:
-                    schema.migrate(self._connection, version)
-                self._blobs.sweep()
+            try:
+                with self._written():
+                    version = schema.version_of(self._connection)
+                    schema.check_known(version, where)
+                    if version < schema.SCHEMA_VERSION:
+                        if version and self.folder is not None:
+                            self.before = copied(self.folder, f"schema-{version}")
+                        schema.migrate(self._connection, version)
+                    self._blobs.sweep()
+            except BaseException:
+                if self.before is not None:  # it is as it was: no attempt leaves another copy
+                    shutil.rmtree(self.before)
+                raise
 
     @contextlib.contextmanager
     def _turn_of_this_thread(self) -> Iterator[None]:

@@ -66,8 +66,16 @@ WILLING = dict.fromkeys(NEIGHBOURS, 1.0)
 class Stage:
     """One machine in a round without alignments, in which its own step has been taken."""
 
-    def __init__(self, probabilities=WILLING, *, min_senders=2, settled=True, introduced=PEERS):
-        sums = dataclasses.replace(SETTINGS.sums, min_senders=min_senders)
+    def __init__(
+        self,
+        probabilities=WILLING,
+        *,
+        min_senders=2,
+        settled=True,
+        introduced=PEERS,
+        sums=SETTINGS.sums,
+    ):
+        sums = dataclasses.replace(sums, min_senders=min_senders)
         self.machine = ParticipantMachine("ann", PEERS, dataclasses.replace(SETTINGS, sums=sums))
         self.begin(0)
         self.done(PrepareKeysAndFeatures(), Prepared(Keys(0, b"own", b"sums"), None))

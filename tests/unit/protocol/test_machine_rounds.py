@@ -2,6 +2,7 @@
 
 from securefair.protocol.effects import (
     Begin,
+    Failed,
     Run,
     Send,
     SetDeadline,
@@ -38,6 +39,10 @@ def test_the_first_round_greets_everybody_and_makes_the_keys():
 def test_later_rounds_have_the_plain_deadline_and_no_setup():
     stage = Stage().after_round_0(bea=1.0, cem=0.0)
     assert stage.begin(1) == [SetDeadline(1, 10.0), Send("bea", Ask(1, 0, b""))]
+
+
+def test_the_first_round_of_who_starts_late_has_the_time_for_setup():
+    assert Stage().begin(3)[0] == SetDeadline(3, 15.0)
 
 
 def test_a_forced_round_asks_everybody_and_scores():
@@ -169,6 +174,28 @@ def test_an_opening_that_fails_late_still_blames():
     [blame] = stage.fail(run.job, "wrong scale")
     assert blame.peer == "bea"
     assert stage.asking("bea").state is AskingState.MISSED
+
+
+def test_an_answer_that_cannot_be_opened_is_blamed_once():
+    """The job names its culprit as well: two rows said that two messages were refused."""
+    stage = Stage().started()
+    [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
+    [blame] = stage.machine.handle(Failed(run.job, "wrong scale", culprit="bea"))
+    assert (blame.peer, "cannot be opened" in blame.reason) == ("bea", True)
+    stage.replied(0, cem=0.5)
+    summary = stage.stepped(0).summary
+    assert (summary.failed, summary.doubted) == (("bea",), ())
+
+
+def test_an_answer_that_fails_a_statistical_test_is_doubted_and_not_blamed():
+    stage = Stage().started()
+    [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
+    assert stage.machine.handle(Failed(run.job, "rough", culprit="bea", doubtful=True)) == []
+    stage.replied(0, cem=0.5)
+    summary = stage.stepped(0).summary
+    assert (summary.opened, summary.failed, summary.doubted) == (("cem",), ("bea",), ("bea",))
+    stage.begin(1)
+    assert not stage.asking("bea").doubtful
 
 
 def test_a_deadline_while_stepping_or_after_the_round_does_nothing():

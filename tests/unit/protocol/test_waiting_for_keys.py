@@ -123,3 +123,15 @@ def test_a_question_of_the_next_round_waits_for_it():
     machine.handle(Done(PrepareAsk(0, 0, PEERS, summed=True), Questions({})))
     (job,) = made(machine.handle(Begin(1, dict.fromkeys(PEERS, 0.0), teacher_version=1)))
     assert (job.peer, job.round) == ("a", 1)
+
+
+def test_in_later_rounds_nobody_has_the_time_for_setup_again():
+    """Whoever dies as it renews its keys would cost a day."""
+    machine, _ = begun()
+    introduced(machine, "a")
+    introduced(machine, "b")
+    machine.handle(Expired(0))
+    machine.handle(Done(PrepareAsk(0, 0, ("a", "b"), summed=True), Questions({})))
+    effects = machine.handle(Begin(1, dict.fromkeys(PEERS, 0.0), teacher_version=1))
+    assert machine.awaited == ("c",)  # it has sent no keys
+    assert {e.seconds for e in effects if isinstance(e, SetDeadline)} == {10.0}

@@ -5,8 +5,9 @@ import errno
 import pytest
 
 from securefair.errors import StorageError
-from securefair.storage import Store, blobs
+from securefair.storage import Store, blobs, files
 from securefair.storage.blobs import INLINE_BYTES
+from securefair.storage.files import DamagedError
 
 LARGE = b"x" * (INLINE_BYTES + 1)
 
@@ -34,20 +35,31 @@ def test_a_damaged_or_missing_blob_is_noticed(tmp_path):
             tx.memory.put("a", LARGE)
         (blob,) = (tmp_path / "s" / "blobs").iterdir()
         blob.write_bytes(LARGE[:-1] + b"y")
-        with store.view() as tx, pytest.raises(StorageError, match="damaged"):
+        with store.view() as tx, pytest.raises(DamagedError, match=str(blob)):
             tx.memory.get("a")
         blob.unlink()
+        with store.view() as tx, pytest.raises(DamagedError, match="No such file"):
+            tx.memory.get("a")
+        blob.mkdir()
         with store.view() as tx, pytest.raises(StorageError, match="cannot be read"):
             tx.memory.get("a")
 
 
-def test_a_blob_that_cannot_be_written_is_the_stores_fault(tmp_path, monkeypatch):
-    def full(_):
-        raise OSError(errno.ENOSPC, "no room")
+@pytest.mark.parametrize("place", [blobs, files])
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(errno.ENOSPC, "the disk is full"), (errno.EROFS, "a file cannot be written")],
+)
+def test_a_blob_that_cannot_be_written_is_the_stores_fault(
+    tmp_path, monkeypatch, place, code, expected
+):
+    def refuse(_):
+        raise OSError(code, "refused")
 
-    monkeypatch.setattr(blobs, "sync_folder", full)
+    monkeypatch.setattr(place, "sync_folder", refuse)
     with Store.open(tmp_path / "s") as store:
-        with pytest.raises(StorageError, match="cannot be written"), store.transaction() as tx:
+        with pytest.raises(StorageError, match=expected) as refused, store.transaction() as tx:
             tx.memory.put("a", LARGE)
+        assert refused.value.passing == (code == errno.ENOSPC)
         with store.view() as tx:
             assert tx.memory.get("a") is None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import LedgerError, StorageError
 from securefair.storage import Keystore, KeystoreCost, Secret, files
+from securefair.storage.keystore import check_keystore
 from support.examples import examples
 
 CHEAP = KeystoreCost(log2_n=4)
@@ -134,7 +135,7 @@ def test_a_change_that_fails_leaves_one_passphrase_that_opens(path, monkeypatch,
     place = files.os if fails == "fsync" else files
     with monkeypatch.context() as failing:
         failing.setattr(place, fails, full)
-        with pytest.raises(StorageError, match="cannot be written"):
+        with pytest.raises(StorageError, match="the disk is full"):
             keys.change_passphrase(NEW)
     assert Keystore.open(path, opens).get("secret") == Secret(CANARY)
     with pytest.raises(StorageError, match="passphrase is wrong"):
@@ -171,6 +172,16 @@ def test_strange_files_are_refused(tmp_path):
         Keystore.open(file, PASSPHRASE)
     with pytest.raises(StorageError, match="folder"):
         Keystore.create(tmp_path / "none" / "keys", PASSPHRASE, cost=CHEAP)
+
+
+def test_a_file_that_is_no_keystore_is_told_before_a_passphrase_is_typed(tmp_path):
+    file = tmp_path / "north.keys"
+    for content, found in ((b"", "an empty file"), (b"a card", "another kind of file")):
+        file.write_bytes(content)
+        with pytest.raises(StorageError, match=f"{found}.*identity new"):
+            check_keystore(file)
+        with pytest.raises(StorageError, match=r"expected 'keys'.*Put them back"):
+            check_keystore(file, "keys", "Put them back")
 
 
 def test_the_default_cost_is_128_mib():

@@ -1,5 +1,6 @@
 """Opening, locking, migrating; and that a transaction is whole or not there."""
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -10,8 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Access, Store, schema
+from securefair.storage import Access, Store
 from securefair.storage.blobs import INLINE_BYTES
+from securefair.storage.files import DamagedError
 
 LARGE = b"x" * (INLINE_BYTES + 1)
 
@@ -91,57 +93,25 @@ def test_missing_stores_and_strange_files_are_refused(tmp_path):
         folder = tmp_path / name
         folder.mkdir(mode=0o700)
         (folder / "store.sqlite").write_bytes(content)
-        with pytest.raises(StorageError, match=r"backup|cannot be used"):
+        with pytest.raises(StorageError, match=r"damaged.*site recover"):
             Store.open(folder)
 
 
-def test_a_database_of_something_else_is_left_alone(tmp_path):
-    folder = tmp_path / "other"
-    folder.mkdir(mode=0o700)
-    with sqlite3.connect(folder / "store.sqlite") as other:
-        other.execute("CREATE TABLE patients (name TEXT)")
-    other.close()
-    with pytest.raises(StorageError, match="not a store"):
-        Store.open(folder)
-
-
-def test_a_newer_store_is_refused_by_name(tmp_path):
-    Store.open(tmp_path / "s").close()
-    with sqlite3.connect(tmp_path / "s" / "store.sqlite") as raw:
-        raw.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
-    raw.close()
-    for access in Access:
-        with pytest.raises(StorageError, match="newer version of securefair"):
-            Store.open(tmp_path / "s", access=access)
-
-
-def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path, monkeypatch):
+def test_a_page_that_nobody_has_read_yet_is_checked(tmp_path):
     with Store.open(tmp_path / "s") as store, store.transaction() as tx:
-        tx.memory.put("machine", b"round 5")
-    later = (*schema.MIGRATIONS, "CREATE TABLE later (x INTEGER);\nINSERT INTO later VALUES (1);")
-    monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(later))
-    with Store.open(tmp_path / "s", access=Access.READ) as store, store.view() as tx:
-        assert tx.memory.get("machine") == b"round 5"  # as long as no step changed what is read
-    monkeypatch.setattr(schema, "READABLE", len(later))
-    with pytest.raises(StorageError, match="older version"):
-        Store.open(tmp_path / "s", access=Access.READ)
-    for _ in range(2):  # the second opening does not migrate again
-        with Store.open(tmp_path / "s") as store, store.view() as tx:
-            assert tx.memory.get("machine") == b"round 5"
-            assert store._connection.execute("SELECT count(*) FROM later").fetchone() == (1,)
-
-
-def test_a_migration_that_fails_leaves_the_old_store(tmp_path, monkeypatch):
-    Store.open(tmp_path / "s").close()
-    with monkeypatch.context() as patch:
-        broken = (*schema.MIGRATIONS, "CREATE TABLE later (x INTEGER);\nSELECT * FROM nowhere;")
-        patch.setattr(schema, "MIGRATIONS", broken)
-        patch.setattr(schema, "SCHEMA_VERSION", len(broken))
-        with pytest.raises(StorageError, match="nowhere"):
-            Store.open(tmp_path / "s")
-    with Store.open(tmp_path / "s", create=False) as store, store.view() as tx:
-        assert tx.memory.names() == []
+        for number in range(400):
+            tx.outbox.add("b", number, b"x" * 1000)
+    file = tmp_path / "s" / "store.sqlite"
+    content = bytearray(file.read_bytes())
+    content[-8 * 4096 : -2 * 4096] = bytes(6 * 4096)
+    for damaged in (False, True):
+        if damaged:
+            file.write_bytes(content)
+        with Store.open(tmp_path / "s", access=Access.READ) as store:
+            with store.view() as tx:
+                assert tx.memory.names() == []
+            with pytest.raises(DamagedError) if damaged else contextlib.nullcontext():
+                store.check_whole()
 
 
 OPEN = """

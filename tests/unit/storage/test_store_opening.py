@@ -86,5 +86,5 @@ def test_an_empty_file_is_no_store_of_an_older_version(tmp_path, wishes):
 def test_a_record_that_cannot_be_read_says_that_the_store_is_damaged(tmp_path):
     with Store.open(tmp_path) as store:
         for block in (store.view, store.transaction):
-            with pytest.raises(StorageError, match=r"the store cannot be used .*backup"), block():
+            with pytest.raises(StorageError, match=r"the store is damaged .*site recover"), block():
                 msgspec.msgpack.decode(b"\xc1")

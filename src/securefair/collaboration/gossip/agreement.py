@@ -239,18 +239,21 @@ class GossipAgreement(Agreement):
             ),
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,
-            sums=SumSettings(
-                name=name,
-                senders={
-                    peer: self.neighbours_of(peer) for peer in (name, *self.neighbours_of(name))
-                },
-                min_senders=self.gossip.min_senders,
-                alignment_bits=self.bits_per_alignment,
-                told_to_all=self.gossip.max_share is not None,
-                max_sums=self.max_sums,
-            ),
+            sums=self.sum_settings(name),
             key_bits=self.encryption.key_bits,
             key_openings=self.encryption.key_openings,
+        )
+
+    def sum_settings(self, name: str) -> SumSettings:
+        """See `Agreement`."""
+        neighbours = self.neighbours_of(name)
+        return SumSettings(
+            name=name,
+            senders={peer: self.neighbours_of(peer) for peer in (name, *neighbours)},
+            min_senders=self.gossip.min_senders,
+            alignment_bits=self.bits_per_alignment,
+            told_to_all=self.gossip.max_share is not None,
+            max_sums=self.max_sums,
         )
 
 

@@ -61,12 +61,30 @@ def _sums(agreed: GossipAgreement) -> CheckedSums:
 
 
 def cautions_of(agreed: GossipAgreement) -> list[str]:
-    """What peers can read, where models or gradients are in the open."""
+    """What peers can read, where models or gradients are in the open; and who averages less often
+    than there are rounds, or never."""
     found = told_in_the_open(agreed.encryption.backend, "gradients of whoever asks")
     if not agreed.sums.hides_parameters:
         found.append(
             f"Averaging {agreed.gossip.averaging} hides no model from whoever averages it: to "
             "compare with only (gossip.averaging)."
+        )
+    rounds, most = agreed.training.rounds, agreed.max_sums
+    if most is not None and most < rounds:
+        found.append(
+            f"A model is offered to a neighbour in {most} of {rounds} rounds at most "
+            "(gossip.max_sums); then everybody trains alone, for as many rounds as are left "
+            "(training.rounds)."
+        )
+    few = [
+        name
+        for name in agreed.participants
+        if len(agreed.neighbours_of(name)) < agreed.gossip.min_senders
+    ]
+    if few:
+        found.append(
+            f"{', '.join(few)} will never average: fewer than {agreed.gossip.min_senders} "
+            "neighbours."
         )
     return found
 
@@ -78,15 +96,5 @@ def _warnings(agreed: GossipAgreement) -> list[str]:
             f"Averaging {agreed.gossip.averaging} hides weights from senders, so that nobody sees "
             "how uneven they are: a participant that breaks the protocol can read models out of "
             "one sum. Take masked where you do not trust all to follow it (gossip.averaging)."
-        )
-    few = [
-        name
-        for name, beside in zip(agreed.participants, agreed.graph, strict=True)
-        if beside.sum() - 1 < agreed.gossip.min_senders
-    ]
-    if few:
-        found.append(
-            f"{', '.join(few)} will never average: fewer than {agreed.gossip.min_senders} "
-            "neighbours."
         )
     return found

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from securefair.ckks.backends import CLEAR
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost
@@ -84,7 +83,7 @@ class GossipObserver(Observer[GossipHost]):
         inner, sums = agreement.alignment.inner, agreement.sums
         return RunFacts(
             encryption=EncryptionFacts(
-                backend=self.agreement.encryption.backend if sums.hides_parameters else CLEAR,
+                backend=agreement.encryption.backend,
                 ring_degree=inner.params.ring_degree,
                 log_qp=inner.params.log_qp,
                 security_bits=inner.security_bits,

@@ -25,7 +25,7 @@ from securefair.errors import ConfigError
 from securefair.sites.couriers.interface import Courier, CourierSettings
 from securefair.sites.couriers.local import start_carrying
 from securefair.sites.couriers.shared import drop, hold, let_go, lies, put, sweep, take
-from securefair.sites.post.port import HandOver, Port, Spoil, surviving, unspoilt
+from securefair.sites.post.port import HandOver, OwnPort, Port, Spoil, surviving, unspoilt
 from securefair.sites.post.receipts import RECEIPT_BYTES
 from securefair.sites.post.refusals import Reason
 from securefair.storage.files import NoFileError
@@ -34,8 +34,10 @@ LOOK_EVERY, LOOK_SOON, LATER = 0.5, 0.02, 1.2
 """Longest pause between two looks into the folder, seconds; the pause after something was laid down
 or taken, as more is near then; and by how much it grows with every look."""
 
-TRIAL = ".trial"
+TRIAL, TRIAL_BYTES = ".trial", 1 << 16
+TO, FROM = "to", "from"
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EBUSY)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOUNT = "Mount the share; the project's folder in it is made by `site init` alone"
 
 WAIT = 5.0
@@ -80,17 +82,12 @@ def make_project_folder(share: Path, name: str, digest: bytes) -> Path:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise ConfigError(
-            "the shared folder cannot be written",
-            where=str(share),
-            found=error.strerror,
-            passing=True,
-        ) from error
+        raise _unwritten(share, error) from error
     return folder
 
 
 def to_folder(
-    port: Port,
+    port: OwnPort,
     peer: str,
     folder: Path,
     *,
@@ -126,7 +123,7 @@ def to_folder(
 
     def hand_over(parcel: bytes) -> bytes | None:
         nonlocal laid
-        try:
+        with _telling(port, folder, peer, TO):
             lay_down(parcel)
             until = time.monotonic() + WAIT
             while time.monotonic() < until:
@@ -135,10 +132,6 @@ def to_folder(
                     laid = b""  # if it is not believed, the parcel is laid down again
                     return receipt
                 time.sleep(pauses.after_a_look())
-        except NoFileError:
-            port.note(peer, Reason.NO_FILE)
-        except OSError:
-            pass  # the drive is away: tried again
         return None
 
     return hand_over
@@ -178,19 +171,43 @@ def check_shared(folder: Path, name: str) -> None:
     """
     check_share(folder)
     try:
-        put(folder, name, TRIAL, b"")
+        put(folder, name, TRIAL, bytes(TRIAL_BYTES))
         drop(folder, name, TRIAL)
     except OSError as error:
-        raise ConfigError(
-            "the shared folder cannot be written",
-            where=str(folder),
-            found=error.strerror,
-            passing=True,
-        ) from error
+        raise _unwritten(folder, error) from error
+
+
+def _unwritten(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        "the shared folder cannot be written",
+        where=str(folder),
+        found=error.strerror,
+        hint="Free some space in it" if error.errno in _FULL else "See that it permits writing",
+        passing=True,
+    )
+
+
+@contextlib.contextmanager
+def _telling(port: OwnPort, folder: Path, peer: str, way: str) -> Iterator[None]:
+    """What is to be done on a way to or from a peer: what somebody must mend is told until then.
+
+    The rest, as where the drive is away, is tried again.
+    """
+    why = ""
+    try:
+        yield
+    except NoFileError:
+        port.note(peer, Reason.NO_FILE)
+    except OSError as error:
+        if error.errno in (*_FULL, errno.EROFS):
+            why = str(_unwritten(folder, error))
+        elif isinstance(error, PermissionError) and way == TO:
+            why = str(_unwritten(folder / peer, error))  # on the way from it: `_having_access`
+    port.ways.tell(f"{way} {peer}", why)
 
 
 def start_folder(
-    port: Port,
+    port: OwnPort,
     folder: Path,
     stop: threading.Event,
     *,
@@ -229,7 +246,7 @@ def _sweep(folder: Path, port: Port) -> None:
                 sweep(folder, peer, f"{port.name}.{kind}")
 
 
-def _collect(port: Port, folder: Path, stop: threading.Event, pauses: Pauses) -> None:
+def _collect(port: OwnPort, folder: Path, stop: threading.Event, pauses: Pauses) -> None:
     """What all peers have laid down; whatever one of them does there, the others are served."""
     stuck: set[str] = set()
     while not stop.wait(pauses.after_a_look()):
@@ -237,7 +254,7 @@ def _collect(port: Port, folder: Path, stop: threading.Event, pauses: Pauses) ->
             surviving(port, peer, partial(_collect_from, port, folder, peer, pauses, stuck))
 
 
-def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: set[str]) -> None:
+def _collect_from(port: OwnPort, folder: Path, peer: str, pauses: Pauses, stuck: set[str]) -> None:
     """Take what one peer has laid down.
 
     Args:
@@ -246,7 +263,7 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
         stuck: peers of whom a parcel lies there to which this site has no access.
     """
     file = f"{peer}.parcel"
-    try:
+    with _telling(port, folder, peer, FROM):
         with _having_access(port, peer, stuck):
             parcel = hold(folder, port.name, file, port.limit)
         if parcel is None:
@@ -265,10 +282,6 @@ def _collect_from(port: Port, folder: Path, peer: str, pauses: Pauses, stuck: se
         stuck.discard(peer)
         if receipt:
             pauses.soon()
-    except NoFileError:
-        port.note(peer, Reason.NO_FILE)
-    except OSError:
-        pass  # the drive is away: tried again
 
 
 @contextlib.contextmanager
@@ -304,7 +317,7 @@ class FolderCourier(Courier):
     def start(
         self,
         settings: CourierSettings,
-        port: Port,
+        port: OwnPort,
         stop: threading.Event,
         *,
         spoil: Spoil = unspoilt,

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import msgspec
 
-from securefair.sites.post.port import Port, Spoil, unspoilt
+from securefair.sites.post.port import OwnPort, Port, Spoil, unspoilt
 
 
 class CourierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,7 +84,7 @@ class Courier(ABC):
     def start(
         self,
         settings: CourierSettings,
-        port: Port,
+        port: OwnPort,
         stop: threading.Event,
         *,
         spoil: Spoil = unspoilt,

@@ -12,6 +12,7 @@ from securefair.sites.post.door import DoorClient
 from securefair.sites.post.port import (
     FIRST_PAUSE,
     HandOver,
+    OwnPort,
     Port,
     Spoil,
     carry,
@@ -80,7 +81,7 @@ class LocalCourier(Courier):
     def start(
         self,
         settings: CourierSettings,
-        port: Port,
+        port: OwnPort,
         stop: threading.Event,
         *,
         spoil: Spoil = unspoilt,

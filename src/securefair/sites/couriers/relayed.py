@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from securefair.sites.couriers.interface import Courier, CourierSettings
-from securefair.sites.post.port import Port, Spoil, unspoilt
+from securefair.sites.post.port import OwnPort, Port, Spoil, unspoilt
 
 
 class SpoiltArrivals:
@@ -49,7 +49,7 @@ class RelayedCourier(Courier):
     def start(
         self,
         settings: CourierSettings,
-        port: Port,
+        port: OwnPort,
         stop: threading.Event,
         *,
         spoil: Spoil = unspoilt,

@@ -22,7 +22,7 @@ from securefair.sites.project.card import utc
 from securefair.sites.project.project import load_project
 from securefair.sites.project.terms import spoken
 from securefair.sites.site.folder import ERASED, KEYS, OVER, PROJECT, RESULTS, STORE, read_settings
-from securefair.sites.site.format import LATEST, brought_up_to_date, format_of
+from securefair.sites.site.format import LATEST, bring_up_to_date, format_of
 from securefair.sites.site.health import BEAT
 from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.notes import end_site
@@ -30,6 +30,7 @@ from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.records import LEFT, keep_state, state_in, stored_pieces
 from securefair.sites.site.starting import OpenPost, carried, open_post, open_site
 from securefair.storage import Secret, Store
+from securefair.storage.copying import copied
 from securefair.user.tables import table_rules
 
 _BLOCK = 1 << 20
@@ -121,7 +122,7 @@ def erase(folder: Path, now: float) -> Path:
         "audit_rows": head.length,
         "audit_head": head.digest.hex(),
     }
-    copies = sorted(folder.glob(f"{STORE}.format-*"))  # of upgrades
+    copies = sorted(folder.glob(f"{STORE}.*"))  # of upgrades and recoveries
     for path in [*(folder / part for part in (KEYS, STORE, RESULTS, "passphrase.cred")), *copies]:
         for file in [path] if path.is_file() else sorted(path.rglob("*")):
             if file.is_file():
@@ -139,7 +140,7 @@ class Upgraded:
     """What an upgrade found and did.
 
     Attributes:
-        found, now: format before and after.
+        found, now: format before and after; the tables of the store have one of their own.
         copy: of the store as it was; None where nothing had to be done.
         goes_on: whether its project's protocol is spoken; sites of another one keep their models
             and records, and exchange nothing more.
@@ -155,23 +156,17 @@ def upgrade(folder: Path) -> Upgraded:
     """Bring a site's store to the format of this version, or refuse before it is touched.
 
     Raises:
-        StorageError: a newer version wrote the store, or a copy of it is there already.
+        StorageError: a newer version wrote the store, or it cannot be copied.
         SecureFairError: there is no site, or it runs.
     """
     read_settings(folder)
     goes_on = spoken(load_project(folder / PROJECT).terms.project.protocol)
     found = format_of(folder / STORE)
-    if found == LATEST:
-        return Upgraded(found, LATEST, None, goes_on)
-    copy = folder / f"{STORE}.format-{found}"
-    if copy.exists():
-        raise StorageError(
-            "a copy of the store is there already",
-            where=str(copy),
-            hint="Move it away; an earlier upgrade may have been interrupted",
-        )
-    shutil.copytree(folder / STORE, copy)
-    brought_up_to_date(folder / STORE)
+    with Store.open(folder / STORE, create=False) as store:
+        copy = store.before
+        if found < LATEST:
+            copy = copy or copied(folder / STORE, f"format-{found}")
+            bring_up_to_date(store)
     return Upgraded(found, LATEST, copy, goes_on)
 
 

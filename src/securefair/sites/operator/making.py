@@ -54,7 +54,8 @@ def new_project(
         max_samples: most training samples of a site.
         features, classes: where the settings have no [table].
         round_seconds: deadline of a round.
-        setup_seconds: added to the first round's, for sites that start late.
+        setup_seconds: added to the first round's, for sites that start late, and to the wait for
+            the last keys of a sum.
         min_peers: that a site needs in a round; None: half of them.
         now: seconds since 1970.
         days: how long the project may run.

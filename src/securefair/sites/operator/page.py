@@ -20,7 +20,7 @@ import msgspec
 from securefair.errors import SecureFairError
 from securefair.report.presence import PeerLife
 from securefair.sites.operator.metrics import CONTENT_TYPE, metrics
-from securefair.sites.site.status import status_of
+from securefair.sites.site.status import RECOVERED_SAID, status_of
 
 HOST = "127.0.0.1"
 LOOK_EVERY = 1.0
@@ -96,7 +96,7 @@ class _Answers(BaseHTTPRequestHandler):
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(16)
         text = resources.files("securefair.sites.operator").joinpath("page.html").read_text("utf-8")
-        text = text.replace("{here}", PeerLife.HERE)
+        text = text.replace("{here}", PeerLife.HERE).replace("{recovered}", RECOVERED_SAID)
         body = text.replace("{nonce}", nonce).encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")

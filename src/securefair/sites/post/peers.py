@@ -105,6 +105,11 @@ def unconfirmed(tx: Transaction, peer: str, kind: str = "") -> int:
     return tx.outbox.next_sequence(stream) - known.confirmed
 
 
+def drop_unconfirmed(tx: Transaction, peer: str) -> None:
+    """Forget what a peer has not confirmed: it left, and reads nothing any more."""
+    tx.outbox.drop(stream_of(peer, read_peer(tx, peer).epoch))
+
+
 def refusals(tx: Transaction) -> dict[str, int]:
     """How often something was refused, by "reason" or "reason, peer"."""
     data = tx.memory.get(_REFUSED)

@@ -72,6 +72,41 @@ class Port(Protocol):
         ...
 
 
+class OwnPort(Port, Protocol):
+    """The same in the site's own process, for couriers that run in it."""
+
+    @property
+    def ways(self) -> Ways:
+        """To and from peers."""
+        ...
+
+
+class Ways:
+    """What keeps a courier's parcels just now, until somebody mends it.
+
+    Args:
+        changed: is called where that is news.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed, self._lock = changed, threading.Lock()
+        self._why: dict[str, str] = {}
+
+    def tell(self, way: str, why: str) -> None:
+        """Say what keeps them on one way, such as "to north"; "" for nothing."""
+        with self._lock:
+            news = self._why.get(way, "") != why
+            self._why[way] = why
+        if news:
+            self._changed()
+
+    @property
+    def hindrance(self) -> str:
+        """All of it, for the operator to read; "" for nothing."""
+        with self._lock:
+            return "; ".join(sorted({why for why in self._why.values() if why}))
+
+
 def carry(port: Port, peer: str, hand_over: HandOver, stop: threading.Event) -> None:
     """Take one parcel after the other to one peer, until `stop`.
 

@@ -35,7 +35,7 @@ from securefair.sites.post.peers import (
     unconfirmed,
     write_peer,
 )
-from securefair.sites.post.port import nonce_of
+from securefair.sites.post.port import Ways, nonce_of
 from securefair.sites.post.proof import TurnedBackError
 from securefair.sites.post.quotes import NO_QUOTE, quote_of
 from securefair.sites.post.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
@@ -68,7 +68,7 @@ _FATES = {
 
 
 class Post:
-    """The `Port` of a site with a store.
+    """The `OwnPort` of a site with a store.
 
     Args:
         about: who and what for.
@@ -95,6 +95,7 @@ class Post:
         self._names = {card.fingerprint: name for name, card in about.cards.items()}
         self._attempts: dict[str, tuple[bytes, bytes]] = {}  # of each peer: nonce, envelope
         self._changed = threading.Condition()
+        self.ways = Ways(self.announce)
         self._changes = 0
         self.fault: StorageError | None = None  # why this site must not go on
         self.carried = 0  # bytes of parcels that were taken or refused here

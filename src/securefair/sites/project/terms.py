@@ -52,7 +52,8 @@ class ProjectSection(Section):
     setup_seconds: float = Field(
         default=defaults.SITE_SETUP_SECONDS,
         ge=0,
-        description="Added to the first round's, for keys and features",
+        description="Added to the first round's, for sites that start late, and to the wait for "
+        "the last keys of a sum",
     )
     min_peers: int | None = Field(
         default=None,

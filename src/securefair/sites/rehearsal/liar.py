@@ -62,12 +62,13 @@ PATIENCE = 20.0
 
 
 class LyingPort:
-    """The liar's `Port`: every peer gets each false receipt once before it gets an honest one."""
+    """The liar's port: every peer gets each false receipt once before it gets an honest one."""
 
     def __init__(self, opened: OpenSite) -> None:
         self._post, self._opened = opened.post, opened
         self._told: dict[bytes, list[str]] = {}
         self.name, self.peers, self.limit = self._post.name, self._post.peers, self._post.limit
+        self.ways = self._post.ways
 
     def pending(self, peer: str, seconds: float) -> bytes | None:
         """See `Port`."""

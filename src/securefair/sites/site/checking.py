@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +28,20 @@ from securefair.sites.project.agreeing import (
 )
 from securefair.sites.project.card import utc
 from securefair.sites.project.project import Project
-from securefair.sites.site.folder import KEYS, STORE, identity_of, project_of, read_settings
+from securefair.sites.site.folder import (
+    KEYS,
+    SEED,
+    STORE,
+    identity_of,
+    project_of,
+    read_settings,
+)
+from securefair.sites.site.format import check_format
 from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.records import peers_of, state_in, stored_records
-from securefair.sites.site.renewing import Taken, taken_in
-from securefair.sites.site.samples import own_findings, own_samples
-from securefair.sites.site.starting import check_stays
+from securefair.sites.site.renewing import Taken, samples_begun, taken_in
+from securefair.sites.site.samples import own_findings
+from securefair.sites.site.starting import check_stays, weights_seed
 from securefair.storage import Access, Keystore, Secret, Store
 from securefair.storage.generation import check_newest
 
@@ -56,13 +65,14 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"plan: {wording.title}, rounds: {rounds}; {agreement.summary}"
     most = disclosure_of(project.terms)
     yield f"disclosure: at most {most.student_total} numbers to one, {most.teacher_total} to all"
-    keys = Keystore.open(folder / KEYS, passphrase)
-    identity_of(keys, project, settings.name)
-    taken = _read_store(folder, project, settings.name, keys)
-    keys.close()
+    with closing(Keystore.open(folder / KEYS, passphrase)) as keys:
+        identity_of(keys, project, settings.name)
+        taken = _read_store(folder, project, settings.name, keys)
+        seed = weights_seed(keys.get(SEED))
     yield f"keys: of {settings.name}"
+    with Store.open(folder / STORE, access=Access.READ) as store:
+        data = samples_begun(settings, project.terms, seed, taken, store)
     settings = settings.at(taken.number)
-    data = own_samples(settings, project.terms, seed=0)
     kind_in(project.terms).check_own(agreement, data)
     if settings.ledger is not None:
         kind_in(project.terms).check_told(agreement, data, settings.ledger)
@@ -84,7 +94,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
             f"privacy: a private fit answers, epsilon {target.epsilon:g} and delta "
             f"{target.delta:g} for each of {patients.count} patients"
         )
-    Store.open(folder / STORE, create=False).close()
+    with Store.open(folder / STORE, create=False) as store:
+        if store.before is not None:
+            yield f"store: brought up to date; as it was: {store.before}"
     needed = ROOM * agreement.limits.largest_frame * len(project.names)
     free = shutil.disk_usage(folder).free
     if free < needed:
@@ -103,7 +115,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
 def _read_store(folder: Path, project: Project, name: str, keys: Keystore) -> Taken:
     """Read all that a start reads, so that a damaged or older store is told before it."""
     with Store.open(folder / STORE, access=Access.READ) as store:
+        store.check_whole()
         with store.view() as tx:
+            check_format(tx, str(folder))
             check_stays(tx, folder)
             check_newest(tx, keys, where=str(store.folder), hint=RECOVER)
             peers = peers_of(tx, project, name)

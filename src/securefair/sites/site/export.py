@@ -28,7 +28,6 @@ from securefair.data import ParticipantData
 from securefair.data.findings import by_site
 from securefair.errors import StorageError
 from securefair.model.stored import Function, from_bytes
-from securefair.model.transfer import ALL
 from securefair.prediction import Calibration, save_model
 from securefair.prediction.card import ModelCard, Taught
 from securefair.prediction.folder import MODELS, folder_name
@@ -41,7 +40,6 @@ from securefair.report.averages import disclosure
 from securefair.report.described import described_csv, described_page
 from securefair.report.facts import sender_disclosures
 from securefair.report.html import FILE_NAME
-from securefair.report.presence import PeerLife
 from securefair.report.site import (
     OWN,
     SiteFacts,
@@ -55,6 +53,7 @@ from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
 from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.records import MODEL, stored_pieces, stored_records
+from securefair.sites.site.remarks import remarks_of
 from securefair.sites.site.samples import own_findings, own_rules
 from securefair.sites.site.status import PeerStatus, SiteStatus, site_status
 from securefair.storage import Store, Transaction
@@ -160,18 +159,18 @@ def write_results(
             write_text(out / "report.md", site_markdown(facts)),
             write_json_lines(out / "rounds.jsonl", records),
             write_json(out / "status.json", status),
-            *_validated(out, found),
+            *_validated(out, found, kept.card.label),
             *_described(out, host.description(pieces), facts),
         ),
     )
 
 
-def _validated(out: Path, found: HospitalValidation | None) -> tuple[Path, ...]:
+def _validated(out: Path, found: HospitalValidation | None, label: str | None) -> tuple[Path, ...]:
     """Peers' models on own patients, where the kind shows them."""
     if found is None:
         return ()
     return (
-        write_text(out / "validation.html", validated_page(found)),
+        write_text(out / "validation.html", validated_page(found, label=label)),
         write_json(out / "validation.json", {"hospitals": {found.hospital: found.by_peer()}}),
     )
 
@@ -213,24 +212,28 @@ def facts_of(
     kind = kind_in(project.terms)
     names = tuple(peer.name for peer in status.peers)
     gaps = gaps_of(project.terms.config, kind.wording.reputations)
+    averages, sums = kind.wording.averages, agreement.sum_settings(status.name)
     return SiteFacts(
         name=status.name,
         project=status.project,
         title=kind.wording.title,
         rule=words_of().phrase(kind.wording.rule),
         weighs=kind.wording.reputations,
-        averages=kind.wording.averages,
+        averages=averages,
         agreed=agreement.summary,
         said=kind.site_wording(agreement),
         role=_ROLES[role],
         asks=role != "teacher",
         learns=kind.learns and role != "teacher",
         planned=status.rounds,
-        peers=tuple(_peer(peer, records, role) for peer in status.peers),
-        rounds=tuple(_round(record, names, role) for record in records),
-        seen=tuple(_seen(record, names) for record in records),
-        sums=() if kind.wording.averages else _sums(records),
-        shared=_shared(ledger, status) if kind.wording.averages else "",
+        peers=tuple(_peer(peer, records, role, averages=averages) for peer in status.peers),
+        rounds=tuple(
+            _round(record, names, note, averages=averages)
+            for record, note in zip(records, remarks_of(records, role, sums), strict=True)
+        ),
+        seen=tuple(_seen(record, names, averages=averages) for record in records),
+        sums=() if averages else _sums(records),
+        shared=_shared(ledger, status) if averages else "",
         student_limit=status.student_limit,
         teacher_limit=status.teacher_limit,
         promised=promised,
@@ -250,15 +253,20 @@ _ROLES = {
 }
 
 
-def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePeer:
-    answered = sum(_answered(record, peer.name) for record in records)
-    due = 0  # of who only teaches, nothing is due
+def _peer(
+    peer: PeerStatus, records: Sequence[SiteRecord], role: Role, *, averages: bool = False
+) -> SitePeer:
+    entered = [_entered(record, peer.name, averages) for record in records]
+    missed = 0  # of who only teaches, nothing is due
     if role != "teacher":
-        due = sum(_asked(record, peer.name) or peer.name in record.away for record in records)
+        missed = sum(
+            _due(record, peer.name) and not one
+            for record, one in zip(records, entered, strict=True)
+        )
     return SitePeer(
         name=peer.name,
-        answered=answered,
-        missed=due - answered,
+        answered=sum(entered),
+        missed=missed,
         presence=peer.presence,
         weight=records[-1].reputations.get(peer.name),
         received=_received(records, peer.name),
@@ -269,27 +277,16 @@ def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePe
     )
 
 
-def _round(record: SiteRecord, peers: Sequence[str], role: Role) -> SiteRound:
-    notes = [f"{name} {PeerLife.AWAY}" for name in record.away]
-    if role == "teacher":  # who waits for nobody does not know who was there, and opens no sum
-        notes = []
-    elif record.sum_error:
-        notes.append(record.sum_error)
-    elif (record.offered or record.lost) and not record.combined:
-        notes.append("too few peers for a sum")
-    if record.left_out:
-        what = "the mean" if record.left_out == (ALL,) else ", ".join(record.left_out)
-        notes.append(f"left out {what}: its answers are no function of the features")
-    notes += [f"{peer} declined ({reason})" for peer, reason in record.sum_declined.items()]
+def _round(record: SiteRecord, peers: Sequence[str], note: str, *, averages: bool) -> SiteRound:
     return SiteRound(
         number=record.round,
-        answers=tuple(name for name in peers if _answered(record, name)),
+        answers=tuple(name for name in peers if _entered(record, name, averages)),
         measured=record.measured,
-        note="; ".join(notes + ([record.step_error] if record.step_error else [])),
+        note=note,
     )
 
 
-def _seen(record: SiteRecord, peers: Sequence[str]) -> RoundRecord:
+def _seen(record: SiteRecord, peers: Sequence[str], *, averages: bool) -> RoundRecord:
     """The row of this site, in the form of a run's records; the rows of others are not known."""
     unknown: list[list[float | None]] = [[None] * len(peers)]
     return RoundRecord(
@@ -301,8 +298,8 @@ def _seen(record: SiteRecord, peers: Sequence[str]) -> RoundRecord:
         reputation=[[record.reputations.get(name) for name in peers]],
         alignment=unknown,
         distillation_loss=unknown,
-        asked=[[_asked(record, name) for name in peers]],
-        answered=[[_answered(record, name) for name in peers]],
+        asked=[[_asked(record, name, averages) for name in peers]],
+        answered=[[_entered(record, name, averages) for name in peers]],
     )
 
 
@@ -347,8 +344,20 @@ def _answered(record: SiteRecord, peer: str) -> bool:
     return peer in record.opened or peer in record.combined
 
 
-def _asked(record: SiteRecord, peer: str) -> bool:
-    return peer in record.asked or peer in record.offered or peer in record.lost
+def _entered(record: SiteRecord, peer: str, averages: bool) -> bool:
+    """Whether what a peer gave entered the own model: where models are averaged, no cosine does."""
+    return peer in record.combined if averages else _answered(record, peer)
+
+
+def _asked(record: SiteRecord, peer: str, averages: bool) -> bool:
+    """Whether it was asked for what enters the own model."""
+    return peer in (*record.offered, *record.lost) or (peer in record.asked and not averages)
+
+
+def _due(record: SiteRecord, peer: str) -> bool:
+    """Whether something of it was missed, unless it entered the own model."""
+    in_vain = peer in record.asked and peer not in record.opened
+    return in_vain or peer in (*record.away, *record.offered, *record.lost)
 
 
 def _received(records: Sequence[SiteRecord], peer: str) -> int:
@@ -375,4 +384,5 @@ def _shared(ledger: Sequence[LedgerRow], status: SiteStatus) -> str:
     """What the own model was a part of; cosines are those of the log, which outlives a recovery."""
     told = sum(peer.numbers for peer in status.peers)
     found = sender_disclosures(ledger, OWN)
-    return " ".join(disclosure(replace(one, cosines=told), words_of()) for one in found)
+    said = [disclosure(replace(one, cosines=told), words_of()) for one in found]
+    return " ".join(said + ["Its sums are counted since the recovery."] * status.recovered)

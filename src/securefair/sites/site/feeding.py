@@ -26,6 +26,7 @@ from securefair.protocol.effects import (
     SetDeadline,
 )
 from securefair.report.presence import PeerLife
+from securefair.sites.post.peers import drop_unconfirmed
 from securefair.sites.project.card import utc
 from securefair.sites.site import records
 from securefair.sites.site.attendance import Attendance
@@ -151,7 +152,7 @@ class Feeder:
 
     def _carry_out(self, tx: Transaction, effect: Effect) -> None:
         match effect:
-            case Send():
+            case Send(peer=peer) if peer not in self.state.peers.left:
                 write(self._post, tx, effect, self._limits, self._host.machine.memory.round)
                 self._sends = True
             case SetDeadline(seconds=seconds):
@@ -180,7 +181,10 @@ class Feeder:
     def _announce(self, tx: Transaction, notice: Notice, peers: Collection[str]) -> None:
         self.knows(replace(self.state.peers, announced=notice.ready))
         for peer in peers:
-            self._post.send(tx, peer, notice_frame(notice), self._host.machine.memory.round)
+            if peer in self.state.peers.left:
+                drop_unconfirmed(tx, peer)
+            else:
+                self._post.send(tx, peer, notice_frame(notice), self._host.machine.memory.round)
 
     def _keep_model(self, tx: Transaction) -> None:
         tx.memory.put(records.MODEL, to_bytes(self._host.model()))

@@ -33,6 +33,7 @@ from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import Project, load_project
 from securefair.storage import Keystore, KeystoreCost, Secret, Store
 from securefair.storage.files import private_folder, write_private
+from securefair.storage.keystore import check_keystore
 
 IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
 """Entries of the keystore."""
@@ -136,7 +137,11 @@ def read_settings(folder: Path) -> SiteSettings:
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ConfigError(
-            "the site's settings cannot be used", where=str(path), found=str(error)
+            "the site's settings cannot be used",
+            where=str(path),
+            found=str(error),
+            hint="Put a copy of the file back; where there is none, `securefair site init` into "
+            "another folder writes it anew",
         ) from error
     if any("\0" in one for one in _paths(settings)):
         raise ConfigError("no path has a NUL character", where=str(path))
@@ -157,6 +162,20 @@ def _paths(settings: SiteSettings) -> Iterator[str]:
 def write_settings(folder: Path, settings: SiteSettings) -> None:
     """Replace the settings of a site's folder."""
     write_private(folder / SITE, plain_toml(_without_none(msgspec.to_builtins(settings))).encode())
+
+
+def check_site_keys(folder: Path) -> None:
+    """See that a site's keys lie where they should, before anybody types a passphrase for them.
+
+    Raises:
+        StorageError: something else does, or nothing.
+    """
+    check_keystore(
+        folder / KEYS,
+        expected="the keys of this site",
+        hint="Put its newest copy back; where there is none, `securefair site init` with "
+        "the same identity into another folder, then `securefair site recover` there",
+    )
 
 
 def make_place(

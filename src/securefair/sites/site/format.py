@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from securefair.errors import StorageError
 from securefair.sites.site.steps import to_format_2, to_format_3
 from securefair.storage import Access, Store, Transaction
@@ -31,7 +33,7 @@ def format_of(store: Path) -> int:
 
 
 def check_format(tx: Transaction, where: str) -> None:
-    """See that this version can go on with a store, and note the format in an empty one.
+    """See that this version can go on with a store.
 
     Raises:
         StorageError: it is newer or older.
@@ -45,25 +47,29 @@ def check_format(tx: Transaction, where: str) -> None:
             expected=f"format {LATEST}",
             hint="`securefair site upgrade` brings it up to date, and keeps a copy",
         )
+
+
+def note_format(tx: Transaction) -> None:
+    """Note the format in a store that is empty still."""
     if tx.memory.get(NAME) is None:
         tx.memory.put(NAME, str(LATEST).encode())
 
 
-def brought_up_to_date(store: Path) -> None:
+def bring_up_to_date(store: Store) -> None:
     """Take all steps to the latest format, in one transaction.
 
     Raises:
         StorageError: as `format_of`; nothing was changed then.
     """
-    with Store.open(store) as opened, opened.transaction() as tx:
-        for step in STEPS[_format(tx, str(store)) - 1 :]:
+    with store.transaction() as tx:
+        for step in STEPS[_format(tx, str(store.folder)) - 1 :]:
             step(tx)
         tx.memory.put(NAME, str(LATEST).encode())
 
 
 def _format(tx: Transaction, where: str) -> int:
     data = tx.memory.get(NAME)
-    found = LATEST if data is None else int(data)
+    found = LATEST if data is None else msgspec.json.decode(data, type=int)
     if found > LATEST:
         raise StorageError(
             "this site was written by a newer version of securefair",

@@ -80,11 +80,13 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
         at: when it looked at its clock last, seconds since 1970.
         working: whether it computes something.
         unvisited: seconds since somebody was at its door, or else since it began.
+        hindrance: what keeps its courier's parcels, until somebody mends it; "" for nothing.
     """
 
     at: float
     working: bool
     unvisited: float = 0.0
+    hindrance: str = ""
 
 
 class Heart:
@@ -95,26 +97,30 @@ class Heart:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file, self._last, self._working = folder / BEAT, 0.0, False
+        self._file, self._last = folder / BEAT, Beat(at=0.0, working=False)
 
-    def beat(self, *, working: bool, now: float, unvisited: float = 0.0) -> None:
+    def beat(
+        self, now: float, unvisited: float = 0.0, hindrance: str = "", *, working: bool
+    ) -> None:
         """The site takes a turn.
 
         Args:
-            working: whether it will compute something in it, which may take hours.
             now: seconds since 1970.
-            unvisited: see `Beat`.
+            unvisited, hindrance: see `Beat`.
+            working: whether it will compute something in it, which may take hours.
         """
-        if working == self._working and 0 <= now - self._last < BEAT_EVERY:
+        last, same = self._last, (self._last.working, self._last.hindrance)
+        if same == (working, hindrance) and 0 <= now - last.at < BEAT_EVERY:
             return
-        self._last, self._working = now, working
-        content = msgspec.json.encode(Beat(at=now, working=working, unvisited=unvisited))
+        self._last = Beat(at=now, working=working, unvisited=unvisited, hindrance=hindrance)
+        content = msgspec.json.encode(self._last)
         with contextlib.suppress(OSError):  # a full disk stops the store, and says so
             replace_file(self._file, content, mode=0o600, durable=False)
 
 
 class LineDue:
-    """Whether the log gets a line: as waiting for peers begins or ends, and every hour.
+    """Whether the log gets a line: as waiting for peers begins or ends, as a courier's hindrance
+    does, and every hour.
 
     Args:
         since: when the site began to wait; 0: it does not.
@@ -122,13 +128,13 @@ class LineDue:
     """
 
     def __init__(self, since: float, now: float) -> None:
-        self._since, self._last = since, now
+        self._told, self._last = (since, ""), now
 
-    def __call__(self, since: float, now: float) -> bool:
-        """As the site takes a turn; the same arguments."""
-        due = since != self._since or now - self._last >= LOG_EVERY
+    def __call__(self, since: float, now: float, hindrance: str = "") -> bool:
+        """As the site takes a turn; the same arguments, and `Beat.hindrance`."""
+        due = self._told != (since, hindrance) or now - self._last >= LOG_EVERY
         if due:
-            self._since, self._last = since, now
+            self._told, self._last = (since, hindrance), now
         return due
 
 
@@ -161,10 +167,8 @@ def health_of(
     """
     known = state_in(tx)
     beat = read_beat(folder)
-    unvisited = 0.0 if beat is None else beat.unvisited
-    warnings = tuple(
-        warnings_of(folder, tx, project, settings, known, now, unvisited if runs else 0.0)
-    )
+    courier = (beat.unvisited, beat.hindrance) if runs and beat is not None else (0.0, "")
+    warnings = tuple(warnings_of(folder, tx, project, settings, known, now, *courier))
     at = None if beat is None else beat.at
     seen = None if at is None else utc(at)
     if tx.memory.get(LEFT) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.host import Host, Stored
@@ -10,7 +11,7 @@ from securefair.collaboration.kinds import refuse_unread
 from securefair.collaboration.told import TellingLedger
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
-from securefair.errors import StorageError
+from securefair.errors import LocalProtocolError, StorageError
 from securefair.protocol.stored import decode_memory
 from securefair.sites.project.agreeing import kind_in
 from securefair.sites.project.project import Project
@@ -19,6 +20,7 @@ from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.records import HOST, RECOVERED, stored_pieces
 from securefair.sites.site.recovery import recovered_in
 from securefair.storage import Keystore, Secret, Store
+from securefair.storage.files import DamagedError
 
 
 def host_of(
@@ -107,10 +109,14 @@ def stored_host(
             return found
 
         data = tx.memory.get(MACHINE)
+        try:
+            memory = None if data is None else decode_memory(data, load)
+        except LocalProtocolError as error:  # of what this version has written
+            raise DamagedError(store.folder or Path("memory"), error.found) from error
         return Stored(
             pieces=stored_pieces(tx),
             keys=keys,
-            memory=None if data is None else decode_memory(data, load),
+            memory=memory,
             saved_state=None if left is None else left.saved_state(peers),
             key_epoch=0 if left is None else left.key_epoch,
             budget=store,

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from securefair.collaboration.host import Host
 from securefair.collaboration.observer import SiteRecord
 from securefair.protocol.effects import RoundOver
+from securefair.protocol.settings import SumSettings
 from securefair.sites.project.project import Project
 from securefair.sites.site.attendance import Attendance
 from securefair.storage import Transaction
 
 HOST, RECORD, _STATE = "host ", "record ", "site state"
 RECOVERED, MODEL, LEFT = "recovered", "site model", "site left"
-_PEERS = "site peers"
+_PEERS, _NEIGHBOURS = "site peers", "site neighbours"
 
 
 class SiteState(msgspec.Struct, frozen=True, kw_only=True, rename={"peers": "pace"}):
@@ -93,6 +94,7 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         step_error=summary.step_error,
         sum_error=summary.sum_error,
         sum_declined={peer: reason.value for peer, reason in summary.sum_declined.items()},
+        doubted=summary.doubted,
     )
 
 
@@ -139,6 +141,21 @@ def peers_of(tx: Transaction, project: Project, name: str) -> tuple[str, ...]:
     if data is None:
         return tuple(other for other in project.names if other != name)
     return msgspec.json.decode(data, type=tuple[str, ...])
+
+
+def note_neighbours(tx: Transaction, sums: SumSettings | None) -> None:
+    """Keep whose models this site may average and how many it needs, for whoever reads its store
+    without planning anew; nobody's where models are not averaged."""
+    if sums is not None and sums.averages:
+        known = sums.neighbours, sums.fewest(sums.name)
+        tx.memory.put(_NEIGHBOURS, msgspec.json.encode(known))
+
+
+def neighbours_of(tx: Transaction) -> tuple[tuple[str, ...], int]:
+    """Whose models this site may average, and how many it needs: nobody's and 0 where nothing was
+    noted."""
+    data = tx.memory.get(_NEIGHBOURS)
+    return ((), 0) if data is None else msgspec.json.decode(data, type=tuple[tuple[str, ...], int])
 
 
 def stored_pieces(tx: Transaction) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -34,6 +35,7 @@ from securefair.sites.site.folder import (
     project_of,
     read_settings,
 )
+from securefair.sites.site.format import check_format
 from securefair.sites.site.keeping import BLOB, MACHINE
 from securefair.sites.site.notices import is_farewell
 from securefair.sites.site.records import (
@@ -47,7 +49,12 @@ from securefair.sites.site.records import (
 from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.samples import own_samples
 from securefair.storage import Guarantee, Keystore, Secret, Store, Transaction
+from securefair.storage.copying import put_aside
+from securefair.storage.files import DamagedError
 from securefair.storage.generation import accept_older
+
+DAMAGED = "damaged"
+"""What the name of a store that was put aside ends with."""
 
 RECOVERIES = "recoveries"
 MOST_RENEWALS = 3
@@ -93,8 +100,21 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
-    """Begin a new epoch with all peers, in a folder whose store was lost or put back.
+@dataclass(frozen=True)
+class Recovery:
+    """What recovering a site came to.
+
+    Attributes:
+        left: of the site.
+        damaged: where its store lies, which was damaged, with model and records; None: it was not.
+    """
+
+    left: Recovered
+    damaged: Path | None
+
+
+def recover(folder: Path, passphrase: Secret, now: float) -> Recovery:
+    """Begin a new epoch with all peers, in a folder whose store was lost, damaged or put back.
 
     Raises:
         SecureFairError: the folder or keystore cannot be used, the site runs, or this machine's
@@ -105,18 +125,37 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
     terms = project.terms.config.privacy
+    rounds, ends, promised = rounds_of(project.terms), project.terms.valid_until, None
+
+    def tried(tx: Transaction) -> None:
+        check_format(tx, str(folder))
+        taken_in(tx)
+        recover_store(tx, peers, now, rounds, ends)
+
+    damaged = _put_damaged_aside(folder / STORE, tried)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        ends, promised = project.terms.valid_until, None
         if terms is not None:
             own = own_samples(settings.at(taken_in(tx).number), project.terms, seed=0)
             limit = limit_of(terms, checked_target(own, terms)[1])
             promised = {settings.name: (limit, _counted(keys))}
-        left = recover_store(tx, peers, now, rounds_of(project.terms), ends, promised)
+        left = recover_store(tx, peers, now, rounds, ends, promised)
         accept_older(tx, keys)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     (folder / OVER).unlink(missing_ok=True)  # it may have been through with all rounds
-    return left
+    return Recovery(left, damaged)
+
+
+def _put_damaged_aside(place: Path, tried: Callable[[Transaction], None]) -> Path | None:
+    """Leave a store in which a recovery comes to its end, or none; where the damaged one lies."""
+    try:
+        with Store.open(place) as store:
+            store.check_whole()
+            with store.view() as tx:  # drops what is changed
+                tried(tx)
+    except DamagedError:
+        return put_aside(place, DAMAGED)
+    return None
 
 
 def _counted(keys: Keystore) -> int:

@@ -21,8 +21,13 @@ from securefair.errors import ConfigError
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SiteSettings, read_settings
 from securefair.sites.site.notes import note
-from securefair.sites.site.samples import note_samples, own_samples
-from securefair.storage import Transaction
+from securefair.sites.site.samples import (
+    began_with,
+    check_same_samples,
+    note_samples,
+    own_samples,
+)
+from securefair.storage import Store, Transaction
 
 RENEWALS = "site renewals"
 """Of the store: how many were taken up."""
@@ -80,6 +85,18 @@ def samples_now(
     if taken.trained is None:
         return data
     return placed(data, set(taken.trained), _key(seed))
+
+
+def samples_begun(
+    settings: SiteSettings, terms: Terms, seed: int, taken: Taken, store: Store
+) -> ParticipantData:
+    """The same, which must be those that a site began with, or went on with: see
+    `check_same_samples`."""
+    data = samples_now(settings, terms, seed, taken)
+    if data.train.patients is not None and not began_with(store, data, settings.teacher):
+        data = samples_now(settings, terms, seed, taken, by_rows=True)
+    check_same_samples(store, data, settings.teacher)
+    return data
 
 
 def samples_next(

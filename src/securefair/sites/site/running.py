@@ -65,14 +65,15 @@ def run_site(
         def beat() -> None:
             stop.check()
             working = bool(opened.site.machine.memory.running)
-            heart.beat(working=working, now=time.time(), unvisited=door.unvisited)
+            courier = door.unvisited, opened.post.ways.hindrance
+            heart.beat(time.time(), *courier, working=working)
             site = opened.site
             if site.finished and site.state.since and not early:  # it may wait for long
                 early.append(True)
-                heart.beat(working=True, now=time.time(), unvisited=door.unvisited)
+                heart.beat(time.time(), *courier, working=True)
                 with contextlib.suppress(SecureFairError, OSError):  # the end tells it
                     written()
-            if due(site.state.since, time.monotonic()):
+            if due(site.state.since, time.monotonic(), courier[1]):
                 with opened.store.view() as tx:
                     about = (opened.project, opened.settings)
                     health = health_of(folder, tx, *about, runs=True, now=time.time())

@@ -24,7 +24,7 @@ from securefair.model.teachers import teacher_of
 from securefair.sites.project.agreeing import kind_in, shape_of
 from securefair.sites.project.terms import Terms
 from securefair.sites.site.folder import SampleFiles, SiteSettings, check_data_file
-from securefair.storage import Store, Transaction
+from securefair.storage import Access, Store, Transaction
 from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import ReadTables, table_spec
@@ -35,13 +35,13 @@ SAMPLES, PARTS_OF_SAMPLES = "samples digest of all parts", "samples digest"
 
 
 def check_same_samples(store: Store, data: ParticipantData, teacher: str | None = None) -> None:
-    """See that these are the samples that the site began with, or note them down.
+    """See that these are the samples that the site began with; the first are noted down.
 
     Answers of one site come from one set of patients, and what it encrypted is of them; and from
     one model, if it brought one.
 
     Args:
-        store: of the site.
+        store: of the site; nothing is noted in one that is only read.
         data: its samples.
         teacher: what answers instead of a fit, of its settings.
 
@@ -55,6 +55,8 @@ def check_same_samples(store: Store, data: ParticipantData, teacher: str | None 
             where=data.name,
             hint="Put the files back as they were; `securefair site renew` goes on with others",
         )
+    if store.access is Access.READ:
+        return
     with store.transaction() as tx:
         if tx.memory.get(SAMPLES) is None:
             tx.memory.put(SAMPLES, digests[SAMPLES])
@@ -211,7 +213,10 @@ def own_findings(
     """What to look at in the table of one site; of arrays, or a table that is gone, nothing."""
     try:
         return inspect_tables(
-            terms.config.table, [_section(name, data, None, columns)], ReadTables()
+            terms.config.table,
+            [_section(name, data, None, columns)],
+            ReadTables(),
+            privacy=terms.config.privacy,
         )
     except DataError:
         return []

@@ -94,7 +94,8 @@ class Site:
         if peers.waits_for(schedule.rounds):
             return False
         with self._store.view() as tx:
-            return not any(self._post.unconfirmed(tx, peer) for peer in peers.ready)
+            read = peers.ready.keys() - set(peers.left)
+            return not any(self._post.unconfirmed(tx, peer) for peer in read)
 
     @property
     def _schedule(self) -> Timetable:

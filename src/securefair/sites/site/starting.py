@@ -35,11 +35,10 @@ from securefair.sites.site.folder import (
     project_of,
     read_settings,
 )
-from securefair.sites.site.format import check_format
+from securefair.sites.site.format import check_format, note_format
 from securefair.sites.site.hosting import host_of
-from securefair.sites.site.records import LEFT, note_peers
-from securefair.sites.site.renewing import awaited, samples_now, taken_in
-from securefair.sites.site.samples import began_with, check_same_samples
+from securefair.sites.site.records import LEFT, note_neighbours, note_peers
+from securefair.sites.site.renewing import awaited, samples_begun, taken_in
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
 from securefair.storage import Keystore, Secret, Store, Transaction
@@ -160,9 +159,11 @@ def open_post(
     ):
         with store.transaction() as tx:
             check_format(tx, str(folder))
+            note_format(tx)
             check_stays(tx, folder)
             met = agreement.met_by(settings.name)
             note_peers(tx, met)
+            note_neighbours(tx, agreement.sum_settings(settings.name))
         keys = left.enter_context(contextlib.closing(Keystore.open(folder / KEYS, passphrase)))
         advance(store, keys, hint=RECOVER)
         identity = identity_of(keys, project, settings.name)
@@ -184,7 +185,7 @@ def open_post(
             settings=settings,
             project=project,
             agreement=agreement,
-            seed=_weights_seed(keys.get(SEED)) if rehearsal is None else rehearsal.seed,
+            seed=weights_seed(keys.get(SEED)) if rehearsal is None else rehearsal.seed,
             store=store,
             keys=keys,
             post=post,
@@ -203,10 +204,7 @@ def with_samples(opened: OpenPost) -> OpenSite:
     store, keys, post, seed = opened.store, opened.keys, opened.post, opened.seed
     with store.view() as tx:
         taken = taken_in(tx)
-    data = samples_now(settings, project.terms, seed, taken)
-    if data.train.patients is not None and not began_with(store, data, settings.teacher):
-        data = samples_now(settings, project.terms, seed, taken, by_rows=True)
-    check_same_samples(store, data, settings.teacher)
+    data = samples_begun(settings, project.terms, seed, taken, store)
     host = host_of(data, project, agreement, store, keys, seed, settings)
     renewal = awaited(settings, project.terms, seed, taken, host)
     clock, rehearsal = opened.clock, opened.rehearsal
@@ -276,12 +274,12 @@ def check_stays(tx: Transaction, folder: Path) -> None:
         raise ConfigError(
             "this site has left the project",
             where=str(folder),
-            found=left.decode(),
+            found=left.decode(errors="replace"),
             hint="`securefair site erase` destroys what is left of it",
         )
 
 
-def _weights_seed(private: Secret) -> int:
+def weights_seed(private: Secret) -> int:
     """Of first weights, mini-batches and the split: 32 bits that no peer is told."""
     digest = blake2b(key=private.reveal(), digest_size=4, person=b"sf-first-weights").digest()
     return int.from_bytes(digest, "big")

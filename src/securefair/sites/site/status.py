@@ -11,7 +11,7 @@ from msgspec import structs
 from securefair.model.outcomes import agreed_outcome
 from securefair.records import ACCURACY
 from securefair.report.html import FILE_NAME as PAGE
-from securefair.report.presence import PeerLife
+from securefair.report.presence import PeerLife, SiteLife
 from securefair.report.wording import duration
 from securefair.sites.post.peers import read_peer, refusals, unconfirmed
 from securefair.sites.project.agreeing import disclosure_of, outcome_in, rounds_of, shape_of
@@ -33,6 +33,13 @@ from securefair.words import words_of
 
 NEVER = "never"
 
+QUIET = 10
+"""Minutes after which a peer that is here is said to be silent: it may have died."""
+
+RECOVERED_SAID = "recovered: nobody knows what was disclosed before; it answers nobody"
+RUNS = (SiteLife.RUNNING, SiteLife.WAITING)
+"""States in which a deadline comes nearer."""
+
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One peer, as this site sees it.
@@ -42,11 +49,13 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
         presence: whether it is waited for, or why not.
         ready: the round that it said it may begin.
         heard: when something of it arrived last; "never" otherwise.
-        unconfirmed: envelopes that it has not confirmed yet.
+        unconfirmed: envelopes that it has not confirmed yet; 0 where it gets none any more.
         numbers: disclosed to it so far.
         bytes_out, bytes_in: of envelopes for it and from it.
         fault: what it remembers otherwise than this site, what it said that no honest site says, or
             why nothing of it is taken.
+        silent: minutes since anything of it arrived, where that is `QUIET` and more of a peer that
+            is here with rounds to go, and this site runs; else 0.
     """
 
     name: str
@@ -58,6 +67,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     bytes_out: int
     bytes_in: int
     fault: str
+    silent: int = 0
 
 
 class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,7 +76,8 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         name, project: of the site and its project.
         rounds_over, rounds: that are over, of all.
-        seconds_left: to the deadline of the round, when the store was written last; 0 after all.
+        seconds_left: to the deadline of the round, when the store was written last; 0 after all,
+            and of a site that runs none.
         peers: in the project's order.
         refused: how often something was refused, by reason and peer.
         student_limit, teacher_limit: most numbers to one peer and to all.
@@ -113,13 +124,17 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
     """
     settings, project = read_settings(folder), project_of(folder)
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
-        status = site_status(tx, project, settings.name)
-        runs = running_process(folder / STORE) is not None
         now = time.time() if now is None else now
+        status = site_status(tx, project, settings.name, now)
+        runs = running_process(folder / STORE) is not None
         health = health_of(folder, tx, project, settings, runs=runs, now=now)
-    report = folder / RESULTS / PAGE
+    report, peers = folder / RESULTS / PAGE, status.peers
+    if health.state not in RUNS:  # nothing can arrive
+        peers = tuple(structs.replace(peer, silent=0) for peer in peers)
     return structs.replace(
         status,
+        seconds_left=status.seconds_left if health.state in RUNS else 0.0,
+        peers=peers,
         health=health,
         summary=health.summary,
         code=health.code,
@@ -127,25 +142,30 @@ def status_of(folder: Path, now: float | None = None) -> SiteStatus:
     )
 
 
-def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
-    """The same, of a store that is open."""
-    limits = disclosure_of(project.terms)
+def site_status(tx: Transaction, project: Project, name: str, now: float = 0.0) -> SiteStatus:
+    """The same, of a store that is open; without a time nobody is said to be silent."""
+    limits, rounds = disclosure_of(project.terms), rounds_of(project.terms)
     state, peers, told, refused = state_in(tx), [], told_in(tx), refused_messages(tx)
     for card in map(project.card, peers_of(tx, project, name)):
         known = read_peer(tx, card.name)
+        life = state.peers.life(card.name, heard=known.heard > 0, blocked=known.blocked)
+        ready, quiet = state.peers.ready.get(card.name, 0), int((now - known.heard) // 60)
+        waited = life is PeerLife.HERE and ready < rounds and quiet >= QUIET
+        gets_none = life in (PeerLife.LEFT, PeerLife.BLOCKED)
         peers.append(
             PeerStatus(
                 name=card.name,
-                presence=state.peers.life(card.name, heard=known.heard > 0, blocked=known.blocked),
-                ready=state.peers.ready.get(card.name, 0),
+                presence=life,
+                ready=ready,
                 heard=utc(known.heard) if known.heard else NEVER,
-                unconfirmed=unconfirmed(tx, card.name),
+                unconfirmed=0 if gets_none else unconfirmed(tx, card.name),
                 numbers=told[card.name],
                 bytes_out=known.bytes_out,
                 bytes_in=known.bytes_in,
                 fault="blocked by this site's operator"
                 if known.blocked
                 else known.trouble or refused[card.name],
+                silent=quiet if waited else 0,
             )
         )
     records = stored_records(tx)
@@ -155,8 +175,8 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
         name=name,
         project=project.terms.project.name,
         rounds_over=rounds_over(records),
-        rounds=rounds_of(project.terms),
-        seconds_left=state.left if rounds_over(records) < rounds_of(project.terms) else 0.0,
+        rounds=rounds,
+        seconds_left=state.left if rounds_over(records) < rounds else 0.0,
         peers=tuple(peers),
         refused=refusals(tx),
         student_limit=limits.student_total,
@@ -191,6 +211,9 @@ def sentences(status: SiteStatus) -> list[str]:
         presence = str(peer.presence)
         if peer.heard != NEVER:
             presence += f", {ready}, heard {peer.heard}"
+        if peer.silent:
+            hours = peer.silent // 60
+            presence += f", silent for {hours} h" if hours else f", silent for {peer.silent} min"
         limit = "" if status.student_limit is None else f" of {status.student_limit}"
         lines.append(
             f"  {peer.name}: {presence}, {peer.numbers}{limit} numbers disclosed to it, "
@@ -199,7 +222,7 @@ def sentences(status: SiteStatus) -> list[str]:
         if peer.fault:
             lines.append(f"    {peer.fault}")
     if status.recovered:
-        lines.append("recovered: nobody knows what was disclosed before; it answers nobody")
+        lines.append(RECOVERED_SAID)
     lines += [f"  refused: {what}: {count}" for what, count in status.refused.items()]
     lines.append(f"audit log: {status.audit_rows} rows, head {status.audit_head[:16]}")
     if status.report is not None:

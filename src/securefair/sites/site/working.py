@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from securefair.collaboration.host import Host
-from securefair.errors import OtherSumError, RemoteProtocolError, SecureFairError
+from securefair.errors import ImplausibleError, OtherSumError, RemoteProtocolError, SecureFairError
 from securefair.protocol.effects import Blame, Done, Failed
 from securefair.protocol.jobs import Job
 from securefair.storage import Transaction
@@ -21,7 +21,7 @@ def worked(host: Host, job: Job) -> Done | Failed:
     except SecureFairError as error:
         culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
         senders = error.senders if isinstance(error, OtherSumError) else ()
-        return Failed(job, str(error), culprit, senders)
+        return Failed(job, str(error), culprit, senders, isinstance(error, ImplausibleError))
 
 
 def unheard(tx: Transaction, event: Blame | Failed) -> None:

@@ -6,8 +6,10 @@ import shutil
 import pytest
 from msgspec.structs import replace
 
+from securefair.sites.site.checking import check_site
 from securefair.sites.site.folder import read_settings, write_settings
-from securefair.storage import Keystore, Secret, Store
+from securefair.sites.site.starting import open_site
+from securefair.storage import Keystore, Secret, Store, schema
 from securefair.storage.generation import advance
 from support.operators import PASSPHRASE, SETTINGS, found, securefair
 
@@ -43,17 +45,70 @@ def refusals_of(place, *commands):
         yield " ".join(said.split())
 
 
-@pytest.mark.parametrize("name", ["post peer south", "site state", "post refused", "record 000000"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("post peer south", "site state", "post refused", "record 000000"),
+        *("machine", "site format", "generation"),
+    ],
+)
 def test_a_damaged_record_is_told_by_check_as_by_start(place, name):
     with Store.open(place / "north" / "store") as store, store.transaction() as tx:
         tx.memory.put(name, b"\x93\xc1")
     for said in refusals_of(place, "check", "start"):
-        assert "the store cannot be used" in said
-        assert "Restore the folder from a backup" in said
+        assert f"{place / 'north' / 'store'}: the store is damaged" in said
+        assert "`securefair site recover`" in said
     if name.startswith("post peer"):
-        assert "cannot be used" in securefair("audit", "heads", place / "north", fails=True)
+        assert "is damaged" in securefair("audit", "heads", place / "north", fails=True)
         (said,) = refusals_of(place, "leave")
-        assert "the store cannot be used" in said
+        assert "the store is damaged" in said
+
+
+def test_a_store_of_an_older_schema_is_copied_before_a_start_and_that_is_said(place, monkeypatch):
+    """It was migrated without a word, and there was no way back."""
+    older = schema.SCHEMA_VERSION
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE later (x);"))
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", older + 1)
+    check = ("site", "check", place / "north", "--passphrase-file", place / "passphrase")
+    copy = place / "north" / f"store.schema-{older}"
+    assert f"store: brought up to date; as it was: {copy}\n" in securefair(*check)
+    assert "brought up to date" not in securefair(*check)
+    securefair("site", "erase", place / "north", "--yes")
+    assert not copy.exists()
+
+
+def test_a_site_of_an_older_format_is_told_by_check_as_by_start(place):
+    with Store.open(place / "north" / "store") as store, store.transaction() as tx:
+        tx.memory.put("site format", b"1")
+    for said in refusals_of(place, "check", "start"):
+        assert "`securefair site upgrade` brings it up to date, and keeps a copy" in said
+
+
+def test_other_samples_are_told_by_check_as_by_start(place):
+    secret = Secret(PASSPHRASE.encode())
+    with open_site(place / "north", secret) as opened:
+        assert opened.own
+    assert list(check_site(place / "north", secret))
+    table = place / "north.csv"
+    table.write_text(table.read_text().replace("\n", "\n40,1,130,0\n", 1), encoding="utf-8")
+    for said in refusals_of(place, "check", "start"):
+        assert "are not those that this site began with" in said
+
+
+@pytest.mark.parametrize("content", [b"", b"north"])
+def test_without_its_keys_a_site_is_told_what_to_do(place, content):
+    (place / "north" / "keys").write_bytes(content)
+    for said in refusals_of(place, "check", "start", "recover"):
+        assert "this is not a keystore" in said
+        assert "expected 'the keys of this site'" in said
+        assert "then `securefair site recover` there" in said
+
+
+@pytest.mark.parametrize("content", ["", "name = "])
+def test_without_its_settings_a_site_is_told_what_to_do(place, content):
+    (place / "north" / "site.toml").write_text(content, encoding="utf-8")
+    said = securefair("site", "status", place / "north", fails=True)
+    assert "`securefair site init` into another folder writes it anew" in " ".join(said.split())
 
 
 def test_nothing_makes_a_store_where_one_is_lost(place):

@@ -2,17 +2,27 @@
 
 import re
 import types
+from dataclasses import replace
 
 import msgspec
 import pytest
 
 from securefair.report.presence import PeerLife
 from securefair.report.site import site_markdown, site_page
-from securefair.sites.site.export import _ledger, _peer, _sums, facts_of
+from securefair.sites.site.export import (
+    _ledger,
+    _peer,
+    _round,
+    _seen,
+    _shared,
+    _sums,
+    facts_of,
+)
 from securefair.sites.site.records import note_peers
 from securefair.sites.site.status import site_status
 from support.site_reports import card
 from support.site_statuses import peer_status
+from support.site_statuses import site_status as made_up_status
 
 TAUGHT = ("Peers that taught it", "of its model", "Numbers of its model that it let out")
 
@@ -88,6 +98,49 @@ def test_cosines_are_no_numbers_of_a_model_and_sums_with_it_are_counted(make_tow
         assert "Its model of 25 parameters was a part of 4 sums for 2 receivers." in text
     assert "cosines to it" in markdown
     assert facts.sums == ()  # what it got is cosines
+
+
+def test_rounds_in_which_gradients_alone_were_compared_have_no_model(make_town):
+    town = make_town(3, algorithm="cycle-gossip", rounds=2)
+    facts = facts_in(town, "north")
+    record = town.records("north")[0]
+    south = peer_status(name="south", presence=PeerLife.HERE)
+    compared = msgspec.structs.replace(
+        record, asked=("south",), opened=("south",), offered=(), lost=(), combined=(), away=()
+    )
+    averaged = msgspec.structs.replace(compared, offered=("south",), combined=("south",))
+    alone = msgspec.structs.replace(compared, offered=("south",))  # too few for a sum
+    in_vain = msgspec.structs.replace(compared, opened=())
+    for records, answered, missed in (
+        ([compared], 0, 0),
+        ([averaged], 1, 0),
+        ([alone], 0, 1),
+        ([in_vain], 0, 1),
+        ([compared, averaged, alone, in_vain], 1, 2),
+    ):
+        peer = _peer(south, records, "both", averages=True)
+        assert (peer.answered, peer.missed) == (answered, missed)
+        assert peer.received == sum(one.received.get("south", 0) for one in records if one.opened)
+    assert _round(compared, ["south"], "both", averages=True).answers == ()
+    assert _round(averaged, ["south"], "both", averages=True).answers == ("south",)
+    seen = _seen(compared, ["south"], averages=True)
+    assert (seen.asked, seen.answered) == ([[False]], [[False]])
+    page, markdown = told(
+        replace(facts, rounds=(_round(compared, ["south"], "both", averages=True),))
+    )
+    assert "rounds with its model" in markdown
+    assert "models from" in markdown
+    assert "No model came from any peer" in page
+
+
+def test_sums_of_a_recovered_site_are_said_to_count_from_then_on(make_town):
+    town = make_town(3, algorithm="cycle-gossip", rounds=2)
+    town.live()
+    ledger = _ledger(town.stores["north"], town.collaboration, "north")
+    known = made_up_status(peer_status(numbers=3), recovered=True)
+    since = "Its sums are counted since the recovery."
+    assert _shared(ledger, known).endswith(f"a part of 4 sums for 2 receivers. {since}")
+    assert since not in _shared(ledger, made_up_status(recovered=False))
 
 
 def test_a_sum_is_one_however_many_peers_are_in_it(make_town):

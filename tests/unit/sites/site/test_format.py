@@ -4,6 +4,7 @@ A new format adds its own file to tests/vectors; those of before stay as they ar
 """
 
 import json
+import sqlite3
 import tarfile
 from pathlib import Path
 
@@ -39,7 +40,12 @@ def test_there_is_one_of_every_format():
 
 
 def test_it_is_brought_up_to_date_and_read(site):
-    upgrade(site)
+    found = format_of(site / "store")
+    copy = upgrade(site).copy
+    with sqlite3.connect(copy / "store.sqlite") as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (1,)  # its tables, too
+    database.close()
+    assert format_of(copy) == found
     assert upgrade(site).copy is None
     status = status_of(site)
     assert (status.rounds_over, status.rounds) == (1, 1)
@@ -90,8 +96,10 @@ def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
         read_settings(site)
 
 
-def test_a_copy_that_is_there_stops_an_upgrade(site, monkeypatch):
-    monkeypatch.setattr("securefair.sites.operator.lifecycle.LATEST", LATEST + 1)
-    (site / f"store.format-{format_of(site / 'store')}").mkdir()
-    with pytest.raises(StorageError, match="copy of the store"):
-        upgrade(site)
+def test_a_copy_that_is_there_stays(site):
+    names = [f"store.{kind}-{one}" for kind in ("schema", "format") for one in range(1, LATEST)]
+    for name in names:
+        (site / name).mkdir()
+    copy = upgrade(site).copy
+    assert copy is None or copy.name.endswith("-2")
+    assert all(not list((site / name).iterdir()) for name in names)

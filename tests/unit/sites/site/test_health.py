@@ -12,16 +12,17 @@ from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project
 from securefair.sites.site import health as module
 from securefair.sites.site import status as status_module
 from securefair.sites.site import warnings
+from securefair.sites.site.attendance import Attendance
 from securefair.sites.site.folder import OVER, STORE, read_settings
 from securefair.sites.site.health import Health, Heart, LineDue, health_of
 from securefair.sites.site.records import LEFT, SiteState, keep_state
-from securefair.sites.site.status import sentences, site_status
+from securefair.sites.site.status import sentences, site_status, status_of
 from securefair.sites.site.warnings import DAY, SILENT_AFTER, STUCK_AFTER
 from securefair.storage import Store
 
 NOW = 1_800_000_000
 
-LAST = SimpleNamespace(round=0, measured={})
+LAST = SimpleNamespace(round=0, measured={}, opened=(), doubted=())
 """What is looked at of the record of a round."""
 
 
@@ -108,6 +109,31 @@ def test_no_seconds_are_left_after_the_last_round(site, monkeypatch):
         assert site_status(tx, project, read_settings(folder).name).seconds_left == 17.6
         monkeypatch.setattr(status_module, "stored_records", lambda _: [LAST])
         assert site_status(tx, project, read_settings(folder).name).seconds_left == 0
+
+
+def test_no_deadline_is_told_of_a_site_that_runs_none(site, monkeypatch):
+    """One that had left had a round with "at most 1 min 47 s left"."""
+    folder, _ = site
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        keep_state(tx, SiteState(left=107.0))
+    assert status_of(folder, NOW).seconds_left == 0.0
+    assert "left; then it goes on" not in "\n".join(sentences(status_of(folder, NOW)))
+    monkeypatch.setattr(status_module, "running_process", lambda _: 1)
+    assert status_of(folder, NOW).seconds_left == 107.0
+    assert "at most 1\u00a0min 47\u00a0s left; then" in "\n".join(sentences(status_of(folder, NOW)))
+
+
+def test_nothing_is_under_way_to_who_left_or_is_blocked(site):
+    folder, project = site
+    left, blocked = (card.name for card in project.cards[1:])
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        for peer in (left, blocked):
+            tx.outbox.add(f"{peer} 0", 0, b"envelope")
+        own = read_settings(folder).name
+        assert [peer.unconfirmed for peer in site_status(tx, project, own).peers] == [1, 1]
+        keep_state(tx, SiteState(peers=Attendance().leaves(left)))
+        write_peer(tx, blocked, read_peer(tx, blocked).plus(blocked=True))
+        assert [peer.unconfirmed for peer in site_status(tx, project, own).peers] == [0, 0]
 
 
 def test_what_will_stop_it_is_told_a_month_before(site):
@@ -205,6 +231,19 @@ def test_a_relay_that_never_comes_to_the_door_is_told_in_minutes(site):
     assert stopped.warnings == ()
 
 
+def test_a_share_that_takes_nothing_is_told_at_once_while_the_site_runs(site):
+    heart = Heart(site[0])
+    heart.beat(NOW, working=False)
+    assert health(site).warnings == ()
+    heart.beat(NOW + 1, 0.0, "the shared folder cannot be written", working=False)
+    found = health(site)
+    assert (found.code, found.warnings) == (1, ("the shared folder cannot be written",))
+    assert found.summary == "running; the shared folder cannot be written"
+    assert health(site, runs=False).warnings == ()
+    heart.beat(NOW + 2, working=False)
+    assert health(site).code == 0
+
+
 def test_silence_of_everybody_is_the_couriers(site):
     _, project = site
 
@@ -218,10 +257,11 @@ def test_silence_of_everybody_is_the_couriers(site):
     assert "look at the courier" in silent
 
 
-def test_the_log_has_a_line_as_waiting_begins_and_ends_and_every_hour():
+def test_the_log_has_a_line_as_waiting_or_a_hindrance_begins_and_ends_and_every_hour():
     due = LineDue(0.0, now=0.0)
     asked = [(0.0, 60.0), (9.0, 61.0), (9.0, 62.0), (9.0, 3661.0), (9.0, 3662.0), (0.0, 3663.0)]
     assert [due(since, now) for since, now in asked] == [False, True, False, True, False, True]
+    assert [due(0.0, 3664.0, why) for why in ("full", "full", "")] == [True, False, True]
 
 
 def test_one_day_is_no_days(site):

@@ -1,6 +1,7 @@
-"""What a site does that was recovered."""
+"""What a site does that was recovered, and what is done with a damaged store."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -10,6 +11,9 @@ from securefair.protocol.ledger import EVERY_NUMBER
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Ask, DeclineReason
 from securefair.sites.site.recovery import Recovered
+from securefair.sites.site.starting import open_site
+from securefair.storage import Secret, Store
+from support.operators import PASSPHRASE, found, securefair
 from support.stage import OWN, SETTINGS, Stage
 
 PEERS = ("bea", "cem")
@@ -42,3 +46,81 @@ def test_it_answers_nobody_whatever_the_limits(limits):
     fresh = dataclasses.replace(left, accounts={})
     for peer, effect in zip(PEERS, asked(fresh, **limits), strict=True):
         assert effect == Run(AnswerAsk(peer, 3, 0, b""))
+
+
+def no_header(store):
+    file = store / "store.sqlite"
+    file.write_bytes(bytes(100) + file.read_bytes()[100:])
+
+
+def cut_short(store):
+    file = store / "store.sqlite"
+    file.write_bytes(file.read_bytes()[: 6 * 4096])
+
+
+def page_that_nobody_reads(store):
+    with Store.open(store) as opened, opened.transaction() as tx:
+        for number in range(200):
+            tx.audit.append("row", {"number": number, "filler": "x" * 200}, at="now")
+    file = store / "store.sqlite"
+    content = bytearray(file.read_bytes())
+    page = content.index(b'"number":100}') // 4096 * 4096
+    content[page : page + 4096] = bytes(4096)
+    file.write_bytes(content)
+
+
+def nothing(_store):
+    pass
+
+
+def record(name):
+    def garble(store):
+        with Store.open(store) as opened, opened.transaction() as tx:
+            tx.memory.put(name, b"\xc1garbled")
+
+    return garble
+
+
+@pytest.mark.parametrize(
+    ("damage", "aside"),
+    [
+        (no_header, True),
+        (cut_short, True),
+        (page_that_nobody_reads, True),
+        (record("site state"), True),
+        (record("record 000000"), True),
+        (record("site format"), True),
+        (record("generation"), False),  # is written anew
+        (record("machine"), False),  # goes anyway
+        (nothing, False),
+    ],
+    ids=[
+        "header",
+        "short",
+        "page",
+        "state",
+        "record",
+        "format",
+        "generation",
+        "machine",
+        "nothing",
+    ],
+)
+def test_a_damaged_store_is_put_aside_and_the_site_goes_on(swift_folder, damage, aside):
+    """`site start` and `site recover` both asked for a backup, which peers then refused."""
+    found(swift_folder, wishes=("--algorithm", "transfer"))
+    site, secret = swift_folder / "north", Secret(PASSPHRASE.encode())
+    with open_site(site, secret):
+        pass
+    damage(site / "store")
+    broken = (site / "store" / "store.sqlite").read_bytes()
+    words = (site, "--passphrase-file", swift_folder / "passphrase")
+    said = securefair("site", "check", *words, fails=damage is not nothing)
+    assert ("site recover" in said) == (damage is not nothing)
+    said = json.loads(securefair("site", "recover", *words, "--yes", "--json"))
+    assert said.get("damaged") == (str(site / "store.damaged") if aside else None)
+    if aside:
+        assert (site / "store.damaged" / "store.sqlite").read_bytes() == broken
+    securefair("site", "check", *words)
+    with open_site(site, secret) as opened:
+        assert opened.site.machine.memory.round == -1

@@ -1,15 +1,22 @@
-"""What a site says at the end of its rounds, and what an export leaves that fails."""
+"""What a site says while it runs and at its end, and what an export leaves that fails."""
 
 import errno
-from contextlib import nullcontext
+import os
+from contextlib import closing, nullcontext
 from unittest.mock import MagicMock
 
 import msgspec
 import pytest
 
 from securefair.report import write_text
-from securefair.sites.site import running
-from securefair.sites.site.running import ending_of
+from securefair.sites.couriers import folder as by_folder
+from securefair.sites.site import running, site
+from securefair.sites.site.health import Heart
+from securefair.sites.site.running import ending_of, run_site
+from securefair.sites.site.status import status_of
+from securefair.sites.site.stopping import Stop
+from securefair.storage import Secret
+from support.operators import PASSPHRASE, found
 from support.site_statuses import RECORD
 
 AWAY = msgspec.structs.replace(RECORD, opened=(), asked=(), received={}, away=("south",))
@@ -48,3 +55,41 @@ def test_an_export_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch)
         with pytest.raises(OSError, match="No space left"):
             running.export_site(tmp_path / "site", None, tmp_path / "deep" / "results")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_share_that_is_full_is_told_at_once_in_log_and_status(swift_folder, monkeypatch):
+    """Nobody has to wait for the line of the hour, or for six hours of silence."""
+    found(swift_folder, wishes=("--algorithm", "transfer"))
+    put, told = by_folder.put, []
+
+    class WeakHeart(Heart):
+        """Ends a site that tells nothing."""
+
+        left = 200
+
+        def beat(self, *seen, working):
+            super().beat(*seen, working=working)
+            self.left -= 1
+            if not self.left:
+                stop.ask()
+
+    def put_unless_full(folder, site, name, data):
+        if name.endswith(".parcel"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        put(folder, site, name, data)
+
+    def say(line, facts):
+        if "state" in facts:
+            told.append((line, status_of(swift_folder / "north")))
+            stop.ask()
+
+    monkeypatch.setattr(by_folder, "put", put_unless_full)
+    monkeypatch.setattr(by_folder, "WAIT", 0.1)
+    monkeypatch.setattr(site, "LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(running, "Heart", WeakHeart)
+    with closing(Stop()) as stop, pytest.raises(KeyboardInterrupt):
+        run_site(swift_folder / "north", Secret(PASSPHRASE.encode()), say, stop)
+    [(line, status)] = told
+    assert line.endswith(status.summary)
+    assert "No space left on device" in line
+    assert status.code == 1

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from securefair.protocol.effects import RoundOver
+from securefair.sites.post.peers import read_peer
 from securefair.sites.site.notices import Notice, notice_frame
 from securefair.sites.site.schedule import Deadline
 from support.town import NOW, noted
@@ -103,24 +104,41 @@ def test_a_site_that_comes_back_takes_part_again(make_town):
     assert all(kind != "blame" for name in town.names for kind, _ in town.audited(name))
 
 
-def test_who_says_that_it_leaves_is_not_waited_for(make_town):
-    town = make_town(3, rounds=5)
+@pytest.mark.parametrize("algorithm", ["cycle", "cycle-gossip"])
+def test_who_says_that_it_leaves_is_not_waited_for_and_not_written_to(make_town, algorithm):
+    town = make_town(3, algorithm=algorithm, rounds=5)
     town.until("west", 2)
     with town.stores["west"].transaction() as tx:
         for peer in ("north", "south"):
             town.posts["west"].send(tx, peer, notice_frame(Notice(2, leaves=True)), 1)
     town.posts["west"].announce()
-    for _ in range(40):
+
+    def courier(peer, parcel):
+        return None if peer == "west" else town.deliver(peer, parcel)
+
+    while not all(town.sites[name].state.peers.left for name in ("north", "south")):
         town.walk("west")
         for name in ("north", "south"):
             town.sites[name].turn()
-            town.walk(name)
+            town.walk(name, courier)
     town.stop("west")
+    made, _ = written_to_west(town)
     before = town.now
     town.live()
     assert [record.round for record in town.records("north")] == list(range(5))
     assert "west" in town.records("north")[-1].away
     assert town.now - before < 600.0  # only the last wait for whoever might still ask
+    assert written_to_west(town) == (made, (0, 0))
+
+
+def written_to_west(town):
+    """Bytes of envelopes that each site has made for west, and those that lie in its outbox."""
+    found = []
+    for store in town.stores.values():
+        with store.view() as tx:
+            waiting = len(list(tx.outbox.pending("west 0")))
+            found.append((read_peer(tx, "west").bytes_out, waiting))
+    return tuple(zip(*found, strict=True))
 
 
 def test_six_sites_one_gone_one_slow_and_no_network_for_six_minutes(make_town):

@@ -1,6 +1,15 @@
+import pytest
+
 from securefair.report.presence import PeerLife, SiteLife
-from securefair.sites.site.health import Health
-from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, sentences
+from securefair.sites.post.peers import read_peer, write_peer
+from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site import status as module
+from securefair.sites.site.folder import STORE
+from securefair.sites.site.health import Health, Heart
+from securefair.sites.site.status import NEVER, PeerStatus, SiteStatus, sentences, status_of
+from securefair.storage import Store
+
+NOW = 1_800_000_000
 
 
 def text(
@@ -52,6 +61,34 @@ def test_rounds_are_counted_from_one_and_numbers_against_their_limit():
     assert "south: here, ready for round 2, heard 2026" in text()
     assert "16 of 32 numbers disclosed to it, envelopes under way: 0" in text()
     assert "through with all rounds" in text(rounds_over=2, ready=2)
+
+
+@pytest.mark.parametrize(
+    ("after", "runs", "said"),
+    [
+        (9, True, ""),
+        (12, True, "silent for 12 min"),
+        (190, True, "silent for 3 h"),
+        (190, False, ""),
+    ],
+)
+def test_a_peer_that_is_silent_is_told_before_its_round_is_over(
+    tmp_path, monkeypatch, after, runs, said
+):
+    """One that was killed stood there as "here, ready" until a deadline passed."""
+    data = hospitals(2)
+    project, identities = project_between(data, "vpdl", 3, "clear", now=NOW, days=100)
+    make_places(tmp_path, data, project, identities, "local")
+    folder, peer = tmp_path / data[0].name, data[1].name
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        write_peer(tx, peer, read_peer(tx, peer).plus(heard=NOW))
+    Heart(folder).beat(working=False, now=NOW + 60.0 * after)
+    monkeypatch.setattr(module, "running_process", lambda _: 1 if runs else None)
+    monkeypatch.setattr("securefair.sites.site.health.held_since", lambda _: NOW)
+    (line,) = [one for one in sentences(status_of(folder, NOW + 60.0 * after)) if peer in one]
+    assert f"{peer}: here, ready for round 1, heard 2027" in line
+    assert ("silent" in line) == bool(said)
+    assert said in line
 
 
 def test_it_says_how_long_a_round_is_waited_for():
