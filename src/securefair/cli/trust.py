@@ -20,11 +20,11 @@ def check_trusted(config: RunConfig, *, trust: bool) -> None:
         ConfigError: it does; nothing was imported or asked.
     """
     for one in (*config.participants, *config.renewals):
-        if one.data is not None and not one.data.startswith("duckdb:") and not trust:
+        if one.asks_server and not trust:
             raise ConfigError(
                 "this configuration asks a database, with what this machine may log in with",
                 where=f"participant {one.name}",
-                found=one.data.partition("?")[0],
+                found=str(one.source).partition("?")[0],
                 hint="Read the query; then say --trust",
             )
     entry = config.data.entry
@@ -34,5 +34,5 @@ def check_trusted(config: RunConfig, *, trust: bool) -> None:
             where="data.entry",
             found=entry,
             hint=f"Read {entry.partition(':')[0]}.py in {config.data.module_folder}; "
-            "then say --trust",
+            "then say --trust. `securefair run` takes it for meant",
         )

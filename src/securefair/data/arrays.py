@@ -56,8 +56,9 @@ def samples_of(
         DataError: it is none of these, has no samples, or holds NaN, features beyond [-1, 1] or
             labels that are no classes; names `where`, sample and feature.
     """
+    shape = None
     if isinstance(data, Samples):
-        classes = classes or data.classes
+        classes, shape = classes or data.classes, data.shape
         data = (data.features, data.labels)
     features, labels = arrays_of(data, where=where)
     flat = _features(features, where)
@@ -92,14 +93,21 @@ def samples_of(
             found=int(found[at]),
             expected="0 or more" if classes is None else f"0 to {known - 1}",
         )
-    return Samples(scaled, found, known)
+    given = tuple(size for size in features.shape[1:] if size > 1)  # other axes order nothing
+    return Samples(scaled, found, known, shape=given if shape is None else shape)
 
 
 MOST_CLASSES = 10_000
 """Larger labels are codes of something: arrays of so many classes would fill any memory."""
 
-LEAST_OF_RANGE = 0.001
-"""Share of a range that values must fill."""
+LEAST_OF_RANGE, LEAST_OF_COUNTS = 0.005, 0.001
+"""Shares of a range that values must fill: images in 0 to 1 fill 1/255 of one that is 0 to 255."""
+
+FEWEST_VALUES = 20
+"""Values from which it is no chance that all of them lie in so small a part of a range."""
+
+FEW = 10
+"""Whole numbers that differ by no more may be counts, of which a small hospital has few."""
 
 LEAST_FOR_RANGES = 5
 """Samples from which a range that holds few of them is wrong."""
@@ -289,6 +297,27 @@ def _labels(labels: NDArray[np.generic], where: str) -> NDArray[np.int64]:
     return labels.reshape(-1).astype(np.int64)
 
 
+def _check_wide(features: NDArray[np.float64], low: float, high: float, where: str) -> None:
+    """Refuse a range in which values are all but equal; counts may be few, and are warned of."""
+    spread = np.ptp(features)
+    if features.size < FEWEST_VALUES or not 0 < spread < LEAST_OF_RANGE * (high - low):
+        return
+    counts = spread <= FEW and bool((features == np.rint(features)).all())
+    if counts and spread >= LEAST_OF_COUNTS * (high - low):
+        _log.warning(
+            "%s: values %g to %g become nearly equal by feature_range",
+            *(printable(where), features.min(), features.max()),
+        )
+        return
+    raise DataError(
+        "feature_range is so wide that all values become nearly equal",
+        where=where,
+        found=f"values {features.min():g} to {features.max():g}",
+        expected=f"a range not much wider, where [{low:g}, {high:g}] was given",
+        hint="Scale everyone's values alike: images are 0 to 255, or 0 to 1, at all hospitals",
+    )
+
+
 def _scaled(
     features: NDArray[np.float64], feature_range: FeatureRange | None, where: str
 ) -> NDArray[np.float64]:
@@ -310,13 +339,7 @@ def _scaled(
                 "%s, feature %d: feature_range clips %.0f %% of the values (%g to %g)",
                 *(printable(where), at, 100 * beyond[at], own.min(), own.max()),
             )
-        if 0 < np.ptp(features) < LEAST_OF_RANGE * (high - low):
-            raise DataError(
-                "feature_range is so wide that all values become nearly equal",
-                where=where,
-                found=f"values {features.min():g} to {features.max():g}",
-                expected=f"a range not much wider, where [{low:g}, {high:g}] was given",
-            )
+        _check_wide(features, low, high, where)
         return np.clip(2.0 * (features - low) / (high - low) - 1.0, -1.0, 1.0)
     beyond = np.abs(features) > 1.0
     if beyond.any():

@@ -24,10 +24,12 @@ def read_parquet(path: Path) -> Table:
     """A Parquet file.
 
     Raises:
-        DataError: it cannot be read, or a column holds something else than numbers, text, dates and
-            truth values; names file and column.
+        DataError: it cannot be read, two columns share a name, or one holds something else than
+            numbers, text, dates and truth values; names file and column.
     """
     try:
+        if path.is_file():  # two of one name could not be read
+            check_header(pyarrow.parquet.read_schema(path).names, where=path.name)
         table = pyarrow.parquet.read_table(path)
     except OSError as error:
         raise DataError(

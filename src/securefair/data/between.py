@@ -29,6 +29,9 @@ LEAST_NUMBER = 1000
 PREVALENCE = 0.3
 """Difference between the shares of a class at two hospitals that is worth a line."""
 
+MOSTLY = 0.5
+"""Share of the rows of a hospital without a value that is worth a line where no other has it."""
+
 OF_SOME_SITES = "column_of_some_sites"
 """Of a finding: a column that not everyone has."""
 
@@ -41,6 +44,7 @@ class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
         lines: of the first row of each level.
         quartiles: of a measurement, or None.
         known: rows that have a value.
+        missing: share of the rows that have none.
         ends: smallest and largest of a measurement, or None.
     """
 
@@ -48,6 +52,7 @@ class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
     lines: dict[str, int]
     quartiles: tuple[float, float, float] | None
     known: int = 0
+    missing: float = 0.0
     ends: tuple[float, float] | None = None
 
 
@@ -70,6 +75,7 @@ def site_column(table: Table, column: Column, shape: Shape) -> SiteColumn:
     kept = np.flatnonzero(shape.counted)
     few = kept if len(kept) <= MAX_LEVELS else kept[:0]
     counts = column.counts()
+    known = int(counts[shape.counted].sum())
     return SiteColumn(
         levels={column.texts[at]: int(counts[at]) for at in few},
         lines={
@@ -77,7 +83,8 @@ def site_column(table: Table, column: Column, shape: Shape) -> SiteColumn:
             for at in few
         },
         quartiles=quartiles,
-        known=int(counts[shape.counted].sum()),
+        known=known,
+        missing=1 - known / len(column.codes),
         ends=ends,
     )
 
@@ -115,6 +122,7 @@ def findings_between(
         columns = {site: columns[name] for site, columns in sites.items()}
         yield from _levels(name, columns, joined=joined, is_label=name == label)
         yield from _numbered_anew(name, columns)
+        yield from _mostly_missing(name, columns)
         if name != label:
             apart = list(_tells_sites(name, columns))
             yield from apart or (() if name in same_unit else _units(name, columns))
@@ -141,6 +149,24 @@ def _numbered_anew(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Findi
             message=f"the codes are 1 and 2 here and 0 and 1 at {first[0]}: 1 may mean two things",
             remedy="Code it alike everywhere, or leave the column out",
             severity="grave",
+        )
+
+
+def _mostly_missing(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
+    """A column that one hospital alone hardly fills in: it is perhaps another one there."""
+    missing = {site: column.missing for site, column in sites.items()}
+    site = max(missing, key=missing.__getitem__)
+    others = [share for one, share in missing.items() if one != site]
+    if others and max(others) <= MOSTLY < missing[site] < 1:  # without any value: said elsewhere
+        yield Finding(
+            site=site,
+            column=name,
+            line=None,
+            kind="mostly_missing",
+            message=f"{missing[site]:.0%} of the values are missing here, elsewhere at most "
+            f"{max(others):.0%}",
+            remedy="Look whether the table was exported whole; leave the column out if it was "
+            "measured of few",
         )
 
 

@@ -6,7 +6,8 @@ texts and one number a row. Whatever looks at values looks at each different one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,9 @@ from securefair.errors import DataError
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 LIMIT = r"^[<>]=?\s*[+-]?(\d+\.?\d*|\.\d+)$"
+
+BELOW_A_TITLE = 5
+"""Rows among which the headings are looked for where there may be a title above them."""
 
 
 @dataclass(frozen=True)
@@ -227,14 +231,26 @@ def recoded(column: Column, texts: Mapping[str, str]) -> Column:
     return Column(array.dictionary_decode().dictionary_encode())
 
 
-def check_header(header: Sequence[str], where: str) -> None:
-    """Refuse names of columns that cannot be told apart.
+def check_header(header: Sequence[str], where: str, below: Iterable[Sequence[str]] = ()) -> None:
+    """Refuse names of columns that cannot be told apart, and a title.
+
+    Args:
+        header: that names them.
+        where: it stands.
+        below: the first rows under it, of which it may be the title.
 
     Raises:
-        DataError: there is none, or two are alike.
+        DataError: there is none, two are alike, or the headings stand in one of those below.
     """
     if not any(header):
         raise DataError("the table is empty", where=where, expected="a line of column names")
+    if (len(header) == 1 or "" in header) and any(_titled(header, row) for row in below):
+        raise DataError(
+            "this names no columns: it looks like a title",
+            where=where,
+            found=next(filter(None, header)),
+            hint="Delete the lines above the headings",
+        )
     if "" in header:
         raise DataError(
             "a column has no name",
@@ -248,8 +264,15 @@ def check_header(header: Sequence[str], where: str) -> None:
             "columns share a name",
             where=where,
             found=", ".join(repeated),
-            hint="The first line must name the columns, each by a name of its own",
+            hint="Give each a name of its own; of a text file the first line names the columns",
         )
+
+
+def _titled(title: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether a row names columns under a title: twice as many texts or more, and no number."""
+    names = [text for text in row if text]
+    wider = len(names) >= 2 * sum(map(bool, title))
+    return wider and bool(title[0]) and not any(re.fullmatch(r"[-+\d.,]+", one) for one in names)
 
 
 def matching(texts: Any, pattern: str) -> NDArray[np.bool_]:

@@ -33,6 +33,7 @@ class Samples:
             then are strata, by which parts are held out, and `classes` how many there are.
         further: how many of the features, the last ones, are of columns that others need not have:
             for the model of who brings them, and for nothing that leaves (`common`).
+        shape: of one sample before it was flattened, without axes of length 1; None: nobody said.
 
     Raises:
         DataError: shapes disagree, features are no floats, masked or not finite, or a label is
@@ -47,6 +48,7 @@ class Samples:
     outcome: str = ""
     values: NDArray[np.float64] | None = None
     further: int = 0
+    shape: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         x, y = self.features, self.labels
@@ -157,6 +159,14 @@ class Samples:
         from securefair.data.known import few_events_of  # which reads tables
 
         return few_events_of(self.values, self.who, self.outcome)
+
+    @property
+    def too_few(self) -> bool:
+        """Whether draws of these patients say nothing of others: they are, or they have, fewer than
+        `known.FEWEST_EVENTS`."""
+        from securefair.data.known import FEWEST_EVENTS  # which reads tables
+
+        return self.people < FEWEST_EVENTS or self.few_events is not None
 
     @property
     def common(self) -> Samples:

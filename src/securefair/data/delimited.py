@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from securefair.data.cells import Note, Table, check_header, release_memory
+from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header, release_memory
 from securefair.data.decimal_commas import table_of_columns
 from securefair.data.text_records import checked_lines, records, without_torn
 from securefair.errors import DataError
@@ -74,8 +75,9 @@ def parse_delimited(
     found = list(notes)
     data = _lines_ended(data, found)
     data, before, separator = _without_preamble(data, found)
-    header = [name.strip() for name in next(records(data, separator, source), (0, []))[1]]
-    check_header(header, where=f"{source}, line 1")
+    rows = ([text.strip() for text in fields] for _, fields in records(data, separator, source))
+    header = next(rows, [])
+    check_header(header, where=f"{source}, line 1", below=islice(rows, BELOW_A_TITLE))
     lines: Callable[[int], int] = partial(add, before + 2)
     kept, whole = 0, without_torn(data, separator, source, header, before) if torn else None
     if whole is not None:

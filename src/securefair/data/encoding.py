@@ -25,7 +25,7 @@ from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import FeatureArray, Samples
 from securefair.data.headings import meant
 from securefair.data.known import Known, known_of
-from securefair.data.shape import SENTINELS
+from securefair.data.shape import LARGEST, SENTINELS
 from securefair.data.table import TableSpec, feature_names
 from securefair.errors import ConfigError, DataError
 
@@ -93,8 +93,13 @@ def encode(rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None)
     )
 
 
-def encode_known(rows: Sequence[Row], spec: TableSpec) -> Known:
+def encode_known(rows: Sequence[Row], spec: TableSpec, *, learns: bool = True) -> Known:
     """What is known of the patients of `rows`: classes, or what the outcome makes of numbers.
+
+    Args:
+        rows: of a table.
+        spec: its rules.
+        learns: as of `known.known_of`.
 
     Raises:
         DataError: there is no such column, a value is missing or none that the outcome knows; names
@@ -104,7 +109,7 @@ def encode_known(rows: Sequence[Row], spec: TableSpec) -> Known:
         return Known(encode_labels(rows, spec), len(spec.target.groups))
     table = table_of(rows)
     _check_columns(table, spec.known)
-    return known_of(table, spec.target, spec.missing)
+    return known_of(table, spec.target, spec.missing, learns=learns)
 
 
 def encode_features(
@@ -277,7 +282,9 @@ def _refuse(
         raise DataError(
             "a value is missing",
             where=table.place(column.first(absent), rule.name),
-            hint="Fill it in, leave the patient out, or make the column optional for everyone",
+            hint="Name an image, or leave the patient out: every one needs an image"
+            if isinstance(rule, ImageColumn)
+            else "Fill it in, leave the patient out, or make the column optional for everyone",
         )
     if unknown.any():
         row = column.first(unknown)
@@ -312,7 +319,8 @@ def _measured(
             expected=f"values between low = {rule.low:g} and high = {rule.high:g}",
             hint="Correct low and high, or the unit of the table",
         )
-    scaled = 2.0 * (numbers - rule.low) / (rule.high - rule.low) - 1.0
+    bounded = np.clip(numbers, -LARGEST, LARGEST)
+    scaled = 2.0 * (bounded - rule.low) / (rule.high - rule.low) - 1.0
     return np.where(absent, 0.0, scaled)[:, None]
 
 

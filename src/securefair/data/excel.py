@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from securefair.data.arrow_tables import cell_text
-from securefair.data.cells import Note, Table, check_header
+from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header
 from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
+
+SHOWN = 5
+"""Ranges of merged cells that an error names."""
 
 
 def read_excel(path: Path) -> Table:
@@ -19,8 +25,8 @@ def read_excel(path: Path) -> Table:
     A formula counts as the value that was stored with it. Empty rows at the end are none.
 
     Raises:
-        DataError: openpyxl is not installed, it is no workbook, or a cell is an error of Excel's;
-            names the cell.
+        DataError: openpyxl is not installed, it is no workbook, cells of the table are merged, or a
+            cell is an error of Excel's; names the cells.
     """
     try:
         from openpyxl import load_workbook
@@ -40,6 +46,7 @@ def read_excel(path: Path) -> Table:
     sheet, others = book.worksheets[0], book.sheetnames[1:]
     rows = [list(row) for row in sheet.iter_rows(values_only=True)]
     book.close()
+    merged = _merged(path, sheet._worksheet_path)
     while rows and not any(cell is not None for cell in rows[-1]):
         rows.pop()
     above = next((at for at, row in enumerate(rows) if any(row)), 0)
@@ -51,7 +58,10 @@ def read_excel(path: Path) -> Table:
         others
     )
     source = source if others else path.name
-    check_header(header, where=f"{source}, row {above + 1}")
+    below = ([cell_text(cell) for cell in row] for row in rows[1 : 1 + BELOW_A_TITLE])
+    check_header(header, where=f"{source}, row {above + 1}", below=below)
+    width = len(header)
+    _check_unmerged([one for one in merged if one.hides(above + 1, rows, width)], source)
     cells = [
         [_text(row[at] if at < len(row) else None, path, line, at) for at in range(len(header))]
         for line, row in enumerate(rows[1:], start=above + 2)
@@ -71,6 +81,50 @@ def read_excel(path: Path) -> Table:
         line_of=lambda at: at + above + 2,
         unit="row",
         notes=[note] if others else [],
+    )
+
+
+class _Merged(NamedTuple):
+    """A range of merged cells, such as "D3:D5"; columns and rows from 1."""
+
+    top: int
+    left: int
+    bottom: int
+    text: str
+
+    def hides(self, heading: int, rows: Sequence[Sequence[object]], width: int) -> bool:
+        """Whether values of a table are hidden, whose headings stand in this row, the first of
+        `rows`, and are so many."""
+        inside = heading <= self.top < heading + len(rows) and self.left <= width
+        if not inside or self.bottom == heading:
+            return False
+        row = rows[self.top - heading]
+        return self.left <= len(row) and row[self.left - 1] is not None
+
+
+def _merged(path: Path, sheet: str) -> list[_Merged]:
+    """The merged cells of a sheet from the top: a reader that streams leaves them out."""
+    from openpyxl.utils.cell import range_boundaries
+
+    with zipfile.ZipFile(path) as book:
+        _, _, after = book.read(sheet).rpartition(b"sheetData>")
+    found = []
+    for text in re.findall(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z0-9:]+)"', after):
+        left, top, _, bottom = range_boundaries(text.decode())
+        found.append(_Merged(top, left, bottom, text.decode()))
+    return sorted(found)
+
+
+def _check_unmerged(hiding: Sequence[_Merged], source: str) -> None:
+    """Refuse merged cells, of which all but the first would be missing values."""
+    if not hiding:
+        return
+    more = f" and {len(hiding) - SHOWN} more" if len(hiding) > SHOWN else ""
+    raise DataError(
+        "cells are merged, and only the first of them holds the value",
+        where=source,
+        found=", ".join(one.text for one in hiding[:SHOWN]) + more,
+        hint="Unmerge them, and write the value into every row that it is of",
     )
 
 

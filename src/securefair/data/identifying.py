@@ -27,6 +27,14 @@ _IDENTIFIERS = re.compile(
     r"|aktenzeichen|(?:fall|patienten|pat|versicherten|fallakten)(?:nummer|nr|id)|kennung"
     r"|(?:fore|sur)name|(?:vor|nach)name|anschrift|adresse|telefon|strasse|straße|plz"
 )
+_PATIENTS = re.compile(
+    r"(?:patient|pat|patienten|versicherten|subject|person|proband(?:en)?|participant|case|fall|"
+    r"fallakten|record|user)?(?:id|nr|uuid|guid|pseudonym|mrn)"
+    r"|(?:patient|patienten|versicherten|subject|case|fall|record|insurance)(?:no|number|nummer)"
+    r"|patient|ssn|aktenzeichen|kennung"
+)
+"""Of the identifiers those that name who a row is of: a ward or a visit has numbers as well."""
+
 _SECONDS = re.compile(r"1[0-9]{9}(?:\.0+)?|1[0-9]{12}(?:\.0+)?")
 """Seconds or milliseconds since 1970, of the years 2001 to 2033."""
 
@@ -56,6 +64,13 @@ def heading_identifies(name: str) -> bool:
         or words == ["patient"]
         or words[-2:] in (["zip", "code"], ["postal", "code"])
     )
+
+
+def heading_names_patients(name: str) -> bool:
+    """Whether a heading is that of an identifier of patients: patient_id, ID, MRN, Fallnummer; not
+    hospital_id, zip or name, which patients share."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    return heading_identifies(name) and _PATIENTS.fullmatch("".join(words[-2:])) is not None
 
 
 def are_dates(texts: Sequence[str]) -> bool:

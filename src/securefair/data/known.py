@@ -77,7 +77,8 @@ def _knowing(outcome: str) -> Knowing:
 
 FEWEST_EVENTS = 5
 """Of a hospital, below which errors and intervals are not given: draws of so few say nothing of
-other patients. One event alone comes out in the same place of every draw that has it."""
+other patients. One event alone comes out in the same place of every draw that has it. Of patients
+errors need as many."""
 
 
 def few_events_of(numbers: Array | None, who: NDArray[np.int64], outcome: str) -> int | None:
@@ -108,13 +109,14 @@ def few_events_in(table: Table, target: Target, missing: Sequence[str]) -> int |
     return few_events_of(found.values, np.arange(len(found.labels)), target.outcome)
 
 
-def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
+def known_of(table: Table, target: Target, missing: Sequence[str], *, learns: bool = True) -> Known:
     """What a table with all columns says of its patients.
 
     Args:
         table: of patients.
         target: that is no class.
         missing: codes of a missing value.
+        learns: whether a model is to learn of them: then all of them together must tell something.
 
     Raises:
         DataError: a value is missing, no number, or none that the outcome knows.
@@ -130,6 +132,8 @@ def known_of(table: Table, target: Target, missing: Sequence[str]) -> Known:
     for fault in outcome.faults(numbers):
         name = names[fault.column]
         if fault.wrong is None:
+            if not learns:
+                continue
             raise DataError(
                 fault.problem,
                 where=f"{table.source}, column {name}",

@@ -57,9 +57,10 @@ class Classes:
 
 
 def leaks(
-    site: str, name: str, column: Column, shape: Shape, classes: Classes
+    site: str, name: str, column: Column, shape: Shape, classes: Classes, told: str = "classes"
 ) -> Iterator[Finding]:
-    """Whether one column alone says what is to be predicted."""
+    """Whether one column alone says what is to be predicted; `told` is what the classes are, for
+    people."""
     known = classes.of_row >= 0
     labels, counts = classes.of_row[known], classes.counts()
     wrong = len(labels) - max(counts, default=0)
@@ -78,7 +79,7 @@ def leaks(
             column=name,
             line=None,
             kind="leakage",
-            message=f"this column alone tells {1 - left / len(labels):.0%} of the classes"
+            message=f"this column alone tells {1 - left / len(labels):.0%} of the {told}"
             f"{by_absence}: it is probably written when the outcome is known",
             remedy="Leave it out (--drop of securefair new), unless it is known before the "
             "prediction is needed",

@@ -7,13 +7,16 @@ the outcome (`leaks`), and its rows. `between` compares what several say of thei
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.data.cells import Table
 from securefair.data.column_findings import column_findings
 from securefair.data.findings import Finding, noted
-from securefair.data.identifying import heading_identifies
+from securefair.data.identifying import heading_identifies, heading_names_patients
 from securefair.data.leaks import Classes, leaks, tells_number
 from securefair.data.shape import MAX_LEVELS, Shape
 from securefair.data.shared_rows import row_numbers
@@ -23,6 +26,12 @@ FEW = 10
 
 LEAST_COLUMNS = 5
 """In narrower tables different patients often have equal rows."""
+
+MOST_ROWS = 10
+"""Of a patient on average: what stands in more rows is shared by patients, as a ward's number."""
+
+SEVERAL_ROWS = "several_rows"
+"""Of a finding: a column that is no feature and names patients, some of them in several rows."""
 
 
 def site_findings(
@@ -47,14 +56,15 @@ def site_findings(
     """
     for note in table.notes:
         yield noted(site, note)
-    classes = (
-        None if label is None else Classes.of(table.columns[label], shapes[label], joined=joined)
-    )
+    told = label or next((one for one in known[1:] if _says_whether(shapes[one])), None)
+    classes = None if told is None else Classes.of(table.columns[told], shapes[told], joined=joined)
+    what = "classes" if told == label else "events"
     for name, column in table.columns.items():
         shape = shapes[name]
         yield from column_findings(site, name, column, shape, table, is_label=name == label)
-        if classes is not None and name != label and shape.present and not heading_identifies(name):
-            yield from leaks(site, name, column, shape, classes)
+        others = name not in (label, *known) and shape.present and not heading_identifies(name)
+        if classes is not None and others:
+            yield from leaks(site, name, column, shape, classes, what)
         if known and name not in known and shape.present:
             yield from tells_number(
                 site, name, column, shape, table.columns[known[0]], shapes[known[0]]
@@ -62,6 +72,12 @@ def site_findings(
     if label is not None and classes is not None:
         yield from _few(site, label, classes)
     yield from _duplicates(site, table)
+    yield from _several_rows(site, table)
+
+
+def _says_whether(shape: Shape) -> bool:
+    """Whether a column is 1 where an event came and 0 elsewhere; no exposure is 0."""
+    return shape.numeric and set(shape.values[shape.counted].tolist()) == {0.0, 1.0}
 
 
 def _few(site: str, label: str, classes: Classes) -> Iterator[Finding]:
@@ -79,21 +95,78 @@ def _few(site: str, label: str, classes: Classes) -> Iterator[Finding]:
             )
 
 
-def _duplicates(site: str, table: Table) -> Iterator[Finding]:
+class Repeated(NamedTuple):
+    """Rows that repeat another one above them.
+
+    Attributes:
+        rows: how many.
+        first: the number of the first of them.
+    """
+
+    rows: int
+    first: int
+
+
+def repeated_rows(table: Table) -> Repeated | None:
+    """Rows that are equal to one above but for identifiers; None where there are none, or columns
+    are so few that different patients may be alike."""
     names = [name for name in table.columns if not heading_identifies(name)]
-    if len(names) < LEAST_COLUMNS:
+    return None if len(names) < LEAST_COLUMNS else _repeated(row_numbers(table, names))
+
+
+def repeated_patients(table: Table) -> tuple[str, Repeated] | None:
+    """The first column that names patients and has some of them in several rows, if any; a row
+    without a name is no patient."""
+    for name, column in table.columns.items():
+        named = ~column.among(defaults.MISSING)
+        rows = np.flatnonzero(named[column.codes])
+        if not heading_names_patients(name) or MOST_ROWS * named.sum() < len(rows):
+            continue
+        found = _repeated(column.codes[rows])
+        if found is not None:
+            return name, found._replace(first=int(rows[found.first]))
+    return None
+
+
+def _repeated(each: NDArray[np.int64] | NDArray[np.uint64]) -> Repeated | None:
+    _, first = np.unique(each, return_index=True)
+    if len(first) == len(each):
+        return None
+    again = np.ones(len(each), dtype=bool)
+    again[first] = False
+    return Repeated(int(again.sum()), int(np.flatnonzero(again)[0]))
+
+
+def _several_rows(site: str, table: Table) -> Iterator[Finding]:
+    found = repeated_patients(table)
+    if found is None:
         return
-    _, first = np.unique(row_numbers(table, names), return_index=True)
-    repeated = len(table) - len(first)
-    if not repeated:
+    name, repeated = found
+    yield Finding(
+        site=site,
+        column=name,
+        line=table.line_of(repeated.first),
+        kind=SEVERAL_ROWS,
+        message=f"it names patients, and {_rows(repeated.rows)} of a patient who has one above: in "
+        "a test part that makes a model look better than it is, and errors look too small",
+        remedy="Keep one row a patient; with [privacy], patient_column may name this column",
+        severity="grave" if MOST_ROWS * repeated.rows > len(table) else "warning",
+    )
+
+
+def _rows(count: int) -> str:
+    return f"{count} rows are" if count > 1 else "1 row is"
+
+
+def _duplicates(site: str, table: Table) -> Iterator[Finding]:
+    found = repeated_rows(table)
+    if found is None:
         return
-    original = np.zeros(len(table), dtype=bool)
-    original[first] = True
-    row = int(np.flatnonzero(~original)[0])
+    repeated = found.rows
     yield Finding(
         site=site,
         column=None,
-        line=table.line_of(row),
+        line=table.line_of(found.first),
         kind="duplicate_rows",
         message=f"{repeated} row{'s repeat' if repeated > 1 else ' repeats'} an earlier row but "
         "for identifiers; in a test part that makes a model look better than it is",

@@ -50,6 +50,8 @@ def _read(path: Path, torn: bool) -> Table:
             return read_statistics(path)
         case known if known in TEXT:
             return read_delimited(path, torn=torn)
+    if not path.exists():
+        raise DataError("cannot read the table", where=str(path), found="it is not there")
     raise DataError(
         "unknown kind of file",
         where=str(path),

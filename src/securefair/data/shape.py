@@ -20,6 +20,9 @@ MOSTLY = 0.9
 SENTINELS = (9.0, 77.0, 88.0, 99.0, 777.0, 888.0, 999.0, 7777.0, 8888.0, 9999.0, 99999.0, 999999.0)
 """Numbers that people write, with either sign, where a value is missing."""
 
+LARGEST = 1e150
+"""As which larger numbers of either sign count: their squares and sums of these would be none."""
+
 LEAST_OTHERS = 5
 """Different values beside a 0 or -1 from which it can be told that it is none of them."""
 
@@ -47,7 +50,8 @@ class Shape:
         rows: how many.
         counted: which different texts are values, neither missing nor a code for missing, (K,).
         numeric: whether all of these are numbers or limits such as "<5", but for a stray few.
-        values: each different text as a number, NaN where it is none or not counted, (K,).
+        values: each different text as a number, at most `LARGEST`; NaN where it is none or not
+            counted, (K,).
         low, high: of the values that are no outliers; NaN where there are none.
         outliers: different texts that are far from all others.
         sentinels: texts that look like codes for a missing value, with their number.
@@ -86,7 +90,7 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
     """
     present = ~column.among(set(missing))
     counts = column.counts()
-    measured = np.where(present, column.measured, np.nan)
+    measured = np.where(present, np.clip(column.measured, -LARGEST, LARGEST), np.nan)
     known = np.isfinite(measured)
     total, numbers = int(counts[present].sum()), int(counts[known].sum())
     all_numbers = bool(present.any()) and numbers == total

@@ -29,22 +29,24 @@ COPIED = 0.5
 """Share of the rows of the smaller table from which it is taken for a copy."""
 
 
-def shared_rows(tables: Mapping[str, Table]) -> Iterator[Finding]:
-    """Rows that stand in two tables, but for identifiers; one finding a pair of tables.
+def shared_rows(tables: Mapping[str, Table], predicted: Collection[str] = ()) -> Iterator[Finding]:
+    """Rows that stand in two tables, but for identifiers; one finding a pair of tables, in the
+    smaller one, whatever their order.
 
     Args:
         tables: by site, each of at least one row.
+        predicted: columns that are equal for many patients: they alone make no equal rows.
     """
     common = set.intersection(*(set(table.columns) for table in tables.values()))
     names = sorted(one for one in common if not heading_identifies(one))
-    if not names:
+    if not set(names) - set(predicted):
         return
     rows = {site: row_numbers(table, names) for site, table in tables.items()}
     repeats = {site: 1 - len(np.unique(one)) / len(one) for site, one in rows.items()}
-    for first, second in combinations(tables, 2):
+    for first, second in pairs_of({site: len(one) for site, one in rows.items()}):
         shared = np.isin(rows[second], rows[first])
-        count, smaller = int(shared.sum()), min(len(rows[first]), len(rows[second]))
-        share, usual = count / smaller, max(repeats[first], repeats[second])
+        count = int(shared.sum())
+        share, usual = count / len(shared), max(repeats[first], repeats[second])
         copied = share >= COPIED and usual < share / 2
         telling = len(names) >= ENOUGH_COLUMNS and usual <= ALIKE
         if not count or not (copied or telling):
@@ -62,6 +64,15 @@ def shared_rows(tables: Mapping[str, Table]) -> Iterator[Finding]:
             remedy="Keep every patient in one table",
             severity="grave" if copied or count >= ENOUGH_COLUMNS else "warning",
         )
+
+
+def pairs_of(sizes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Every pair of tables, the larger one first, of equal ones by name.
+
+    Args:
+        sizes: rows by site.
+    """
+    return combinations(sorted(sizes, key=lambda site: (-sizes[site], site)), 2)
 
 
 def _expected(first: Table, second: Table, names: Collection[str]) -> float:

@@ -235,20 +235,24 @@ def _features(given: object, extractor: nn.Module, name: str) -> object:
     import torch  # as whoever made the extractor has
 
     tensor = torch.from_numpy(np.ascontiguousarray(inputs)).to(torch.float32)
-    training = extractor.training
+    modes = [(part, part.training) for part in extractor.modules()]
     extractor.eval()  # batch statistics and dropout belong to its own training
     try:
         with torch.no_grad():
             batches = torch.split(tensor, EXTRACTED_AT_ONCE)
             parts = [_checked_features(extractor(one), len(one), name) for one in batches]
-    except RuntimeError as error:
+    except DataError:
+        raise
+    except Exception as error:  # whatever foreign code raises is its own fault
         raise DataError(
             "the extractor cannot take these samples",
             where=name,
-            found=f"shape {tuple(tensor.shape)}: {str(error).splitlines()[0]}",
+            found=f"shape {tuple(tensor.shape)}, {type(error).__name__}: "
+            + str(error).partition("\n")[0],
         ) from error
     finally:
-        extractor.train(training)
+        for part, training in modes:  # one that was frozen in a network that trains stays so
+            part.training = training
     return torch.cat(parts).flatten(1).double().numpy(), labels
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.collaboration.verdict import headline
+from securefair.collaboration.verdict import control_title, headline
 from securefair.config import RunConfig, override
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError
@@ -25,6 +25,7 @@ from securefair.records import (
     TrafficRow,
 )
 from securefair.report.facts import problem_lines
+from securefair.run.checkpoint import is_run
 from securefair.run.folder import write_outcome
 from securefair.run.results import Outcome
 from securefair.words import words_of
@@ -36,8 +37,10 @@ class Result:
 
     Attributes:
         models: everyone's trained model: a module of the type that was given, or what the algorithm
-            makes, which has `predict_proba`. After a transfer with one data set a hospital it was
-            fitted anew to all of it, the part held out included.
+            makes, which has `predict_proba`. It takes features as it was trained on: values of a
+            `feature_range` as 2 (x - low) / (high - low) - 1, and what an extractor gives. After a
+            transfer with one data set a hospital it was fitted anew to all of it, the part held
+            out included.
         plan: of the exchange with the hospital that has the most samples; None without one.
         outcome: everything that was recorded.
         findings: what to look at in tables that were given, as `securefair check` lists it, and
@@ -143,7 +146,9 @@ class Result:
         """What hospitals blamed each other for, or what failed."""
         return problem_lines(self.outcome.result)
 
-    def write(self, folder: Path | str, *, name: str = "collaboration") -> Path:
+    def write(
+        self, folder: Path | str, *, name: str = "collaboration", overwrite: bool = False
+    ) -> Path:
         """Write report.html and all records, as a run from a configuration file does.
 
         `securefair report` and `securefair compare` read the folder. Models are not in it, nor
@@ -151,19 +156,30 @@ class Result:
 
         Args:
             folder: made where there is none; files of an earlier run are replaced, and a checkpoint
-            there is removed.
+                there is removed.
             name: of the run, in the report.
+            overwrite: write into a folder that holds something else too. Files of the same names,
+                such as report.html and config.toml, are replaced there; all others stay.
 
         Returns:
             The path of the report.
 
         Raises:
-            ConfigError: no such name is possible, or the folder is a file.
+            ConfigError: no such name is possible, the folder is a file, or it holds something that
+                is no run.
             OSError: the folder cannot be written.
         """
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise ConfigError("a run is a folder, and this is none", where=str(folder))
+        if not (overwrite or is_run(folder)) and folder.exists() and any(folder.iterdir()):
+            raise ConfigError(
+                "the folder holds something, and no run",
+                where=str(folder),
+                found=min(one.name for one in folder.iterdir()),
+                expected="a new folder, or that of an earlier run",
+                hint="Name another one, or write into this with overwrite=True",
+            )
         config = override(self.config, {"run.name": name})
         named = replace(
             self.outcome,
@@ -179,18 +195,38 @@ class Result:
         return f"Result({len(self.rounds)} rounds; {self.verdict}{self._to_look_at(' ')})"
 
     def _repr_html_(self) -> str:
-        """The same in a notebook: a row for every hospital."""
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{self.accuracy[name]:.1%}</td>"
-            f"<td>{self.standalone[name]:.1%}</td><td>{gain:+.1%}</td></tr>"
-            for name, gain in self.gain.items()
+        """The same in a notebook: of every hospital the score that the verdict is about."""
+        heads, rows = self._table()
+        head = "".join(f"<th>{html.escape(one)}</th>" for one in heads)
+        body = "".join(
+            f"<tr><th>{html.escape(name)}</th>{''.join(f'<td>{one}</td>' for one in cells)}</tr>"
+            for name, cells in rows.items()
         )
-        gains_in = outcome_named(self.outcome.result.outcome).headline
-        scored = words_of().templates.get(f"titles.{gains_in}", gains_in)
-        heads = "".join(f"<th>{one}</th>" for one in ("Hospital", scored, "Alone", "Gain"))
         said = f"<p>{html.escape(self.verdict)}</p>"
         noted = f"<p>{note}</p>" if (note := self._to_look_at("")) else ""
-        return f"{said}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{noted}"
+        return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{noted}"
+
+    def _table(self) -> tuple[list[str], dict[str, list[str]]]:
+        """Headings, and cells by hospital; accuracy, or what stands for it, without a verdict."""
+        result, words = self.outcome.result, words_of()
+        figure, titles = result.algorithms[result.algorithm], words.under("titles")
+        verdict = figure.verdict
+        if verdict is None:
+            measured = outcome_named(result.outcome).headline
+            return ["Hospital", titles.get(measured, measured), "Alone", "Gain"], {
+                name: [f"{self.accuracy[name]:.1%}", f"{self.standalone[name]:.1%}", f"{gain:+.1%}"]
+                for name, gain in self.gain.items()
+            }
+        score, control = verdict.score, control_title(verdict.control, words)
+        values = [
+            figure.metrics[score].by_hospital,
+            result.algorithms[verdict.control].metrics[score].by_hospital,
+            figure.gain_over_best_control[score].by_hospital,
+        ]
+        return ["Hospital", titles.get(score, score), control, "Better by"], {
+            name: ["" if (one := each[name]) is None else words.decimal(one, 3) for each in values]
+            for name in verdict.hospitals
+        }
 
     def _to_look_at(self, before: str) -> str:
         if not self.findings:

@@ -110,15 +110,24 @@ class ImageColumns:
         return cache_array(self.cache, extractor.name, key, compute)
 
 
-def headers_only(rule: ImageColumn, images: Sequence[tuple[Path, str]]) -> FeatureArray:
-    """Zeros (K, d) in the place of features: sees that every image is there, and is one.
+def decoded_only(
+    decoded: set[Path], rule: ImageColumn, images: Sequence[tuple[Path, str]]
+) -> FeatureArray:
+    """Zeros (K, d) in the place of features: sees that every image is there, and is whole.
+
+    Args:
+        decoded: images that were found whole before, which is not seen again; grows.
+        rule: of the column.
+        images: files, each with its place for messages.
 
     Raises:
         DataError: an image cannot be read; names the place.
         BackendUnavailableError: Pillow is not installed.
     """
     for path, where in images:
-        check_image(path, where=where)
+        if path not in decoded:
+            check_image(path, where=where, whole=True)
+            decoded.add(path)
     return np.zeros((len(images), rule.features))
 
 

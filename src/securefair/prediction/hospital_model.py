@@ -13,26 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config.columns import ImageColumn, NumericColumn
-from securefair.data import Row, Table, encode_new, feature_names, read_rows, samples_of
+from securefair.data import Row, Table, encode_new, feature_names, samples_of
 from securefair.data.arrays import array_of
 from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
-from securefair.data.databases import is_query
 from securefair.data.encoding import Extract, Filled
 from securefair.data.filling import filled_by
 from securefair.data.headings import under_agreed_names
-from securefair.data.images.files import image_files
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import StudyOutcome, agreed_outcome
 from securefair.model.outcomes.interface import Frame
 from securefair.model.stored import Function, inputs_of, logits_of
-from securefair.prediction.pictures import folder_table, strange_images
+from securefair.prediction.pictures import patients_in, strange_images
 from securefair.prediction.predicted import (
     LEAST_STRANGE,
     Prediction,
     by_patient,
     crowded,
     filled_warning,
+    never_lacked,
     read_specially,
     strange_columns,
     unknown_patients,
@@ -225,7 +224,7 @@ class HospitalModel:
         record = self.record
         within = None if record.table is None else record.table.target.range
         frame = Frame(record.classes, record.own, within, tuple(horizons))
-        outside = self._outside(features)
+        outside = self._outside(features, filled)
         blank = unknown_patients(filled, 0 if record.table is None else len(record.table.columns))
         return Prediction(
             classes=tuple(self.record.classes),
@@ -236,9 +235,9 @@ class HospitalModel:
             filled=by_patient([one for one in filled if not one.expected], len(features)),
             missing=by_patient([one for one in filled if one.expected], len(features)),
             warnings=(
-                *_left_out(data),
                 *read_specially(rows),
                 *(filled_warning(one) for one in filled if one.tells(blank)),
+                *never_lacked(filled, len(features), self._columns(), self.record.high),
                 *self._beyond_rules(features),
                 *strange_columns(outside),
                 *unknown_warning(blank),
@@ -300,11 +299,11 @@ class HospitalModel:
                 "this model was trained on numbers, not on a table",
                 where=self.record.hospital,
                 expected=f"an array (B, {inputs_of(self.function)})",
+                hint="From Python: securefair.load_model(FOLDER).predict_proba(array)",
             )
         rows: Sequence[Row] = read_frame(data, source="data frame") if is_frame(data) else data
         if isinstance(data, str | Path):
-            whole = _is_folder(data)
-            rows = folder_table(Path(data), table) if whole else read_rows(data, torn=True)
+            rows = patients_in(data, table)
         return under_agreed_names(table_of(rows), [column.name for column in table.columns])
 
     def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
@@ -332,12 +331,13 @@ class HospitalModel:
         result: Array = samples.features
         return result
 
-    def _outside(self, features: Array) -> tuple[tuple[str, ...], ...]:
-        low, high = np.array(self.record.low), np.array(self.record.high)
+    def _outside(self, features: Array, filled: Sequence[Filled]) -> tuple[tuple[str, ...], ...]:
+        low, high, names = np.array(self.record.low), np.array(self.record.high), self._columns()
         beyond = (features < low - SLACK) | (features > high + SLACK)
+        for one in filled:  # what stands in for a value is none
+            beyond[np.ix_(one.rows, np.array(names) == one.column)] = False
         for part in self._of_images():
             beyond[:, part] = strange_images(beyond[:, part], self.record.patients)[:, None]
-        names = self._columns()
         return tuple(
             tuple(dict.fromkeys(names[at] for at in np.flatnonzero(row))) for row in beyond
         )
@@ -383,16 +383,3 @@ def _are_rows(data: object) -> TypeGuard[Sequence[Row]]:
     return isinstance(data, Table) or (
         isinstance(data, list | tuple) and len(data) > 0 and isinstance(data[0], Row)
     )
-
-
-def _is_folder(data: object) -> bool:
-    return isinstance(data, str | Path) and not is_query(str(data)) and Path(data).is_dir()
-
-
-def _left_out(data: object) -> tuple[str, ...]:
-    """What lies in a folder beside images."""
-    others = image_files(Path(str(data)))[1] if _is_folder(data) else []
-    if not others:
-        return ()
-    shown = ", ".join(others[:3]) + (f" and {len(others) - 3} others" if len(others) > 3 else "")
-    return (f"{data}: left out, as no image: {shown}",)

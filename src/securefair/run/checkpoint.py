@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import shlex
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ import msgspec
 from securefair.collaboration.kinds import toml_of
 from securefair.config import RunConfig, load_config, parse_config
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError, DataError
+from securefair.errors import ConfigError, DataError, SecureFairError
 from securefair.report import read_json, write_json, write_text
 from securefair.run.entry import Entry
 
@@ -205,6 +206,14 @@ def unfinished_config(out: Path) -> RunConfig:
             hint=f"Its report: securefair report {out}" if finished else "Name the folder of a run",
         )
     return load_config(path)
+
+
+def resume_command(out: Path) -> str:
+    """The command that goes on with the interrupted run in a folder, as a shell takes it."""
+    trusts = False
+    with contextlib.suppress(SecureFairError):  # of another version, or damaged: resume says so
+        trusts = unfinished_config(out).needs_trust
+    return f"securefair resume {shlex.quote(str(out))}{' --trust' * trusts}"
 
 
 def is_unfinished(out: Path) -> bool:

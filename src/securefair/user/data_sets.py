@@ -57,7 +57,7 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
         at_least: classes that are known of besides the labels.
 
     Raises:
-        DataError: their numbers of features differ, or there is one class only.
+        DataError: their samples differ in shape, or there is one class only.
     """
     states = [one for own in everyone for one in (*own.earlier, own)]
     parts = [(own.name, part) for own in states for part in (own.train, own.test)]
@@ -70,6 +70,16 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
                 found=part.common.features.shape[1],
                 expected=width,
                 hint="Everyone needs the same features in the same order",
+            )
+    shapes = [(name, part.shape) for name, part in parts if part.shape is not None]
+    for name, shape in shapes:
+        if shape != shapes[0][1]:
+            raise DataError(
+                f"samples have another shape than those of {shapes[0][0]}",
+                where=name,
+                found=shape,
+                expected=shapes[0][1],
+                hint="Everyone needs the same axes in the same order, such as colours first",
             )
     classes = max(at_least, *(part.classes for _, part in parts))
     if classes < 2:

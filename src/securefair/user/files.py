@@ -179,7 +179,7 @@ class _FileLoader:
         """What looks at the images of a table, if any; for outlines it sees that it could."""
         if not spec.images:
             return None
-        from securefair.model.image_columns import ImageColumns, headers_only  # torch
+        from securefair.model.image_columns import ImageColumns, decoded_only  # torch
 
         files = extractor_files(() if self._table is None else self._table.columns, folder)
         images = ImageColumns(files, cache=folder / FEATURES)
@@ -187,7 +187,7 @@ class _FileLoader:
             return images
         for rule in spec.images:
             images.extractor(rule)
-        return headers_only
+        return partial(decoded_only, self._tables.decoded)
 
 
 def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:

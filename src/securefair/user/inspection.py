@@ -9,14 +9,20 @@ from msgspec import structs
 
 from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule, code
+from securefair.config.privacy import PrivacySection
 from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
 from securefair.data.cells import Table, column_of, recoded
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, range_findings
 from securefair.data.headings import meant
-from securefair.data.images.findings import image_findings
+from securefair.data.images.findings import (
+    Pictures,
+    image_findings,
+    pictures_of,
+    shared_images,
+)
 from securefair.data.known import FEWEST_EVENTS, few_events_in
-from securefair.data.quality import site_findings
+from securefair.data.quality import SEVERAL_ROWS, site_findings
 from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
 from securefair.data.swapped import swapped_codes
@@ -32,6 +38,7 @@ def inspect_tables(
     *,
     renewals: Sequence[ParticipantSection] = (),
     images: Sequence[str] = (),
+    privacy: PrivacySection | None = None,
 ) -> list[Finding]:
     """Every finding of every table, those of single tables first; none where there are no tables.
 
@@ -41,31 +48,36 @@ def inspect_tables(
         read: their tables.
         renewals: tables that some of them have later, which are looked at beside the others'.
         images: columns of paths, besides those that the section describes.
+        privacy: which may name the column of patients, of whom one then has several rows.
 
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
     if renewals:
-        found = inspect_tables(section, participants, read, images=images)
+        found = inspect_tables(section, participants, read, images=images, privacy=privacy)
         now = {one.name: one for one in (*participants, *renewals)}
-        later = inspect_tables(section, list(now.values()), read, images=images)
+        later = inspect_tables(section, list(now.values()), read, images=images, privacy=privacy)
         return found + [one for one in later if one not in found]
     files = [one for one in participants if one.is_table]
     if section is None or section.label is None or not files:
         return []
+    patients = None if privacy is None else privacy.patient_column
     label, joined = section.label, section.spellings == "joined"
     found = []
     tables = {}
+    described = [column.name for column in section.columns if column.kind == "image"]
+    pictures: dict[str, dict[str, Pictures]] = {name: {} for name in (*images, *described)}
     for one in files:
         with about(one.name):
             table = read.of(one)
-        described = [column.name for column in section.columns if column.kind == "image"]
-        for name in (*images, *described):
-            if name in table.columns:
-                with about(one.name):
-                    found += image_findings(one.name, table, name)
-            table = table.without(name)  # paths are neither levels nor measurements
-        tables[one.name] = table
+            for name, known in pictures.items():
+                if name in table.columns:
+                    known[one.name] = pictures_of(table, name)
+                    found += image_findings(one.name, known[one.name])
+                table = table.without(name)  # paths are neither levels nor measurements
+        tables[one.name] = table if patients is None else table.without(patients)
+    for known in pictures.values():
+        found += shared_images(known)
     if section.outcome is not None:
         found += _few_events(tables, target_of(section), section.missing)
     further = {one.name: one.columns or () for one in files}
@@ -180,7 +192,7 @@ def look_at(
         found += range_findings(site, table, rules, missing)
     between = list(findings_between(sites, label=of_classes, joined=joined, same_unit=same_unit))
     between += swapped_codes(looked, label, joined=joined, known=known)
-    between += shared_rows(tables)
+    between += shared_rows(tables, known or (label,))
     if of_classes is not None:
         between += class_findings(tables, of_classes, classes, joined=joined)
     return found, between
@@ -209,12 +221,12 @@ def _of_known(one: Finding) -> Finding:
     if one.kind != "constant_column":
         return one
     remedy = "It says what is known of patients: see that it is so for all of them"
-    return structs.replace(one, remedy=remedy)
+    return structs.replace(one, remedy=remedy, severity="warning")
 
 
 def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[str]]) -> bool:
     """Whether rules of columns leave a finding to look at."""
-    if one.column is None:
+    if one.column is None or one.kind == SEVERAL_ROWS:
         return True
     if one.column not in used:
         return False

@@ -39,11 +39,15 @@ class ReadTables:
 
     Args:
         drop: columns that nobody is to look at.
+
+    Attributes:
+        decoded: images that they name and that were found whole.
     """
 
     def __init__(self, drop: Collection[str] = ()) -> None:
         self._drop = drop
         self._read: dict[Path | str, Table] = {}
+        self.decoded: set[Path] = set()
 
     def rows(self, source: Path | str) -> Table:
         """All rows of one file or query.
@@ -62,8 +66,9 @@ class ReadTables:
         return rows
 
     def forget(self) -> None:
-        """Let go of all rows: whoever asks again reads again."""
+        """Let go of everything: whoever asks again reads again."""
         self._read.clear()
+        self.decoded.clear()
 
     def of(self, one: ParticipantSection) -> Table:
         """All rows of a participant's table, those of a test file behind.

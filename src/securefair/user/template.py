@@ -29,6 +29,7 @@ from securefair.data.between import OF_SOME_SITES
 from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
 from securefair.data.meanings import yes_of
+from securefair.data.quality import SEVERAL_ROWS
 from securefair.errors import ConfigError
 from securefair.storage.files import error_about
 from securefair.user.files import from_files
@@ -65,8 +66,8 @@ The tables here are the heart disease data of four hospitals (UCI, CC BY 4.0): s
 """
 
 
-_WHY_UNUSED = ("not_a_number", "ambiguous_number", "unit_in_cell")
-"""Findings of a column that is no feature because of them."""
+_WHY_UNUSED = ("not_a_number", "ambiguous_number", "unit_in_cell", SEVERAL_ROWS)
+"""Findings of a column that is no feature because of them, or whatever it is."""
 
 
 class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,8 +287,9 @@ def _own_files(
     if settings["table"].get("positive") is None:  # yes, though "nein" stands behind "ja"
         settings["table"] |= _positive(resolved.config)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
-    if column is not None and column.weights and not column.weights.is_absolute():
-        settings["table"]["columns"][-1]["weights"] = os.path.normpath(back / column.weights)
+    weights = None if image is None else image.get("weights")
+    if weights is not None and not os.path.isabs(str(weights)):
+        settings["table"]["columns"][-1]["weights"] = os.path.normpath(back / str(weights))
     own = {one.name: one.columns for one in resolved.config.participants if one.columns}
     relative = [
         plain(relative_to(one.model_copy(update={"columns": own.get(one.name)}), back))
@@ -296,7 +298,6 @@ def _own_files(
     config = _config(name, relative, settings["table"])
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
-    text = _config_text(config, title, unread)
     images = () if column is None else (column.name,)
     found = inspect_tables(smallest.table, smallest.participants, read, images=images)
     assert config.table is not None
@@ -317,7 +318,7 @@ def _own_files(
         if one.kind != OF_SOME_SITES
     ]
     used = [*codes_of_nobody(missing, smallest, read), *used]
-    return {"config.toml": text}, ProposedProject(
+    return {"config.toml": _config_text(config, title, unread)}, ProposedProject(
         unused=dict(resolved.unused), findings=used, missable=_missable(config), further=further
     )
 
@@ -356,9 +357,9 @@ def _checked_column(
     rules: Mapping[str, object],
     image: Mapping[str, object],
 ) -> ImageColumn:
-    config = _config(name, people, {**rules, "columns": [dict(image)]})
-    assert config.table is not None
-    column = config.table.columns[0]
+    table = _config(name, people, {**rules, "columns": [dict(image)]}).table
+    assert table is not None
+    (column,) = table.in_folder(Path.cwd()).columns
     assert isinstance(column, ImageColumn)  # as its kind says
     return column
 

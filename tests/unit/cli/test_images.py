@@ -47,6 +47,11 @@ def pictures(tmp_path):
     return tmp_path
 
 
+def cut_off(picture):
+    """Leave a file whose beginning is that of a picture."""
+    picture.write_bytes(picture.read_bytes()[:-40])
+
+
 def smaller(folder):
     """Pictures of 32 pixels, and features of the size that these have."""
     config = folder / "p" / "config.toml"
@@ -105,6 +110,38 @@ def test_a_folder_of_pictures_gets_a_row_each(invoke, kept, tmp_path):
     assert said["images"] == ["3.png", "4.png", "5.png"]
 
 
+def test_what_is_no_picture_in_a_folder_is_left_out(invoke, kept, tmp_path):
+    new = tmp_path / "new"
+    new.mkdir()
+    for at in (3, 4):
+        shutil.copy(tmp_path / "south" / f"{at:02d}.png", new / f"{at}.png")
+    cut_off(new / "4.png")
+    (new / "0.png").write_bytes(b"a letter")
+    (new / "9.png").write_bytes(b"")
+    done = invoke("predict", kept / "north", "new", "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert (said["images"], len(said["class"])) == (["3.png"], 1)
+    (warning,) = said["warnings"]
+    assert warning.startswith("new: left out: 0.png (this is no image), 4.png (the image cannot")
+    assert "9.png (the file of the image is empty)" in warning
+    (new / "3.png").unlink()
+    done = invoke("predict", kept / "north", "new")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "0.png" in done.stderr
+
+
+def test_what_is_no_table_of_pictures_is_named(invoke, kept):
+    for place, words in (
+        ("south/05.png", ("one image is no table of patients", "a folder of images")),
+        ("nowhere", ("nowhere: cannot read the table", "it is not there")),
+    ):
+        done = invoke("predict", kept / "north", place)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        for word in words:
+            assert word in done.stderr
+
+
 def test_a_table_of_pictures_keeps_its_order(invoke, kept, tmp_path):
     (tmp_path / "some.csv").write_text("photo\nsouth/05.png\nsouth/02.png\nsouth/05.png\n")
     model = sf.load_model(kept / "north")
@@ -144,6 +181,7 @@ def test_another_extractor_is_refused(invoke, kept, tmp_path):
     ("harm", "named"),
     [
         (lambda folder: (folder / "north" / "07.png").unlink(), "north.csv, line 9, column photo"),
+        (lambda folder: cut_off(folder / "north" / "07.png"), "north.csv, line 9, column photo"),
         (
             lambda folder: (folder / "north" / "07.png").write_bytes(b"GIF"),
             "north.csv, line 9, column photo",
@@ -152,7 +190,7 @@ def test_another_extractor_is_refused(invoke, kept, tmp_path):
             lambda folder: (folder / "north.csv").write_text(
                 (folder / "north.csv").read_text() + ",red\n"
             ),
-            "north.csv, line 42, column photo",
+            "north.csv, line 42, column photo: a value is missing. Name an image, or leave",
         ),
     ],
 )
@@ -173,6 +211,41 @@ def test_pictures_that_repeat_are_found(invoke, pictures):
     (found,) = made["findings"]
     assert (found["kind"], found["column"], found["line"]) == ("duplicate_images", "photo", 10)
     assert found["message"].startswith("2 rows")
+
+
+def test_pictures_of_two_hospitals_are_found(invoke, pictures):
+    for at in range(6):
+        shutil.copy(pictures / "north" / f"{at:02d}.png", pictures / "south" / f"{39 - at}.png")
+    made = json.loads(invoke(*NEW, *DATA, "--json").stdout)
+    (found,) = made["findings"]
+    assert (found["kind"], found["site"], found["line"]) == ("shared_images", "south", 36)
+    assert found["severity"] == "grave"
+    smaller(pictures)
+    for command in (("check",), ("run", "--backend", "clear")):
+        said = " ".join(invoke(*command, "p/config.toml").output.split())
+        assert "6 of 40 rows show a picture that north has as well" in said
+
+
+def test_few_pictures_are_no_shared_rows(invoke, tmp_path):
+    """Rows that are all of one class would be equal if they were compared without their image."""
+    write_weights(tmp_path / "net.safetensors")
+    for seed, name in enumerate(("north", "south")):
+        write_pictures(tmp_path, 3, seed=seed, name=name)
+    made = json.loads(invoke(*NEW, *DATA, "--json").stdout)
+    assert "shared_patients" not in {one["kind"] for one in made["findings"]}
+
+
+def test_weights_are_looked_for_where_one_stands(invoke, tmp_path):
+    write_weights(tmp_path / "net.safetensors")
+    for seed, name in enumerate(("north", "south")):
+        write_pictures(tmp_path / "data", 40, seed=seed, name=name)
+    made = invoke(*NEW, "--data", "data/north.csv", "--data", "data/south.csv")
+    assert made.exit_code == 0, made.output
+    config = load_config(smaller(tmp_path))
+    (column,) = config.table.columns
+    assert column.weights.resolve() == tmp_path / "net.safetensors"
+    assert 'weights = "../net.safetensors"' in (tmp_path / "p" / "config.toml").read_text()
+    assert invoke("check", "p/config.toml").exit_code == 0
 
 
 def test_other_columns_join_the_pictures(invoke, pictures):

@@ -185,6 +185,43 @@ def test_a_range_far_too_wide_is_refused():
     samples_of((np.zeros((20, 1)), labels), where="north", feature_range=(-1e9, 1e9))
 
 
+def images(count=20):
+    grey = np.arange(256).reshape(16, 16) / 255
+    return np.stack([np.roll(grey, at) for at in range(count)]), np.arange(count) % 2
+
+
+def test_images_of_another_scale_than_the_range_are_refused():
+    pixels, labels = images()
+    with pytest.raises(DataError, match=r"nearly equal .*values 0 to 1.* images are 0 to 255"):
+        samples_of((pixels, labels), where="north", feature_range=(0, 255))
+    found = samples_of((255 * pixels, labels), where="north", feature_range=(0, 255))
+    assert np.ptp(found.features) == 2
+
+
+def test_few_counts_are_told_and_not_refused(caplog):
+    counts, labels = np.random.default_rng(0).poisson(0.3, (20, 8)), np.arange(20) % 2
+    assert counts.max() < 4
+    found = samples_of((counts, labels), where="north", feature_range=(0, 800))
+    assert len(found) == 20
+    (told,) = caplog.messages
+    assert told.startswith(f"north: values 0 to {counts.max()} become nearly equal")
+    with pytest.raises(DataError, match="nearly equal"):
+        samples_of((counts / 2, labels), where="north", feature_range=(0, 800))
+
+
+def test_a_few_values_may_be_alike_by_chance():
+    found = samples_of((np.array([[100.1, 100.9]]), [0]), where="north", feature_range=(0, 800))
+    assert len(found) == 1
+
+
+def test_a_shape_is_remembered_without_axes_of_one():
+    pixels, labels = images()
+    first = samples_of((pixels[:, None], labels), where="w")
+    assert first.shape == first.take(np.arange(2)).shape == (16, 16)
+    assert samples_of(first, where="w").shape == (16, 16)
+    assert samples_of((pixels.reshape(20, -1), labels), where="w").shape == (256,)
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, float("nan")])
 def test_a_missing_label_is_no_class(missing):
     named = np.array(["ill", missing, "well"], dtype=object)

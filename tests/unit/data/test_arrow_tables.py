@@ -37,6 +37,16 @@ def test_cells_are_text_and_nothing_is_missing(tmp_path):
     assert second.place("bp") == "t.parquet, row 2, column bp"
 
 
+def test_two_columns_of_one_name_are_named(tmp_path):
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pyarrow.table([[1], [2], [0]], names=["age", "age", "ill"]), path)
+    said = r"t\.parquet: columns share a name \(found 'age'\).*a name of its own"
+    with pytest.raises(DataError, match=said):
+        read_rows(path)
+
+
 def test_other_cells_are_refused_by_column(tmp_path):
     write(tmp_path / "t.parquet", {"signal": [[1, 2]]})
     with pytest.raises(DataError, match=r"t.parquet, column signal: .*found 'list<"):

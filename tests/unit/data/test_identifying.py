@@ -10,6 +10,7 @@ from securefair.data.identifying import (
     are_dates,
     are_persons,
     heading_identifies,
+    heading_names_patients,
     tell_numbers_apart,
     tell_texts_apart,
 )
@@ -33,6 +34,18 @@ def test_headings_of_identifiers(name):
 @pytest.mark.parametrize("name", MEASUREMENTS.split())
 def test_headings_of_measurements(name):
     assert not heading_identifies(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "patients"),
+    [
+        *[(name, True) for name in ("id", "Patient", "Pat.-Nr.", "Patientennummer", "record_id")],
+        *[(name, True) for name in ("MRN", "case number", "Fall-ID", "subject.no", "PatientID")],
+        *[(name, False) for name in ("hospital_id", "visit no", "zip", "Name", "ward", "number")],
+    ],
+)
+def test_headings_of_identifiers_of_patients(name, patients):
+    assert heading_names_patients(name) == patients
 
 
 def test_days_and_persons_by_their_spelling():

@@ -1,5 +1,7 @@
 """Findings in tables: each is made by a table that has it, and by none that has not."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,30 @@ def test_0_and_minus_1_among_values_like_them_are_values(values):
     assert [one.kind for one in found(clean(value=values)) if one.kind == "sentinel"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "of", "said"),
+    [
+        ("patient_id", 3, (53, 3, "grave")),
+        ("Fallnummer", 1.05, (4, 3, "warning")),
+        ("patient_id", 40, None),  # two patients: a ward
+        ("visit_id", 3, None),
+        ("zip", 3, None),
+    ],
+)
+def test_several_rows_of_a_patient(name, of, said):
+    columns = clean(**{name: [int(at / of) for at in range(80)]})
+    told = [one for one in found(columns) if one.kind == "several_rows"]
+    assert bool(told) == (said is not None)
+    for one in told:
+        assert one.column == name
+        assert (int(re.search(r"\d+", one.message)[0]), one.line, one.severity) == said
+
+
+def test_rows_without_a_patient_are_nobody_s_second_row():
+    columns = clean(mrn=[at if at % 2 else "" for at in range(80)])
+    assert [one.kind for one in found(columns)] == ["identifier"]
+
+
 def test_a_column_that_gives_the_outcome_away():
     ill = clean()["ill"]
     (one,) = found(clean(therapy=[f"{'drug' if x == 'yes' else 'none'}" for x in ill]))
@@ -148,6 +174,7 @@ def test_hospitals_that_code_alike_have_nothing_to_look_at():
             "ill",
             "grave",
         ),
+        (clean(1, ward=["A", "B", "C"] * 13 + [""] * 41), "mostly_missing", "ward", "warning"),
         (clean(1, extra=range(80)), "column_of_some_sites", "extra", "warning"),
         (clean(1, ill=["yes"] * 75 + ["no"] * 5), "prevalence", "ill", "warning"),
     ],
@@ -155,6 +182,11 @@ def test_hospitals_that_code_alike_have_nothing_to_look_at():
 def test_what_differs_is_named(south, kind, column, severity):
     said = between(clean(0), south)
     assert {(one.kind, one.column, one.severity) for one in said} == {(kind, column, severity)}
+
+
+def test_what_is_missing_at_both_hospitals_is_no_slip_of_one():
+    both = [clean(at, ward=["A", "B", "C"] * 13 + [""] * 41) for at in (0, 1)]
+    assert between(*both) == []
 
 
 def test_another_unit_is_told_with_its_direction():

@@ -136,9 +136,27 @@ def test_what_stands_above_and_between_rows(text, line, kind):
     assert bool(table.notes) == (kind is not None)
 
 
-def test_a_title_above_the_column_names_is_told():
+@pytest.mark.parametrize(
+    "above", ["Export of 2023\n", "Export of 2023,,\n", "Export,,\nas of 2023,,\n"]
+)
+def test_a_title_above_the_column_names_is_told(above):
+    with pytest.raises(DataError, match=r"title \(found 'Export.*Delete the lines above the head"):
+        parse_rows([above + "age,sex,ill\n63,f,no\n"], "t.csv")
+
+
+def test_a_title_that_hides_the_separator_is_told():
     with pytest.raises(DataError, match=r'must name the columns; here it is "Export of 2023"'):
-        parse_rows(["Export of 2023\n" + ROWS], "t.csv")
+        parse_rows(["Export of 2023\nage;chol\n63;5,2\n71;5,9\n"], "t.csv")
+
+
+@pytest.mark.parametrize("rows", ["age,\n31,no\n", ",age\nfirst,unknown\n"])
+def test_a_column_without_a_name_is_no_title(rows):
+    with pytest.raises(DataError, match="a column has no name"):
+        parse_rows([rows], "t.csv")
+
+
+def test_the_name_of_the_only_column_is_no_title():
+    assert len(parse_rows(["ward\nsurgery\n"], "t.csv")) == 1
 
 
 @pytest.mark.parametrize("code", ["k.A.", "#NV", "n/a", "-", "fehlt"])

@@ -14,7 +14,7 @@ from securefair.model import image_columns
 from securefair.model.image_columns import (
     LITE0,
     ImageColumns,
-    headers_only,
+    decoded_only,
     torchvision_extractor,
     weights_digest,
 )
@@ -138,11 +138,24 @@ def test_a_folder_that_cannot_be_written_computes_every_time(tmp_path, rule, ima
     assert not list((tmp_path / "kept").iterdir())
 
 
-def test_outlines_look_at_the_beginning_of_each_file(tmp_path, rule, images):
-    assert headers_only(rule, images).shape == (5, 6)
-    images[3][0].write_bytes(b"no picture")
+@pytest.mark.parametrize("cut", [lambda _: b"no picture", lambda whole: whole[:-40]])
+def test_outlines_see_that_every_picture_is_whole(cut, rule, images):
+    damaged = images[3][0]
+    whole = damaged.read_bytes()
+    damaged.write_bytes(cut(whole))
     with pytest.raises(DataError, match="line 3"):
-        headers_only(rule, images)
+        decoded_only(set(), rule, images)
+    damaged.write_bytes(whole)
+    assert decoded_only(set(), rule, images).shape == (5, 6)
+
+
+def test_a_picture_is_decoded_once(rule, images, monkeypatch):
+    decoded = set()
+    decoded_only(decoded, rule, images[1:])
+    seen = []
+    monkeypatch.setattr(image_columns, "check_image", lambda path, **_: seen.append(path))
+    assert decoded_only(decoded, rule, images).shape == (5, 6)
+    assert seen == [images[0][0]]
 
 
 @pytest.mark.skipif(find_spec("torchvision") is None, reason="the extra `vision`")

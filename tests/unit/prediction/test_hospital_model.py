@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from securefair.data import Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.transfer import Polynomial
-from securefair.prediction import HospitalModel, ModelRecord, training_facts
+from securefair.prediction import HospitalModel, ModelRecord, evaluate, training_facts
 
 pd = pytest.importorskip("pandas")  # not among the core's packages
 
@@ -72,8 +72,9 @@ def test_arrays_tensors_lists_and_frames_of_numbers_are_alike(model):
 
 
 def test_what_is_no_such_thing_is_refused(model):
-    with pytest.raises(DataError, match="trained on numbers"):
-        model.predict("new.csv")
+    for asked in (model.predict, lambda table: evaluate(model, table)):
+        with pytest.raises(DataError, match=r"trained on numbers.*load_model\(FOLDER\).predict_p"):
+            asked("new.csv")
     for wrong in ([[1.0], [1.0, 2.0]], "x", {"a": 1}, None, np.array(["a"])):
         with pytest.raises(DataError):
             model.predict(wrong)

@@ -33,7 +33,9 @@ def hospitals(tmp_path, monkeypatch):
         said = called("new", "p", *given, "--label", label)
         config = tmp_path / "p" / "config.toml"
         for key, value in settings.items():
-            text, changes = re.subn(rf"(?m)^{key} = .*$", f'{key} = "{value}"', config.read_text())
+            text, changes = re.subn(
+                rf"(?m)^(# )?{key} =.*$", f'{key} = "{value}"', config.read_text()
+            )
             assert changes == 1
             config.write_text(text)
         shown = called("run", "p/config.toml", "--backend", "clear", "--out", "out")

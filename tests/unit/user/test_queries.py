@@ -1,6 +1,8 @@
 """Hospitals whose tables are queries: from `new` to a prediction."""
 
 import csv
+import sqlite3
+from contextlib import closing
 
 import pytest
 from typer.testing import CliRunner
@@ -49,6 +51,25 @@ def test_from_a_database_to_a_prediction(clinic):
     assert [row["class"] for row in rows] == ["no", "yes"]
     scored = invoke(app, ["evaluate", "out/models/south", query("north")])
     assert scored.exit_code == 0, scored.output
+
+
+def test_the_check_of_a_servers_tables_is_printed_as_it_works(tmp_path, monkeypatch):
+    pytest.importorskip("sqlalchemy")
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("clinic.sqlite")) as connection:
+        connection.execute("CREATE TABLE visits (age INTEGER, ill TEXT)")
+        rows = [(20 + 6 * at % 60, "yes" if 6 * at % 60 > 30 else "no") for at in range(40)]
+        connection.executemany("INSERT INTO visits VALUES (?, ?)", rows)
+        connection.commit()
+    asked = f"sqlite:///{tmp_path}/clinic.sqlite?query=SELECT age + {{}} AS age, ill FROM visits"
+    given = [f"--data=north={asked.format(0)}", f"--data=south={asked.format(1)}"]
+    invoke = CliRunner().invoke
+    made = invoke(app, ["new", "p", *given, "--label", "ill"])
+    assert made.exit_code == 0, made.output
+    (line,) = [one for one in made.output.splitlines() if "securefair check" in one]
+    assert line == "  securefair check p/config.toml --trust"
+    checked = invoke(app, line.split()[1:])
+    assert checked.exit_code == 0, checked.output
 
 
 def test_mixtures_and_mistakes(clinic):

@@ -136,12 +136,14 @@ class TestFiles:
         ("name", "words"),
         [
             ("gone.csv", ("participant south", "cannot read", "gone.csv")),
+            ("gone", ("participant south", "cannot read", "it is not there")),
             ("empty.csv", ("participant south", "no rows", "empty.csv")),
             ("north.doc", ("participant south", "unknown kind of file", ".parquet")),
         ],
     )
     def test_a_bad_file_is_named_with_its_participant(self, folder, name, words):
         (folder / "empty.csv").write_text("age,sex,ill\n")
+        (folder / "north.doc").write_text("")
         message = refusal(folder, HEAD.format("files") + TABLE + PEOPLE.replace("south.csv", name))
         for word in words:
             assert word in message

@@ -68,14 +68,21 @@ def read_image(path: Path, side: int, *, where: str) -> NDArray[np.uint8]:
     return np.asarray(square, dtype=np.uint8)
 
 
-def check_image(path: Path, *, where: str) -> None:
-    """Read the beginning of an image file only.
+def check_image(path: Path, *, where: str, whole: bool = False) -> None:
+    """See that a file is such an image.
+
+    Args:
+        path: of the file.
+        where: the place that names it, for messages.
+        whole: whether every pixel is decoded, which takes milliseconds; otherwise the beginning.
 
     Raises:
-        DataError, BackendUnavailableError: as `read_image`, but for damage further on.
+        DataError, BackendUnavailableError: as `read_image`; of the beginning only, but for damage
+            further on.
     """
-    with _opened(path, where):
-        pass
+    with _opened(path, where) as image:
+        if whole:
+            image.load()
 
 
 @contextmanager
@@ -94,16 +101,33 @@ def _opened(path: Path, where: str) -> Iterator[Image]:
         with opened as image:
             _check_kind(image, path, where)
             yield image
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, *harmful) as error:
-        absent = isinstance(error, FileNotFoundError)
+    except FileNotFoundError as error:
         raise DataError(
-            "the image is not there" if absent else "the image cannot be read",
+            "the image is not there",
             where=where,
-            found=str(path) if absent else f"{path.name}: {error}",
-            expected=None if absent else f"an image such as {', '.join(ENDINGS)}",
-            hint="Paths are relative to the table's folder"
-            if absent
+            found=str(path),
+            hint="Paths are relative to the table's folder",
+        ) from error
+    except UnidentifiedImageError as error:
+        empty = path.stat().st_size == 0
+        raise DataError(
+            "the file of the image is empty" if empty else "this is no image",
+            where=where,
+            found=path.name,
+            expected=None if empty else f"an image such as {', '.join(ENDINGS)}",
+            hint="Copy it again, or leave it out"
+            if empty
             else "Export DICOM and other formats to PNG first, alike at every hospital",
+        ) from error
+    except (OSError, ValueError, SyntaxError, *harmful) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise DataError(
+            "the image cannot be read",
+            where=where,
+            found=f"{path.name}: {why}",
+            hint="Scale it down first, alike at every hospital"
+            if isinstance(error, harmful)
+            else "Copy it again, or leave it out",
         ) from error
 
 

@@ -58,8 +58,42 @@ def test_damaged_missing_and_harmful_files_are_named(picture, tmp_path, monkeypa
         with pytest.raises(DataError, match=named):
             read_image(path, 16, where="here")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"cannot be read.* Scale it down"):
         read_image(picture, 16, where="here")
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+def test_a_file_that_is_cut_off_is_found_where_all_of_it_is_decoded(ending, tmp_path):
+    path = tmp_path / f"x.{ending}"
+    Image.effect_noise((64, 64), 50).save(path)
+    check_image(path, where="t.csv, line 2", whole=True)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    check_image(path, where="t.csv, line 2")
+    with pytest.raises(DataError, match=r"cannot be read.*truncated.*Copy it again") as refused:
+        check_image(path, where="t.csv, line 2", whole=True)
+    assert refused.value.where == "t.csv, line 2"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ("the file of the image is empty", "Copy it again")),
+        (b"a letter", ("this is no image", "Export DICOM")),
+    ],
+)
+def test_what_is_no_picture_is_named(content, words, tmp_path):
+    (tmp_path / "x.png").write_bytes(content)
+    with pytest.raises(DataError) as refused:
+        check_image(tmp_path / "x.png", where="here")
+    for word in (*words, "x.png"):
+        assert word in str(refused.value)
+    assert "BytesIO" not in str(refused.value)
+
+
+def test_a_folder_is_no_picture(tmp_path):
+    (tmp_path / "x.png").mkdir()
+    with pytest.raises(DataError, match=r"x\.png: Is a directory"):
+        check_image(tmp_path / "x.png", where="here")
 
 
 def test_a_folder_gives_its_pictures_by_name(picture, tmp_path):
