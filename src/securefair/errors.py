@@ -166,6 +166,10 @@ class RemoteProtocolError(SecureFairError):
         super().__init__(f"peer {culprit}: {problem}", **facts)  # type: ignore[arg-type]
 
 
+class ImplausibleError(RemoteProtocolError):
+    """What a peer said fails a statistical test, as what honest peers say does now and then."""
+
+
 class BackendUnavailableError(SecureFairError):
     """An encryption backend cannot run here; the hint says what it needs."""
 

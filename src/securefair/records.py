@@ -135,10 +135,10 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     Standard errors are those of a bootstrap over patients, each counted once whatever the seeds.
     They are 0 where all patients are right; 95 % intervals (Wilson) tell more of few patients, for
     scores that are shares of patients. None where a score is undefined, such as the AUC of a test
-    part with one class.
+    part with one class; an error also where patients are too few to be judged.
     """
 
-    mean: float | None  # over participants, of the means over seeds
+    mean: float | None  # over participants with a standard error, of the means over seeds
     se: float | None
     by_hospital: dict[str, float | None]
     se_by_hospital: dict[str, float | None]
@@ -258,7 +258,7 @@ class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
     score: str
     algorithm: str
     control: str
-    gain: float | None  # mean over participants; positive is better
+    gain: float | None  # mean over participants with a standard error; positive is better
     se: float | None
     told: Literal["better", "worse", "unclear"]  # of the mean
     hospitals: dict[str, HospitalVerdict]

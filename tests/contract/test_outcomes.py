@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from securefair.data.dataset import Samples, together
+from securefair.errors import ConfigError
 from securefair.model.outcomes import outcome_named, outcome_of
 from securefair.model.outcomes.columns import Columns
 from securefair.model.outcomes.register import REGISTERED
 from securefair.model.transfer import own_fit, transfer, transfer_each
 from securefair.model.transfer.baselines import most_common
+from securefair.words import words_of
 
 SLOPES = np.array([1.2, -0.8, 0.4])
 
@@ -53,6 +55,17 @@ def test_samples_say_what_is_known_of_them(outcome):
     assert outcome.headline in outcome.scores
     assert set(outcome.lower_is_better) < set(outcome.scores)
     assert bool(outcome.effect) == (width_of(outcome) == 1)
+
+
+def test_models_are_compared_by_its_own_scores_and_a_verdict_has_words_for_each(outcome):
+    assert outcome.deciding(None) == outcome.metric
+    assert outcome.described_by <= set(outcome.scores) - {outcome.metric}
+    for score in set(outcome.scores) - outcome.described_by:
+        assert outcome.deciding(score) == score
+        assert f"scores.{score}" in words_of().templates
+    for other in ("f1", *outcome.described_by):
+        with pytest.raises(ConfigError, match=f"expected 'of .*{outcome.metric}"):
+            outcome.deciding(other)
 
 
 def test_no_growth_has_no_effect(outcome):

@@ -18,7 +18,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import DataError, SecureFairError, printable
 from securefair.model.heads import build_head
 from securefair.model.seeds import derive_seed
-from securefair.sites.site.starting import _weights_seed
+from securefair.sites.site.starting import weights_seed
 from securefair.storage import Secret
 
 HOSTILE = """
@@ -130,5 +130,5 @@ def test_first_weights_are_foretold_from_a_public_seed_and_from_no_private_one()
         return model.output_weights.detach().numpy()
 
     assert (first(0) == first(0)).all()  # anybody can compute them
-    drawn = [first(_weights_seed(Secret.random(32))) for _ in range(3)]  # as a site does, once
+    drawn = [first(weights_seed(Secret.random(32))) for _ in range(3)]  # as a site does, once
     assert not any((drawn[0] == other).all() for other in drawn[1:])

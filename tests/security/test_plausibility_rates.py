@@ -40,10 +40,10 @@ def hospitals():
 
 
 @cache
-def prepared(at):
-    """A student's prior and rows, by the default plan."""
+def prepared(at, most=defaults.Q):
+    """A student's prior and rows, by the default plan, with so many numbers a class."""
     samples = hospitals()[0][at]
-    q = min(defaults.Q, len(samples) - 1)
+    q = min(most, len(samples) - 1)
     indices = public_indices(RING, q, b"securefair")
     rows = public_rows(RING, indices, len(samples), block_signs(1, b"securefair"))
     return samples, rows, SmoothPrior(samples, rows, defaults.PRECISION)
@@ -55,11 +55,11 @@ def former(prior, released):
     return float((smooth - np.max(others, axis=0)).mean())
 
 
-def ratios(size, step=SmoothPrior.log_ratio):
+def ratios(size, step=SmoothPrior.log_ratio, numbers=defaults.Q):
     """Of answers of all hospitals' models to all others, with an aimed part of that size."""
     rng, found = np.random.default_rng(1), []
     for at in range(4):
-        samples, rows, prior = prepared(at)
+        samples, rows, prior = prepared(at, numbers)
         for (of, *_), model in hospitals()[1].items():
             if of == at:
                 continue
@@ -71,8 +71,8 @@ def ratios(size, step=SmoothPrior.log_ratio):
     return np.array(found)
 
 
-def refused(size, **step):
-    return float((ratios(size, **step) < IMPLAUSIBLE).mean())
+def refused(size, **how):
+    return float((ratios(size, **how) < IMPLAUSIBLE).mean())
 
 
 def test_honest_answers_of_trained_models_are_not_refused():
@@ -98,6 +98,15 @@ def test_aimed_answers_of_size_3_are_too():
 def test_small_ones_mostly_pass():
     """NOT PROTECTED, and stated: 0.3 passes always."""
     assert refused(0.3) <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("numbers", "least", "most"),
+    [(8, 0.0, 0.01), (16, 0.0, 0.05), (24, 0.6, 0.9), (32, 0.95, 1.0)],
+)
+def test_few_numbers_refuse_few(numbers, least, most):
+    """Stated in `model.plausibility`, of size 10: 0, 1, 74 and 99 %."""
+    assert least <= refused(10.0, numbers=numbers) <= most
 
 
 @pytest.mark.parametrize("classes", [2, 3])

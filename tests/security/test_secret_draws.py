@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from securefair.sites.site.starting import Rehearsal, _coins, _weights_seed
+from securefair.sites.site.starting import Rehearsal, _coins, weights_seed
 from securefair.storage import Secret
 from securefair.worth.sharing import coin, private_coin
 
@@ -36,7 +36,7 @@ def test_a_rehearsal_alone_takes_a_public_seed():
 
 
 def test_first_weights_depend_on_the_secret():
-    seeds = {_weights_seed(Secret(bytes([at]) * 32)) for at in range(200)}
+    seeds = {weights_seed(Secret(bytes([at]) * 32)) for at in range(200)}
     assert len(seeds) == 200
 
 

@@ -9,6 +9,8 @@ from securefair.errors import ConfigError
 from securefair.sites.operator.page import served
 from securefair.sites.post.peers import read_peer, refused_once_more, write_peer
 from securefair.sites.rehearsal.rehearsal import hospitals, make_places, project_between
+from securefair.sites.site.records import RECOVERED
+from securefair.sites.site.status import RECOVERED_SAID
 from securefair.storage import Store
 from support.browser import CHROMIUM, Chromium
 
@@ -70,6 +72,11 @@ def test_the_page_follows_the_site_in_a_browser(site, tmp_path_factory):
             await_text("123 kB")
             await_text(HOSTILE)
             await_text(f"forged, {peer}: 1")
+            assert RECOVERED_SAID not in chromium.value("document.body.innerText")
+            with Store.open(folder / "store") as store, store.transaction() as tx:
+                tx.memory.put(RECOVERED, b"")
+            await_text(RECOVERED_SAID)
+            await_text("at least 0 of ")
             assert "project rehearsal" in chromium.value("document.title")
             assert chromium.value("document.images.length") == 0
             assert chromium.errors == []

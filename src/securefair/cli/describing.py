@@ -45,7 +45,7 @@ def describe(
 
     from securefair.config import load_config
     from securefair.prediction.folder import folder_name
-    from securefair.report import check_new_folder, write_text
+    from securefair.report import check_new_folder, write_text, written_together
     from securefair.report.described import (
         described_csv,
         described_lines,
@@ -65,10 +65,11 @@ def describe(
     found = describe_config(loaded, ledger=config.parent / LEDGER, again=again)
     names = list(found.by_hospital)
     if out is not None:
-        for name in names:
-            page = described_page(found, name, loaded.run.name, written)
-            write_text(out / f"{folder_name(name)}.html", page)
-            write_text(out / f"{folder_name(name)}.csv", described_csv(found, name))
+        with written_together(out) as place:
+            for name in names:
+                page = described_page(found, name, loaded.run.name, written)
+                write_text(place / f"{folder_name(name)}.html", page)
+                write_text(place / f"{folder_name(name)}.csv", described_csv(found, name))
     if json:
         say_json(found)
         return

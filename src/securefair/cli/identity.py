@@ -189,11 +189,11 @@ def change(
     """
     import time
 
-    from securefair.sites.site.folder import KEYS
+    from securefair.sites.site.folder import check_site_keys
     from securefair.sites.site.recovery import change_passphrase
     from securefair.storage.keystore import check_keystore
 
-    check_keystore(keys / KEYS if keys.is_dir() else keys)
+    (check_site_keys if keys.is_dir() else check_keystore)(keys)
     file = change_passphrase(
         keys,
         passphrase(passphrase_file),
@@ -261,11 +261,10 @@ def site_passphrase(folder: Path, file: Path | None) -> Secret:
     Raises:
         SecureFairError: it is none, or there is no passphrase.
     """
-    from securefair.sites.site.folder import KEYS, read_settings
-    from securefair.storage.keystore import check_keystore
+    from securefair.sites.site.folder import check_site_keys, read_settings
 
     read_settings(folder)
-    check_keystore(folder / KEYS)
+    check_site_keys(folder)
     return passphrase(file)
 
 

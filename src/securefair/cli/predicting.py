@@ -71,6 +71,7 @@ def predict(
     from securefair.prediction.folder import CARD, load_card
     from securefair.prediction.writing import chosen_from, columns_of, predictions_csv
     from securefair.report import check_new_file, write_text
+    from securefair.report.wording import plural
 
     if out is not None:
         if out.exists() and Path(table).exists() and out.samefile(table):
@@ -122,7 +123,7 @@ def predict(
         say(text, nl=False)
         return
     count, outside = len(prediction.outside), sum(map(bool, prediction.outside))
-    say(f"{count} patients: {out}")
+    say(f"{plural(count, 'patient')}: {out}")
     if outside:
         say(
             f"{outside} of them {'have' if outside > 1 else 'has'} values outside the range of the "

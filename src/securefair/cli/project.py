@@ -64,7 +64,11 @@ def new(
     round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
     setup_hours: Annotated[
         float,
-        typer.Option(min=0, help="Added to the first round's: how long a site is waited for."),
+        typer.Option(
+            min=0,
+            help="Added to the first round's, for sites that start late, and to the wait for the "
+            "last keys of a sum.",
+        ),
     ] = 24.0,
     min_peers: Annotated[
         int | None,

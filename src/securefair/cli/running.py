@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from securefair.cli.ending import interrupted, os_problem, shown, stop
+from securefair.cli.ending import interrupted, os_problem, stop
 from securefair.cli.loggers import loggers
 from securefair.cli.options import (
     BackendOption,
@@ -274,7 +274,11 @@ def _run(
     resolved = ResolvedRun.of(config, kinds)  # once: tables may change while it runs
     config = resolved.config
     findings = inspect_tables(
-        config.table, config.participants, resolved.tables, renewals=config.renewals
+        config.table,
+        config.participants,
+        resolved.tables,
+        renewals=config.renewals,
+        privacy=config.privacy,
     )
     resolved = replace(resolved, findings=of_weight(findings))
     _tell(console, findings)
@@ -316,11 +320,11 @@ def _check_free(folder: Path, restart: bool) -> None:
         DataError: the folder holds something, but no run.
     """
     from securefair.report import check_new_folder
-    from securefair.run.checkpoint import is_finished, is_run, is_unfinished
+    from securefair.run.checkpoint import is_finished, is_run, is_unfinished, resume_command
 
     if is_unfinished(folder) and not restart:
         stop(
-            f"{folder} holds an interrupted run. Go on with it: securefair resume {shown(folder)}; "
+            f"{folder} holds an interrupted run. Go on with it: {resume_command(folder)}; "
             "or start anew with --restart, or in another folder with --out"
         )
     if is_finished(folder) and not restart:
@@ -358,8 +362,8 @@ def _tell(console: Screen, findings: Sequence[Finding]) -> None:
 
 
 def _how_to_go_on(why: str, folder: Path) -> str:
-    from securefair.run.checkpoint import is_unfinished
+    from securefair.run.checkpoint import is_unfinished, resume_command
 
     if not is_unfinished(folder):
         return f"{why}. Nothing was computed yet."
-    return f"{why}. Go on from the last finished round: securefair resume {shown(folder)}"
+    return f"{why}. Go on from the last finished round: {resume_command(folder)}"

@@ -146,23 +146,31 @@ def recover(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Go on after a store was lost or put back from a backup. It then answers nobody any more.
+    """Go on after a store was lost, damaged or put back from a backup. It then answers nobody.
 
-    Model and records stay. Keys are made anew, and the ledger counts as full: nobody knows what
-    the site let out after the backup. Peers take its new epoch by themselves.
+    Model and records stay; a damaged store is put aside, with its own. Keys are made anew, and the
+    ledger counts as full: nobody knows what the site let out after the backup. Peers take its new
+    epoch by themselves.
 
     Example: securefair site recover ~/north
     """
     import time
+
+    from msgspec import to_builtins
 
     from securefair.sites.site.recovery import recover as recovered
 
     secret = site_passphrase(folder, passphrase_file)
     if not yes:
         typer.confirm("This site will learn, but answer nobody any more. Go on?", abort=True)
-    left = recovered(folder, secret, time.time())
+    done = recovered(folder, secret, time.time())
+    left, facts = done.left, to_builtins(done.left)
     when = f"after round {left.round + 1}" if left.round >= 0 else "before its first round was over"
-    tell(json, f"Recovered {when}, epoch {left.epoch}.", left)
+    text = f"Recovered {when}, epoch {left.epoch}."
+    if done.damaged is not None:
+        text += f"\nThe damaged store, with model and records: {done.damaged}"
+        facts["damaged"] = str(done.damaged)
+    tell(json, text, facts)
 
 
 @app.command()
@@ -273,7 +281,7 @@ def upgrade(folder: SiteArgument, json: JsonOption = False) -> None:
     done = upgraded(folder)
     text = "The site is up to date."
     if done.copy is not None:
-        text = f"Format {done.found} became {done.now}; the store as it was: {done.copy}"
+        text = f"The site is up to date. Its store as it was: {done.copy}"
     if not done.goes_on:
         text += (
             "\nIts project is of another version of the protocol: models and records stay, and to "

@@ -99,6 +99,7 @@ def new(
 
     from securefair.cli.findings import line_of
     from securefair.collaboration.kinds import default_algorithm, unread_by
+    from securefair.config import load_config
     from securefair.errors import ConfigError
     from securefair.report.wording import further_line
     from securefair.user.given_tables import check_column
@@ -137,9 +138,9 @@ def new(
         say(line_of(finding))
     if project.missable:
         say(f'The class that must not be missed: "{project.missable}" (--positive names another).')
-    say("\nNext:")
-    for command in ("check", "run"):
-        say(f"  securefair {command} {shown(name / 'config.toml')}")
+    config = name / "config.toml"
+    asked = " --trust" if load_config(config).needs_trust else ""
+    say(f"\nNext:\n  securefair check {shown(config)}{asked}\n  securefair run {shown(config)}")
 
 
 def check(
@@ -184,7 +185,11 @@ def check(
         kinds, tables = kinds_of(loaded), ReadTables()
         refuse_unread(loaded)
         findings += inspect_tables(
-            loaded.table, loaded.participants, tables, renewals=loaded.renewals
+            loaded.table,
+            loaded.participants,
+            tables,
+            renewals=loaded.renewals,
+            privacy=loaded.privacy,
         )
         checked = check_config(ResolvedRun.of(loaded, kinds, tables), cost_model=model)
     except SecureFairError as error:

@@ -122,10 +122,11 @@ def _show(found: Validation) -> None:
 
 def _write(found: Validation, out: Path, words: Words) -> None:
     from securefair.prediction.folder import folder_name
-    from securefair.report import write_json, write_text
+    from securefair.report import write_json, write_text, written_together
     from securefair.report.validated import validated_page
 
-    for name, one in found.hospitals.items():
-        page = validated_page(one, words, found.stand_ins)
-        write_text(out / f"{folder_name(name)}.html", page)
-    write_json(out / "validation.json", found.as_json())
+    with written_together(out) as place:
+        for name, one in found.hospitals.items():
+            page = validated_page(one, words, found.stand_ins, label=found.label)
+            write_text(place / f"{folder_name(name)}.html", page)
+        write_json(place / "validation.json", found.as_json())

@@ -25,6 +25,7 @@ from securefair.model.optimizer import OptimizerConfig
 from securefair.model.outcomes import agreed_outcome
 from securefair.protocol.codec import Limits
 from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.settings import SumSettings
 
 LOCAL = MappingProxyType({"local": True})
 """Metadata of a field that no digest covers."""
@@ -207,6 +208,12 @@ class Agreement(ABC):
     @abstractmethod
     def summary(self) -> str:
         """What it means, in a line for people: parameters, numbers, bytes."""
+
+    def sum_settings(self, name: str) -> SumSettings | None:
+        """What the machine of a participant must know of sums; None: answers are opened by
+        themselves."""
+        del name
+        return None
 
     def check_samples(self, samples: int) -> None:
         """Refuse a participant that brings more samples than the plan is for.

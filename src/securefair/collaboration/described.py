@@ -36,6 +36,8 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
         rows: figures.
         filled: variables whose missing values count as their hospital's mean, as how many there are
             may not be told.
+        strata_of: the outcome, where its levels are no codes of a table but names of parts, such as
+            whether an event came; empty elsewhere.
         numbers: that each hospital opened, of sums over the others, as ledgers count them.
         bits: that one of them may tell.
     """
@@ -45,6 +47,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     hospitals: int
     rows: list[DescribedRow]
     filled: list[str]
+    strata_of: str = ""
     numbers: int
     bits: int
 

@@ -23,7 +23,8 @@ class EncryptionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What was encrypted, and how far it was off.
 
     Attributes:
-        backend: "clear" where anything that should be private was in the open.
+        backend: that computed on what was asked; whether averaged models were hidden says
+            `averaging`.
         ring_degree, log_qp, security_bits: of the parameters.
         release: what was opened.
         flooding_bits: log2 of an answer's noise over what depends on its sender.

@@ -55,7 +55,7 @@ class ModelOrigin:
         run: its name.
         backend: encryption engine.
         seed, seeds: the model's, and how many there were.
-        metric: by which models are compared.
+        metric: by which models are compared; None: the outcome's own.
         feature_range: public range of samples that are numbers; None for tables.
         origin: where ranges and levels of the table come from; None without columns.
         tells_ranges: whether they come from patients.
@@ -66,7 +66,7 @@ class ModelOrigin:
     backend: str
     seed: int
     seeds: int
-    metric: str
+    metric: str | None
     feature_range: tuple[float, float] | None
     origin: str | None
     tells_ranges: bool

@@ -41,6 +41,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         sum_declined: peers that are in no sum, and why.
         left_out: peers whose answers were opened and not believed; "all": their mean.
         sum_error: why a sum could not be opened although all its parts were there.
+        doubted: those of `failed` whose answers a statistical test refused.
     """
 
     round: int
@@ -62,6 +63,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     sum_error: str | None = None
     sum_declined: Mapping[str, str] = {}
     left_out: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
 
     @property
     def decisions(self) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from securefair.config.columns import OwnColumn
 from securefair.data import ParticipantData, TableSpec
 from securefair.data.findings import Finding
 from securefair.errors import ConfigError, PlanError
+from securefair.model.outcomes import outcome_of
 from securefair.records import STANDALONE
 from securefair.user.participants import load_participants
 from securefair.user.tables import ReadTables, resolve, table_rules
@@ -101,7 +102,8 @@ class ResolvedRun:
             outlines: as of `load_participants`: for whoever only plans.
 
         Raises:
-            ConfigError, PlanError: names the participant where there is one.
+            ConfigError, PlanError: names the participant where there is one; the outcome is not
+                judged by such a score.
             SecureFairError: data cannot be read, used or divided so, or a measurement is in two
                 units.
         """
@@ -115,6 +117,7 @@ class ResolvedRun:
             seed: load_participants(config, seed, self.tables, outlines=outlines)
             for seed in config.run.seeds
         }
+        outcome_of(next(iter(data.values()))[0].train).deciding(config.run.metric)
         if not any(kind.takes_own for kind in self.kinds.values()):
             _refuse_teachers([own for everyone in data.values() for own in everyone])
         if not all(kind.takes_own for kind in self.kinds.values()):

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.collaboration.verdict import verdict_of
-from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.data.dataset import together
 from securefair.model.outcomes import outcome_of
@@ -53,19 +52,22 @@ class Scores(TypedDict):
 
 
 def scores_of(
-    seeds: Sequence[Seed], controls: Sequence[str], metric: str = defaults.METRIC
+    seeds: Sequence[Seed], controls: Sequence[str], metric: str | None = None
 ) -> dict[str, Scores]:
     """The scores of every algorithm whose models are there for every seed.
 
     The best control is the one with the best mean of the metric: whatever a collaboration gains
-    over it, no hospital could have had alone. It is chosen on test patients, to the
+    over it, no hospital could have had alone. Means leave out hospitals with too few test patients
+    to be judged (`worth.bootstrap.ScoreSummary`). It is chosen on test patients, to the
     collaboration's disadvantage; the verdict takes that into account (`worth.verdict`).
 
     Args:
         seeds: data and models.
         controls: algorithms in which nobody learns from anybody.
-        metric: that decides which control is best, the outcome's own where it has no such score;
-            the first of equals.
+        metric: that decides which control is best, None for the outcome's own; the first of equals.
+
+    Raises:
+        ConfigError: the outcome has no such score.
     """
     data = seeds[0][0]
     names = [
@@ -77,9 +79,9 @@ def scores_of(
     predictions = {name: _predictions(name, seeds) for name in names}
     scored = {name: Scored(parts) for name, parts in predictions.items()}
     outcome = outcome_of(data[0].train)
-    metric = outcome.deciding(metric)
-    sign = 1 if metric in outcome.lower_is_better else -1
-    means = {name: scored[name].summary(metric).mean for name in controls if name in scored}
+    decider = outcome.deciding(metric)
+    sign = 1 if decider in outcome.lower_is_better else -1
+    means = {name: scored[name].summary(decider).mean for name in controls if name in scored}
     best = min(
         (name for name, mean in means.items() if mean is not None),
         key=lambda name: sign * (means[name] or 0.0),
@@ -91,11 +93,11 @@ def scores_of(
         if best is not None and name not in controls:
             gains = {score: _gain(scored[name], scored[best], score) for score in outcome.scores}
         verdict = None
-        if best is not None and metric in gains:
+        if best is not None and decider in gains:
             compared = sum(mean is not None for mean in means.values())
-            against = Against(compared, outcome.level(metric, means[best] or 0.0))
+            against = Against(compared, outcome.level(decider, means[best] or 0.0))
             verdict = verdict_of(
-                gains[metric], metric, algorithm=name, control=best, against=against
+                gains[decider], decider, algorithm=name, control=best, against=against
             )
         result[name] = Scores(
             metrics={
@@ -129,7 +131,7 @@ def own_verdict(
     algorithm: str,
     function: Function,
     controls: Mapping[str, Function],
-    metric: str = defaults.METRIC,
+    metric: str | None = None,
 ) -> VerdictResult | None:
     """What a collaboration is worth to one hospital that knows only itself.
 
@@ -138,7 +140,7 @@ def own_verdict(
         algorithm: that the model is of.
         function: the model.
         controls: models without the others; empty: there is nothing to compare with.
-        metric: that models are compared by.
+        metric: that models are compared by, None for the outcome's own.
     """
     if not controls or algorithm in controls:
         return None

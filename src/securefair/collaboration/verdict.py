@@ -66,7 +66,8 @@ def verdict_of(
 
 
 def verdict_sentence(verdict: VerdictResult, words: Words) -> str:
-    """Who is better off, by how much and than with what, in one sentence."""
+    """Who is better off, by how much and than with what, in one sentence; a second one says whom
+    the average leaves out."""
     told: dict[str, list[str]] = {place: [] for place in PLACES}
     for name, one in verdict.hospitals.items():
         told[one.told].append(name)
@@ -91,7 +92,11 @@ def verdict_sentence(verdict: VerdictResult, words: Words) -> str:
         score=words(f"scores.{verdict.score}"),
         gain=words.with_error(abs(gain), verdict.se),
     )
-    return words("verdict.sentence", places=places[:1].upper() + places[1:], average=average)
+    said = words("verdict.sentence", places=places[:1].upper() + places[1:], average=average)
+    left_out = [name for name, one in verdict.hospitals.items() if one.se is None]
+    if verdict.se is None or not left_out:
+        return said
+    return f"{said} {words('verdict.without', names=words.listing(left_out))}"
 
 
 def control_title(control: str, words: Words) -> str:

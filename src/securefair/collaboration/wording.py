@@ -89,6 +89,12 @@ def encrypts(result: EncryptionResult | None) -> bool:
     return result is not None and backends.encrypts(result.backend)
 
 
+def exposes(result: EncryptionResult | None) -> bool:
+    """Whether averaged models were handed to others in the open."""
+    averaging = None if result is None else result.averaging
+    return averaging is not None and not averaging.hides_parameters
+
+
 def ring_said(backend: str, ring_degree: int) -> str:
     """What protects an exchange, for who signs: that nothing does, where a backend for tests is
     agreed on, or its ring degree."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from securefair.config import defaults
 from securefair.config.base import Section, contradiction
+
+T = TypeVar("T")
 
 
 def code(text: str, *, joined: bool = False) -> str:
@@ -50,13 +52,16 @@ Code = Annotated[str, BeforeValidator(_text)]
 Codes = Annotated[tuple[Code, ...], BeforeValidator(_codes), Field(strict=False, min_length=1)]
 
 
-def _without_nul(path: Path) -> Path:
+def _without_nul(path: T) -> T:
     if "\0" in str(path):
         raise PydanticCustomError("nul_in_path", "no path has a NUL character")
     return path
 
 
 FilePath = Annotated[Path, Field(strict=False), AfterValidator(_without_nul)]
+NamedPath = Annotated[str, AfterValidator(_without_nul)]
+"""Text with a path in it, or another name."""
+
 LITE0 = "efficientnet_lite0"
 """The network whose weights are installed."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
 from securefair.config.columns import FilePath
 
@@ -39,10 +38,13 @@ class RunSection(Section):
         min_length=1,
         description="What to compare; gains are measured against standalone, which must be there",
     )
-    metric: Literal[
-        "log_loss", "brier", "auc", "accuracy", "balanced_accuracy", "sensitivity", "specificity"
-    ] = Field(
-        default=defaults.METRIC, description="What algorithms are compared by; all are written"
+    metric: str | None = Field(
+        default=None,
+        description="Score that algorithms are compared by; all are written. Without it: what the "
+        "outcome is judged by, such as log_loss of classes and concordance of times",
+        json_schema_extra={
+            "expected": "a score of the outcome, such as auc, r2, deviance or integrated_brier"
+        },
     )
     ceiling: bool = Field(
         default=False,

@@ -188,6 +188,12 @@ class RunConfig(Section):
         return self
 
     @property
+    def needs_trust(self) -> bool:
+        """Whether it names code or asks a server: commands that look only want a word first."""
+        asks = any(one.asks_server for one in (*self.participants, *self.renewals))
+        return asks or self.data.entry is not None
+
+    @property
     def tells_ranges(self) -> bool:
         """Whether ranges and levels of columns tell everyone something of some patients."""
         return self.table is not None and self.table.origin == "participants"

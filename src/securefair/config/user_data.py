@@ -20,6 +20,7 @@ from securefair.config.columns import (
     Codes,
     FilePath,
     ImageColumn,
+    NamedPath,
     OwnColumn,
 )
 from securefair.config.registers import OUTCOMES, Named
@@ -43,7 +44,7 @@ class ParticipantSection(Section):
         description="Its samples: .csv, .parquet, .xlsx, .sav, .dta, .sas7bdat or .npz; a path "
         "relative to this file",
     )
-    data: str | None = Field(
+    data: NamedPath | None = Field(
         default=None,
         pattern=r"^(duckdb:[^?]+|[A-Za-z][\w+]*://[^?]*(\?[^?]*)?)[?&]query=",
         description="Instead of a file, a query: duckdb:FILE?query=SELECT ..., or the URL of a "
@@ -54,7 +55,7 @@ class ParticipantSection(Section):
         default=None,
         description="Samples to test on; otherwise a part of `file` is held out",
     )
-    teacher: str | None = Field(
+    teacher: NamedPath | None = Field(
         default=None,
         min_length=1,
         description="What answers peers instead of a fit: forest, boosting or gaussian process, "
@@ -102,6 +103,11 @@ class ParticipantSection(Section):
     def is_table(self) -> bool:
         """Whether it has columns with names, rather than arrays."""
         return self.file is None or self.file.suffix != ".npz"
+
+    @property
+    def asks_server(self) -> bool:
+        """Whether its table is a query that a server answers."""
+        return self.data is not None and not self.data.startswith(_DUCKDB)
 
     def in_folder(self, folder: Path) -> ParticipantSection:
         """The same with absolute paths; a path in here is relative to that folder."""

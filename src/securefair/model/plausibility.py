@@ -16,8 +16,9 @@ over the patients is compared with a bound that draws from the prior exceed once
 trained models, which are smoother than the prior, stay far below it.
 
 What it cannot see: an aimed part that is small beside the whole (`aimed` has figures).
-`Clip` bounds what that may do. Few released numbers tell little: below some 24 nothing is ever
-refused.
+`Clip` bounds what that may do. Few released numbers tell little. Of the demonstration's patients an
+aimed part of size 10 is refused in no case with 8 numbers a class, in 1 % with 16, in 74 % with 24
+and in nearly all from 32 on. Numbers that tell no logits, as of `loss`, are not tested.
 """
 
 from __future__ import annotations

@@ -102,6 +102,8 @@ def estimates_of(
 ) -> list[ColumnEstimate]:
     """Estimates of every change, alone before together; none where no single number says them.
 
+    They have the digits of `estimates_csv`: a report says the same before and after they are read.
+
     Args:
         table: rules that made features of columns.
         usual: (d,), mean features of the hospital's training patients.
@@ -123,7 +125,8 @@ def estimates_of(
     drawn = [outcome.effect_of(one[:, 0] @ differences.T, half) for _, one in fits]
     for at, (change, _, _) in enumerate(changes):
         for (fit, _), values in zip(fits, drawn, strict=True):
-            (low_90, high_90), (low_95, high_95) = intervals(values[:, at]).tolist()
+            ends = intervals(values[:, at]).ravel().tolist()
+            value, low_90, high_90, low_95, high_95 = map(_rounded, (float(values[0, at]), *ends))
             rows.append(
                 ColumnEstimate(
                     column=change.column,
@@ -132,7 +135,7 @@ def estimates_of(
                     instead=change.instead,
                     effect=outcome.effect,
                     fit=fit,
-                    value=float(values[0, at]),
+                    value=value,
                     low_90=low_90,
                     high_90=high_90,
                     low_95=low_95,
@@ -144,6 +147,9 @@ def estimates_of(
 
 ESTIMATES = "estimates.csv"
 """File of a run, and of a kept model."""
+
+DIGITS = 6
+"""Of every number in it."""
 
 
 def estimates_csv(estimates: Mapping[str, Sequence[ColumnEstimate]]) -> str:
@@ -182,7 +188,11 @@ def read_estimates(path: Path) -> list[ColumnEstimate]:
 
 
 def _written(cell: str | float) -> str:
-    return cell if isinstance(cell, str) else f"{cell:.6g}"
+    return cell if isinstance(cell, str) else f"{cell:.{DIGITS}g}"
+
+
+def _rounded(value: float) -> float:
+    return float(_written(value))
 
 
 def _predictors(model: HospitalModel, features: Array) -> Array:

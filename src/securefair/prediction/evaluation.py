@@ -16,6 +16,8 @@ from securefair.data.encoding import encode, encode_known
 from securefair.data.filling import filled, relations_of
 from securefair.data.groups import groups_of, patients_of
 from securefair.data.headings import under_agreed_names
+from securefair.data.known import FEWEST_EVENTS
+from securefair.data.quality import repeated_patients, repeated_rows
 from securefair.errors import DataError, SecureFairError
 from securefair.model.outcomes.pictures import Shown
 from securefair.prediction.hospital_model import HospitalModel
@@ -25,7 +27,7 @@ from securefair.worth.interval import wilson
 from securefair.worth.page import ScorePage, check_scorable, score_page
 
 OFF, FEWEST = 4.0, 20
-"""How many times as many counts as a model expects are worth a word, from how many on."""
+"""How many times as many events as a model expects are worth a word, from how many on."""
 
 
 class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,12 +88,14 @@ def evaluate(
     spec = model.record.table
     if spec is None:
         raise DataError(
-            "this model was trained on numbers, not on a table", where=model.record.hospital
+            "this model was trained on numbers, not on a table",
+            where=model.record.hospital,
+            hint="From Python: securefair.load_model(FOLDER).predict_proba(array), and score that",
         )
     rows = under_agreed_names(
         read_rows(table), [*(column.name for column in spec.columns), *spec.known]
     )
-    known = encode_known(rows, spec)
+    known = encode_known(rows, spec, learns=False)
     found = model.predict_details(rows)
     samples = Samples(
         np.zeros((len(known.labels), 1)),
@@ -111,6 +115,9 @@ def evaluate(
     scored = _scored(model, said, samples)
     warnings += _upside_down(scored.scores.get("auc"), samples)
     warnings += _another_unit(model, said, samples)
+    warnings += _few_events(samples)
+    if patient_column is None:
+        warnings += _several_rows(rows)
     try:
         check_scorable(samples)
     except DataError as error:
@@ -145,29 +152,54 @@ def _upside_down(area: float | None, samples: Samples) -> tuple[str, ...]:
 def _another_unit(
     model: HospitalModel, said: NDArray[np.float64], samples: Samples
 ) -> tuple[str, ...]:
-    """That times lie beyond those of training, or counts are many times what a model expects: in
-    months instead of days every patient would be foretold wrongly, whatever the model."""
-    if samples.values is None:
-        return ()
-    own, middle = model.record.own, float(np.median(samples.values[:, 0]))
-    until, events = own.get("until"), own.get("times")
-    if until and middle > max(until):
-        return (
-            f"half of the times lie above {max(until):g}, the latest of training: is the unit the "
-            "same?",
-        )
-    if events and middle < min(events):
-        return (
-            f"half of the times lie below {min(events):g}, the earliest event of training: is the "
-            "unit the same?",
-        )
-    if model.outcome.link == "exp":
-        expected, seen = (float(one.sum()) for one in model.outcome.reliability(said, samples))
-        if max(expected, seen) >= FEWEST and max(expected, seen) > OFF * min(expected, seen):
+    """That times lie beyond those of training, or many times as many events came as a model
+    expects, or as few: in another unit every patient would be foretold wrongly, whatever the
+    model."""
+    own = model.record.own
+    until, told = own.get("until"), model.outcome.expected_and_seen(said, own, samples)
+    if until and samples.values is not None:
+        middle = float(np.median(samples.values[:, 0]))
+        if middle > max(until):
             return (
-                f"the model expects {expected:.0f} where {seen:.0f} came: is the exposure in the "
-                "unit of training?",
+                f"half of the times lie above {max(until):g}, the latest of training: is the unit "
+                "the same?",
             )
+    if told is not None and max(told) >= FEWEST and max(told) > OFF * min(told):
+        expected, seen = told
+        return (
+            f"the model expects {expected:.0f} events where {seen:.0f} came: are times, or "
+            "exposures, in the unit of training, and events coded as there?",
+        )
+    return ()
+
+
+def _few_events(samples: Samples) -> tuple[str, ...]:
+    few = samples.few_events
+    if few is None:
+        return ()
+    return (
+        f"{few} event{'' if few == 1 else 's'} among these patients: scores of fewer than "
+        f"{FEWEST_EVENTS} have no standard error, and say little; take more patients, or follow "
+        "them for longer",
+    )
+
+
+def _several_rows(rows: Table) -> tuple[str, ...]:
+    """Rows of one patient that would be taken for patients."""
+    name = "the column that names patients (patient_column, --patient-column)"
+    if (named := repeated_patients(rows)) is not None:
+        column, again = named
+        said = "rows are" if again.rows > 1 else "row is"
+        return (
+            f"column {column} names patients, and {again.rows} {said} of a patient who has one "
+            f"above: standard errors are too small; name {name}",
+        )
+    if (alike := repeated_rows(rows)) is not None:
+        said = "rows repeat" if alike.rows > 1 else "row repeats"
+        return (
+            f"{alike.rows} {said} an earlier row but for identifiers: standard errors are too "
+            f"small; keep one row a patient, or name {name}",
+        )
     return ()
 
 

@@ -33,11 +33,11 @@ class Prediction:
         classes: their names.
         probabilities: (B, M); a row sums to 1. (B, 0) where no classes are told apart.
         outside: for each patient the columns whose value lies outside the range that the model was
-            trained on; empty for most.
+            trained on; empty for most. A value that is missing lies nowhere.
         filled: for each patient the columns whose value the model does not know, so that something
             else stood in; empty for most.
-        missing: for each patient the columns without a value that some training patients lacked as
-            well: the model has learnt what that tells.
+        missing: for each patient the columns without a value that the rules let be missing: the
+            model knows what that tells. Where no training patient lacked it a warning says so.
         warnings: what was filled in, by column, with the place of the first; and columns that are
             strange in most patients.
         said: (B, K), as the outcome says it, for scores.
@@ -134,6 +134,27 @@ def filled_warning(filled: Filled) -> str:
     )
     instead = "counted as missing" if filled.as_missing else "the average of training stood in"
     return f"{filled.place}: {what} ({whose}; {instead})"
+
+
+def never_lacked(
+    filled: Sequence[Filled], patients: int, columns: Sequence[str], high: Sequence[float]
+) -> list[str]:
+    """Columns that may be missing by the rules, as some patients' are and no training patient's.
+
+    Args:
+        filled: what is missing or stands in.
+        patients: all.
+        columns: for each feature the column that it comes from.
+        high: largest value of each feature in training. The last one of a column that may be
+            missing says that it is.
+    """
+    last = {column: at for at, column in enumerate(columns)}
+    return [
+        f"column {one.column}: no value of {len(one.rows)} of {patients} patients; every training "
+        "patient had one"
+        for one in filled
+        if one.expected and high[last[one.column]] <= 0
+    ]
 
 
 def read_specially(rows: object) -> tuple[str, ...]:

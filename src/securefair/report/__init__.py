@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from securefair.report.files import write_json as write_json
     from securefair.report.files import write_json_lines as write_json_lines
     from securefair.report.files import write_text as write_text
+    from securefair.report.files import written_together as written_together
     from securefair.report.fitting import FittingTable as FittingTable
     from securefair.report.fitting import TableColumn as TableColumn
     from securefair.report.html import render_report as render_report

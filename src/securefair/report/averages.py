@@ -19,8 +19,11 @@ from securefair.words import Words
 def protection(result: EncryptionResult, averaging: AveragingResult, words: Words) -> str:
     """Whether gradients and models were protected, in a few sentences."""
     if not averaging.hides_parameters:
-        how = averaging_kind(averaging.averaging).exposed
-        return words("encryption.exposed", how=words.phrase(how))
+        how = words.phrase(averaging_kind(averaging.averaging).exposed)
+        compared = words(
+            "encryption.gradients_hidden" if encrypts(result) else "encryption.gradients_open"
+        )
+        return words("encryption.exposed", how=how, compared=compared)
     if not encrypts(result):
         return words("encryption.compared_clear")
     weights = (

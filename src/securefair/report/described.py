@@ -32,7 +32,9 @@ def described_lines(found: Described, hospitals: Sequence[str], words: Words) ->
     by_variable: dict[str, dict[str, DescribedRow]] = {}
     for row in found.rows:
         if row.figure in ("level", "missing", "others"):
-            label = words(_KEYS[row.figure], variable=row.variable, level=row.level)
+            ours = row.variable == found.strata_of
+            level = words.name(row.level, "strata") if ours else row.level
+            label = words(_KEYS[row.figure], variable=row.variable, level=level)
             if row.figure == "missing" and not any((row.together, *row.by_hospital.values())):
                 continue
             lines.append((label, *(_share(_of(row, name), totals[name], words) for name in totals)))

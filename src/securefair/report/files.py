@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -115,6 +116,20 @@ def filled_or_empty(folder: Path) -> Iterator[None]:
                 else:
                     path.unlink(missing_ok=True)
             raise
+
+
+@contextlib.contextmanager
+def written_together(folder: Path) -> Iterator[Path]:
+    """A place for files, which are in a folder together when the block ends, or none of them.
+
+    Files of other names stay there, and so do all where the block fails, as on a full disk.
+    """
+    with no_empty_folder(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=folder) as place:
+            yield Path(place)
+            for path in sorted(Path(place).iterdir()):
+                path.replace(folder / path.name)  # takes no room
 
 
 def write_text(path: Path, text: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from securefair.collaboration.kinds import REGISTERED, kind_of, toml_of, unread_keys, wording_of
 from securefair.collaboration.verdict import headline
-from securefair.collaboration.wording import encrypts
+from securefair.collaboration.wording import encrypts, exposes
 from securefair.config import RunConfig
 from securefair.model.outcomes import outcome_named
 from securefair.prediction import HospitalModel
@@ -191,6 +191,7 @@ def render_report(
         if outcome_named(result.outcome).tells_classes
         else None,  # it is of accuracies
         encrypted=encrypts(result.encryption),
+        exposed=exposes(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption, words),
         cost=sentences.cost(result, words),
         configuration=toml_of(config),

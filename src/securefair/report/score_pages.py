@@ -65,10 +65,10 @@ def estimate_text(found: ScoreEstimate | None, words: Words) -> str:
     return words.with_error(found.mean, found.se)
 
 
-def _titles(names: Sequence[str], words: Words) -> list[str]:
-    known = words.under("scores")
-    titles = [known.get(name, name.replace("_", " ")) for name in names]
-    return [title[:1].upper() + title[1:] for title in titles]
+def _titles(names: Sequence[str], pages: Pages, words: Words) -> list[str]:
+    own = outcome_named(next(iter(pages.values())).outcome).scores
+    english = {**own, **CALIBRATION}
+    return [words.templates.get(f"titles.{name}", english[name]) for name in names]
 
 
 def _scores(pages: Pages, words: Words) -> ScoreTable:
@@ -91,7 +91,7 @@ def _scores(pages: Pages, words: Words) -> ScoreTable:
         title = words("page_of_scores.of_classes", patients=people, counts=counts)
     return ScoreTable(
         title,
-        [words("page_of_scores.model"), *_titles(names, words)],
+        [words("page_of_scores.model"), *_titles(names, pages, words)],
         rows,
         " ".join(_notes(pages, names, words)),
     )
@@ -155,11 +155,12 @@ def _groups(pages: Pages, words: Words) -> Iterator[ScoreTable]:
     for column, groups in first.groups.items():
         rows = [
             [
-                words("page_of_scores.group", group=group, patients=words.count(found.patients)),
+                words("page_of_scores.group", group=shown, patients=words.count(found.patients)),
                 model,
                 *_cells(found, names, words),
             ]
             for group in groups
+            for shown in (words.name(group, "groups"),)
             for model, page in pages.items()
             for found in (page.groups[column][group],)
         ]
@@ -168,7 +169,7 @@ def _groups(pages: Pages, words: Words) -> Iterator[ScoreTable]:
             [
                 words("page_of_scores.of_group"),
                 words("page_of_scores.model"),
-                *_titles(names, words),
+                *_titles(names, pages, words),
             ],
             rows,
         )

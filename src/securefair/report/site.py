@@ -32,8 +32,8 @@ class SitePeer:
 
     Attributes:
         name: of the peer.
-        answered, missed: rounds with an answer or a model of it, and rounds in which it was asked
-            in vain or was away.
+        answered, missed: rounds with an answer of it, or with its model where models are averaged,
+            and others in which it was asked in vain, offered a model or was away.
         presence: at the end.
         weight: reputation or weight after the last round; None where none was formed.
         received, told: numbers from it and to it.
@@ -175,7 +175,8 @@ def site_markdown(site: SiteFacts) -> str:
         "",
         _told(site),
         "",
-        f"| peer | rounds with its answer | rounds without | at the end | {numbers} from it | "
+        f"| peer | rounds with its {'model' if site.averages else 'answer'} | rounds without | "
+        f"at the end | {numbers} from it | "
         f"{numbers} to it (at most {site.student_limit}) | weight |",
         "|---|---:|---:|---|---:|---:|---:|",
     ]
@@ -186,7 +187,12 @@ def site_markdown(site: SiteFacts) -> str:
             f"{peer.received} | {peer.told} | {weight} |"
         )
     headings = " | ".join(site.measured.values())
-    lines += ["", "## Rounds", "", f"| round | answers from | {headings} | note |"]
+    lines += [
+        "",
+        "## Rounds",
+        "",
+        f"| round | {'models' if site.averages else 'answers'} from | {headings} | note |",
+    ]
     lines.append(f"|---:|---|{'---:|' * len(site.measured)}---|")
     for one in site.rounds:
         values = " | ".join(f"{one.measured[name]:.3f}" for name in site.measured)
@@ -343,7 +349,8 @@ def _alerts(site: SiteFacts) -> list[str]:
     found = [_RECOVERED.strip()] if site.recovered else []
     if site.asks and not any(one.answers for one in site.rounds):
         alone = ": the model is of this site's patients alone" if site.learns else ""
-        found.append(f"Nothing came from any peer{alone}.")
+        what = "No model" if site.averages else "Nothing"
+        found.append(f"{what} came from any peer{alone}.")
     for life in PeerLife:
         names = [peer.name for peer in site.peers if peer.presence is life]
         if names and life is not PeerLife.HERE:

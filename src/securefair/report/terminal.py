@@ -11,7 +11,7 @@ from rich.text import Text
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.telling import caveats
 from securefair.collaboration.verdict import headline
-from securefair.collaboration.wording import encrypts
+from securefair.collaboration.wording import encrypts, exposes
 from securefair.model.outcomes import outcome_named
 from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
@@ -77,10 +77,9 @@ def summary(
         parts.append(privacy.promised(result.privacy))
         parts += [Text(note, style="dim") for note in caveats(result.privacy, words)]
     if facts.collaborative(result):
-        secret = encrypts(result.encryption)
-        parts.append(
-            Text(sentences.encryption(result.encryption, words), style="" if secret else "bold")
-        )
+        secret, exposed = encrypts(result.encryption), exposes(result.encryption)
+        style = "" if secret and not exposed else "bold"
+        parts.append(Text(sentences.encryption(result.encryption, words), style=style))
         if secret:
             parts.append(Text(sentences.cost(result, words)))
     return Group(*parts)

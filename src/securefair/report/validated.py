@@ -69,12 +69,22 @@ def validated_page(
     found: HospitalValidation,
     words: Words | None = None,
     stand_ins: Mapping[str, StandInResult] | None = None,
+    *,
+    label: str | None = None,
 ) -> str:
-    """One hospital's page: it tells of that one's patients, and is for nobody else."""
+    """One hospital's page: it tells of that one's patients, and is for nobody else.
+
+    Args:
+        found: by the hospital.
+        words: of the language.
+        stand_ins: of models that peers brought, where all are known.
+        label: the column that is predicted, if it has a name.
+    """
     words = words or words_of().about("hospitals")
     return scored_page(
         validated_pages(found, words),
         title=words("validation.title", name=found.hospital),
         notes=validated_notes(found, words, stand_ins),
         words=words,
+        label=label,
     )

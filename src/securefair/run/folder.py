@@ -45,7 +45,13 @@ from securefair.report import (
 )
 from securefair.report.html import file_name
 from securefair.run.checkpoint import FOLDER as UNFINISHED
-from securefair.run.checkpoint import Checkpoint, is_finished, is_run, is_unfinished
+from securefair.run.checkpoint import (
+    Checkpoint,
+    is_finished,
+    is_run,
+    is_unfinished,
+    resume_command,
+)
 from securefair.run.results import RESULT_FORMAT, Outcome
 from securefair.words import ENGLISH, languages
 
@@ -205,7 +211,7 @@ def _where_instead(folder: Path) -> str:
         if (place / "report.html").exists():  # a site knows its own part alone
             return f"A site wrote its report: {place / 'report.html'}"
     if is_unfinished(folder):
-        return f"Finish the interrupted run: securefair resume {folder}"
+        return f"Finish the interrupted run: {resume_command(folder)}"
     return "A run writes runs/NAME, or the folder that --out names"
 
 

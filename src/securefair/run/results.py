@@ -104,7 +104,7 @@ def conclude(
     repetitions: Sequence[Repetition],
     *,
     name: str,
-    metric: str,
+    metric: str | None,
     learning: Sequence[str],
     classes: Sequence[str],
     caveats: Sequence[str],
@@ -115,7 +115,7 @@ def conclude(
     Args:
         repetitions: of every seed, finished.
         name: of the run.
-        metric: that algorithms are compared by.
+        metric: that algorithms are compared by; None: the outcome's own.
         learning: algorithms in which participants learn from each other; the run is about the last.
         classes: names of labels.
         caveats: what the configuration adds to those of promises to patients.
@@ -190,7 +190,7 @@ def _gain_result(gain: NDArray[np.float64]) -> GainResult:
 def _with_scores(
     results: dict[str, AlgorithmResult],
     controls: Sequence[str],
-    metric: str,
+    metric: str | None,
     repetitions: Sequence[Repetition],
 ) -> dict[str, AlgorithmResult]:
     """The same with what predictions on test patients say."""

@@ -24,6 +24,7 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: of the run.
         backend: encryption engine.
+        label: the column that is predicted; None where samples came as numbers.
         hospitals: by name, of those who asked.
         stand_ins: of models that hospitals brought, how far what answered is from them.
         ledger: what every hospital let out to whom.
@@ -33,6 +34,7 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     backend: str
+    label: str | None
     hospitals: dict[str, HospitalValidation]
     stand_ins: dict[str, StandInResult]
     ledger: list[LedgerRow]
@@ -101,6 +103,7 @@ def validate_resolved(
         return Validation(
             name=run.config.run.name,
             backend=run.config.encryption.backend,
+            label=None if run.rules is None else run.rules.target.name,
             hospitals={
                 name: host.validation(groups=groups[name])
                 for name, host in simulation.hosts.items()

@@ -8,6 +8,7 @@ nothing else knows which there are.
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,9 @@ THIN = "\u00a0"
 
 MINUS = "\u2212"
 PLUS_MINUS = "\u00b1"
+
+_NUMBER = r"-?\d+(\.\d+)?(e[+-]\d+)?"
+"""As `format` writes it with "g"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,24 @@ class Words:
         """The text of `key.one` or `key.many`, with the number as "{number}"."""
         chosen = "one" if number == 1 else "many"
         return self(f"{key}.{chosen}", number=self.count(number), **values)
+
+    def name(self, recorded: str, under: str) -> str:
+        """A name that a record holds in English, in this language; any other one stays as it is.
+
+        Args:
+            recorded: a text of `under`, where "{number}" is any number: "above 64.5".
+            under: what its key starts with, such as "groups".
+        """
+        for key, english in words_of().under(under).items():
+            before, numbered, after = english.partition("{number}")
+            if not numbered and recorded == english:
+                return self(f"{under}.{key}")
+            if numbered and recorded.startswith(before) and recorded.endswith(after):
+                number = recorded[len(before) : len(recorded) - len(after)]
+                if re.fullmatch(_NUMBER, number):
+                    shown = self.figure(number).replace("-", MINUS)
+                    return self(f"{under}.{key}", number=shown)
+        return recorded
 
     def listing(self, names: Sequence[str], *, either: bool = False) -> str:
         """Names in a sentence: "a, b and c"; of which one is meant: "a, b or c"."""

@@ -68,9 +68,10 @@ class ScoreSummary:
     """One score of one method; None where it is undefined at a hospital in every seed.
 
     Attributes:
-        mean: over hospitals, of the means over seeds.
-        se: standard error of `mean` over patients; 0 where all of them are right; None where that
-            of a hospital is unknown, as of fewer events than `data.known.FEWEST_EVENTS`.
+        mean: over hospitals, of the means over seeds; a hospital without a standard error is left
+            out, unless none has one.
+        se: standard error of `mean` over patients; 0 where all of them are right; None where no
+            hospital has one: its patients are too few (`Samples.too_few`).
         skew: third standardised moment of `mean` over patients; 0 where it does not vary.
         by_hospital, se_by_hospital, skew_by_hospital: by name.
         interval, interval_by_hospital: 95 % intervals (`worth.interval`) of scores that are
@@ -114,7 +115,7 @@ class Scored:
         for at, (hospital, seeds) in enumerate(predictions.items()):
             points = [outcome.point_scores(one.said, one.samples) for one in seeds]
             drawn = _replicates(seeds, draws, np.random.default_rng([0, at]))
-            if _everyone(seeds).few_events is not None:
+            if _everyone(seeds).too_few:
                 drawn = {name: np.full(draws, np.nan) for name in drawn}
             for name in outcome.scores:
                 values = [one[name] for one in points]
@@ -131,9 +132,10 @@ class Scored:
         if not patients or found.mean is None:
             return found
         shares = {name: found.by_hospital[name] for name in patients}
+        told = [name for name in patients if found.se_by_hospital[name] is not None] or patients
         return replace(
             found,
-            interval=wilson(found.mean, alike(patients.values())),
+            interval=wilson(found.mean, alike(patients[name] for name in told)),
             interval_by_hospital={
                 name: wilson(share, patients[name])
                 for name, share in shares.items()
@@ -156,16 +158,15 @@ class Scored:
 
 
 def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
-    together = means(np.stack(list(drawn.values())))
-    unknown = any(
-        not np.isnan(points[name]) and np.isnan(values).all() for name, values in drawn.items()
-    )
+    errors = {name: _or_none(_spread(values)) for name, values in drawn.items()}
+    told = [name for name, error in errors.items() if error is not None] or list(points)
+    together = means(np.stack([drawn[name] for name in told]))
     return ScoreSummary(
-        mean=_or_none(_nan_mean(np.array(list(points.values())))),
-        se=None if unknown else _or_none(_spread(together)),
+        mean=_or_none(_nan_mean(np.array([points[name] for name in told]))),
+        se=_or_none(_spread(together)),
         skew=skewness(together),
         by_hospital={name: _or_none(value) for name, value in points.items()},
-        se_by_hospital={name: _or_none(_spread(values)) for name, values in drawn.items()},
+        se_by_hospital=errors,
         skew_by_hospital={name: skewness(values) for name, values in drawn.items()},
     )
 

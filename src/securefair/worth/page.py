@@ -182,7 +182,7 @@ def _scores(said: Array, samples: Samples, times: Array) -> dict[str, ScoreEstim
     if predictors is not None:
         again = refit(predictors, samples, times)
         found |= {INTERCEPT: outcome.unit(samples) * again.intercepts, SLOPE: again.slopes}
-    few = samples.few_events is not None
+    few = samples.too_few
     names = [name for name in titles_of(outcome) if name in found]
     return {name: _estimate(found[name], few=few) for name in names}
 

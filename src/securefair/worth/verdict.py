@@ -127,7 +127,7 @@ class _Posterior:
 def told_of(difference: LossDifference | None, against: Against) -> Judgement:
     """What one difference is called by itself, such as a mean over hospitals."""
     if difference is None or not difference.gain or not difference.error:
-        return "unclear"  # one patient has no error, and tells nothing
+        return "unclear"  # equal predictions have no error, and tell nothing
     positive = _NORMAL.cdf(difference.symmetric / difference.error)
     return against.told(positive, difference.gain, difference.gain)
 

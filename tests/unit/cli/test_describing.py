@@ -1,6 +1,8 @@
 import csv
+import errno
 import json
 
+from securefair.report import files
 from securefair.words import words_of
 
 
@@ -46,6 +48,33 @@ def test_three_hospitals_get_a_table_each_and_two_get_none(invoke, tmp_path):
     refused = invoke("describe", "two/config.toml")
     assert refused.exit_code != 0
     assert "too few to be described together" in refused.output
+
+
+def test_a_full_disk_leaves_no_part_of_an_answer(invoke, tmp_path, monkeypatch):
+    names = ("north", "south", "west")
+    for at, name in enumerate(names):
+        table(tmp_path, name, at)
+    data = [part for name in names for part in ("--data", f"{name}.csv")]
+    invoke("new", "three", *data, "--label", "ill")
+    written = []
+    write = files.replace_file
+
+    def full(path, data, **how):
+        written.append(path)
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, data, **how)
+
+    for command in ("describe", "validate"):
+        written.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "replace_file", full)
+            backend = ("--backend", "clear") if command == "validate" else ()
+            done = invoke(command, "three/config.toml", *backend, "--out", "out")
+        assert done.exit_code != 0
+        assert "No space left on device" in done.stderr
+        assert len(written) == 3
+        assert not (tmp_path / "out").exists()
 
 
 def test_hospitals_that_the_terminal_has_no_room_for_are_named(invoke, tmp_path, monkeypatch):

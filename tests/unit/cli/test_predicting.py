@@ -58,6 +58,13 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
     assert invoke("predict", kept / "north", "new.csv").stdout == (tmp_path / "p.csv").read_text()
 
 
+@pytest.mark.parametrize(("rows", "said"), [(1, "1 patient: p.csv"), (2, "2 patients: p.csv")])
+def test_what_was_written_is_counted(invoke, kept, tmp_path, rows, said):
+    (tmp_path / "new.csv").write_text("smoker,age\n" + "0,30\n" * rows)
+    done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")
+    assert done.stdout.splitlines()[0] == said
+
+
 def test_no_file_is_replaced_unasked(invoke, kept, tmp_path):
     (tmp_path / "new.csv").write_text("smoker,age\n0,30\n")
     (tmp_path / "p.csv").write_text("mine")

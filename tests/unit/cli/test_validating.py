@@ -80,6 +80,25 @@ def test_pages_may_be_of_another_language(invoke, config, tmp_path):
     assert (refused.exit_code, "expected 'en, de, fr'" in refused.stderr) == (2, True)
 
 
+def test_a_page_names_the_column_of_times(invoke, tmp_path):
+    names = ("north", "south")
+    for at, name in enumerate(names):
+        ages = [30 + (7 * i + at) % 41 for i in range(60)]
+        rows = [f"{age},{(90 - age + i % 9) / 4},{i % 3 % 2}" for i, age in enumerate(ages)]
+        (tmp_path / f"{name}.csv").write_text("age,Monate,died\n" + "\n".join(rows) + "\n")
+    data = [part for name in names for part in ("--data", f"{name}.csv")]
+    asked = ("--time", "Monate", "--event", "died")
+    assert invoke("new", "two", *data, *asked).exit_code == 0
+    options = ("--backend", "clear", "--out", "v", "--language", "de")
+    done = invoke("validate", "two/config.toml", *options)
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "v" / "north.html").read_text()
+    assert "Zeit (Monate)" in page
+    assert "(das Ergebnis)" not in page
+    assert "<th>Die " not in page
+    assert ">Konkordanz<" in page
+
+
 def test_the_table_says_what_the_page_says(invoke, config):
     done = invoke("validate", config, "--backend", "clear", "--by", "ward")
     assert done.exit_code == 0, done.output

@@ -46,6 +46,31 @@ def test_a_verdict_knows_of_how_many_controls_the_best_was_taken_and_what_it_sco
     assert found["verdict"] == expected
 
 
+@pytest.mark.parametrize("tiny", [1, 4])
+def test_a_hospital_of_a_few_test_patients_does_not_choose_the_control(tiny):
+    """Its patients are all of the class that the rule makes least likely: a constant is better."""
+    people = [
+        ParticipantData("a", patients(0, 40), patients(9, 200)),
+        ParticipantData("b", patients(1, 40), _surprising(tiny)),
+    ]
+    models = {"transfer": 0.5 * RULE, "standalone": RULE, "most_common": 0 * RULE}
+    by_name = {name: {one.name: linear(rule) for one in people} for name, rule in models.items()}
+    found = scores_of([(people, by_name)], ["standalone", "most_common"])
+    alone, constant = (found[name]["metrics"]["log_loss"] for name in list(models)[1:])
+    assert alone.by_hospital["a"] < constant.by_hospital["a"]
+    assert np.mean(list(alone.by_hospital.values())) > np.mean(list(constant.by_hospital.values()))
+    assert found["transfer"]["best_control"] == "standalone"
+    verdict = found["transfer"]["verdict"]
+    assert verdict.gain == found["transfer"]["gain_over_best_control"]["log_loss"].by_hospital["a"]
+    assert verdict.hospitals["b"].told == "unclear"
+    assert "The average leaves out b" in verdict.sentence
+
+
+def _surprising(count):
+    x = np.tile([1.0, -1.0, 0.0], (count, 1))
+    return Samples(x, np.zeros(count, dtype=np.int64), 2)
+
+
 def test_more_controls_ask_for_more_before_worse_is_said():
     """Those that nobody would take count as well: the best of all was looked for."""
     slightly = linear(np.array([[2.0, -2.0, 1.5]]))

@@ -30,8 +30,14 @@ def test_everybody_is_named_by_what_is_known_of_them():
     assert said(values) == (
         "Better predictions at north; worse predictions at south; too small or uncertain to tell "
         "at west and east: with Transfer, log-loss is lower by 0.030\u00a0\u00b1\u00a00.010 on "
-        "average than with Averaged alone, the best model alone."
+        "average than with Averaged alone, the best model alone. The average leaves out east: too "
+        "few to test on there."
     )
+
+
+def test_nobody_is_left_out_of_an_average_without_an_error():
+    found = said({"a": (0.05, None), "b": (0.01, None)}, se=None)
+    assert found.endswith("the best model alone.")
 
 
 def test_who_agree_are_not_listed():

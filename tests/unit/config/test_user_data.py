@@ -170,3 +170,20 @@ def test_a_path_with_a_nul_character_is_refused_where_it_is_read(key):
     others = FILES.replace("data/north.csv", "so\\u0000uth.csv").replace("later", "la\\u0000ter")
     with pytest.raises(ConfigError, match=rf"participants.*\.{key}: no path has a NUL character"):
         parse_config(others, source="t")
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [
+        ("data", "duckdb:no\\u0000rth.db?query=SELECT 1"),
+        ("data", "duckdb:north.db?query=SELECT '\\u0000'"),
+        ("teacher", "no\\u0000rth.onnx"),
+        ("teacher", "for\\u0000est"),
+    ],
+)
+def test_so_is_one_in_a_text_that_names_a_file(key, named):
+    others = FILES.replace("[[participants]]", f'[[participants]]\n{key} = "{named}"', 1)
+    if key == "data":
+        others = others.replace('file = "data/north.csv"\n', "", 1)
+    with pytest.raises(ConfigError, match=rf"participants.*\.{key}: no path has a NUL character"):
+        parse_config(others, source="t")

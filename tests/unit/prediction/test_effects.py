@@ -28,7 +28,6 @@ SPEC = TableSpec(
     ),
     target=Target(name="ill", groups=(("0",), ("1",))),
 )
-NUMBERS = ("value", "low_90", "high_90", "low_95", "high_95")
 WEIGHTS = {"age": 0.7, "sex": 0.5, "ward=A": 0.1, "ward=B": 0.4, "ward=C": -0.2}
 
 
@@ -108,9 +107,7 @@ def test_estimates_come_back_from_their_file(tmp_path):
     path.write_text(estimates_csv({"north, east": rows}), encoding="utf-8")
     assert path.read_text().startswith("hospital,column,step,code,instead,effect,fit,value")
     for one, again in zip(rows, read_estimates(path), strict=True):
-        assert again == structs.replace(
-            one, **{name: pytest.approx(getattr(one, name), rel=1e-5) for name in NUMBERS}
-        )
+        assert again == one  # to the digit: a report that is made anew says the same
     assert read_estimates(tmp_path / "none.csv") == []
     path.write_text("hospital,column\nnorth,age\n", encoding="utf-8")
     with pytest.raises(DataError, match="no file of estimates"):

@@ -1,6 +1,5 @@
 import json
 import stat
-from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -10,7 +9,6 @@ from securefair import load_model
 from securefair.config import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data import Samples, TableSpec, Target
 from securefair.errors import DataError, ModelError
-from securefair.model.outcomes import outcome_named
 from securefair.model.transfer import Polynomial
 from securefair.prediction import (
     Calibration,
@@ -22,7 +20,7 @@ from securefair.prediction import (
     training_facts,
 )
 from securefair.prediction.card import Taught, limits, markdown
-from securefair.prediction.evaluation import _another_unit, score
+from securefair.prediction.evaluation import score
 from securefair.prediction.folder import folder_name, load_card
 from securefair.prediction.writing import predictions_csv
 
@@ -104,14 +102,16 @@ def test_a_model_is_named_by_its_folder(folder):
 def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     lines = ["age,smoker,ward", "50,yes,A", "70,yes,A", "99,no,A", "50,,A", "50,no,B"]
     found = model.predict_details(table(tmp_path, "\n".join(lines)))
-    assert found.outside == ((), ("age",), ("age",), ("smoker",), ("ward",))
+    assert found.outside == ((), ("age",), ("age",), (), ("ward",))
     text = predictions_csv(found).splitlines()
     assert text[0] == (
         "probability_0,probability_1 or 2,class,outside_training_range,filled_in,missing"
     )
-    # No training patient lacked it, though the rules allow that.
+    # No training patient lacked it, though the rules allow that: it has no range to lie in.
+    lacking = "column smoker: no value of 1 of 5 patients; every training patient had one"
+    assert found.warnings == (lacking,)
     assert [line.split(",")[5] for line in text[1:]] == ["", "", "", "smoker", ""]
-    assert [line.split(",")[3] for line in text[1:]] == ["", "age", "age", "smoker", "ward"]
+    assert [line.split(",")[3] for line in text[1:]] == ["", "age", "age", "", "ward"]
     assert np.allclose(found.probabilities.sum(axis=1), 1)
     assert found.probabilities[2, 1] == pytest.approx(1 / (1 + np.exp(-(4.0 - 1.0))))  # 99 as 80
 
@@ -153,6 +153,7 @@ def test_what_the_model_does_not_know_is_filled_in_and_named(tmp_path, model):
         "(1 patient; counted as missing)",
         'new.csv, line 3, column ward: "C": unknown to the model, which knows A, B '
         "(2 patients; the average of training stood in)",
+        "column smoker: no value of 1 of 5 patients; every training patient had one",
     )
     # Both training patients were of ward A, and 50 years is the middle of the range and their mean.
     assert np.allclose(found.probabilities[:3], found.probabilities[0])
@@ -288,26 +289,3 @@ def test_models_beside_a_wrong_folder_are_named(tmp_path, named):
     for folder in (tmp_path / "site" / "results" / named, tmp_path / "site"):
         with pytest.raises(DataError, match=r"found '.*north'"):
             load_model(folder)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "own", "said", "values", "words"),
-    [
-        ("time", {"until": [40.0], "times": [2.0, 9.0]}, 0.0, [900.0, 1.0], "above 40"),
-        ("time", {"until": [900.0], "times": [60.0, 90.0]}, 0.0, [5.0, 1.0], "below 60"),
-        ("time", {"until": [40.0], "times": [2.0, 9.0]}, 0.0, [12.0, 1.0], ""),
-        ("count", {}, 1.5, [2.0, 12.0], "expects 540 where 60 came"),
-        ("count", {}, 1.5, [2.0, 1.0], ""),
-    ],
-)
-def test_another_unit_of_what_is_known_is_asked_about(outcome, own, said, values, words):
-    model = SimpleNamespace(record=SimpleNamespace(own=own), outcome=outcome_named(outcome))
-    samples = Samples(
-        np.zeros((30, 1)),
-        np.ones(30, dtype=int),
-        2,
-        outcome=outcome,
-        values=np.tile(values, (30, 1)),
-    )
-    told = _another_unit(model, np.full((30, 1), said), samples)
-    assert [words in one for one in told] == [True] * bool(words)

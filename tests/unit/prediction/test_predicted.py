@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from securefair.data.encoding import Filled
 from securefair.errors import DataError
-from securefair.prediction.predicted import Prediction, crowded
+from securefair.prediction.predicted import Prediction, crowded, never_lacked
 
 
 def test_values_in_a_smaller_unit_crowd_at_one_end():
@@ -29,6 +30,19 @@ def test_patients_like_those_of_training_are_seldom_warned_of():
             crowded("x", new, float(train.min()), float(train.mean()), float(train.max()))
         )
     assert wrong <= 20
+
+
+def test_what_no_training_patient_lacked_is_told_by_how_many_lack_it():
+    """A column that half of the patients lack was said to lie out of the range of training."""
+    lacking = [
+        Filled("slope", "", (), np.arange(190), (), as_missing=True),
+        Filled("thal", "", (), np.arange(9), (), as_missing=True),  # as some in training
+        Filled("ca", "", ("x",), np.arange(3), (), as_missing=True),  # which has its own warning
+    ]
+    columns = ["slope", "slope", "thal", "thal", "ca", "ca"]
+    assert never_lacked(lacking, 294, columns, [0.5, 0.0, 0.5, 1.0, 0.5, 0.0]) == [
+        "column slope: no value of 190 of 294 patients; every training patient had one"
+    ]
 
 
 def test_any_number_of_ordinary_patients_is_taken():

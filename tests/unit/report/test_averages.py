@@ -174,10 +174,14 @@ def test_models_that_were_handed_out_in_the_open_are_called_known(averaging):
     assert "several models together" in hidden.counted
 
 
-def test_why_a_backend_reads_clear_beside_encrypted_gradients_is_said():
+@pytest.mark.parametrize(
+    ("backend", "compared"), [("rns", "under encryption"), ("clear", "in the open")]
+)
+def test_how_gradients_were_compared_is_said_beside_open_models(backend, compared):
     clear = changed(averaging="clear", hides_parameters=False)
-    said = averages.protection(msgspec.structs.replace(RESULT, backend="clear"), clear, WORDS)
-    assert "reads clear, also where gradients were compared under encryption" in said
+    said = averages.protection(msgspec.structs.replace(RESULT, backend=backend), clear, WORDS)
+    assert "The models in this run were not protected" in said
+    assert said.endswith(f"Gradients were compared {compared}.")
 
 
 def test_weights_name_the_preferred_neighbour():

@@ -20,7 +20,7 @@ from securefair.report import (
     write_json_lines,
     write_text,
 )
-from securefair.report.files import filled_or_empty
+from securefair.report.files import filled_or_empty, written_together
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -185,3 +185,30 @@ def test_a_folder_that_was_not_filled_is_left_as_it_was(tmp_path, there):
     with filled_or_empty(folder):
         fill(room=True)
     assert len(list(folder.iterdir())) == 3
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_files_of_one_answer_are_there_together_or_not_at_all(tmp_path, there):
+    folder = tmp_path / "new" / "out"
+    if there:
+        write_text(folder / "north.html", "old")
+        write_text(folder / "notes.txt", "mine")
+    before, visible = sorted(tmp_path.rglob("*")), list(folder.glob("*"))
+
+    def write(*, room):
+        with written_together(folder) as place:
+            write_text(place / "north.html", "page")
+            assert sorted(folder.glob("*.*")) == sorted([*visible, place])
+            if not room:
+                raise OSError("full")
+            write_text(place / "south.html", "page")
+
+    with pytest.raises(OSError, match="full"):
+        write(room=False)
+    assert sorted(tmp_path.rglob("*")) == before
+    if there:
+        assert (folder / "north.html").read_text() == "old"
+    write(room=True)
+    names = {"north.html", "south.html"} | ({"notes.txt"} if there else set())
+    assert {one.name for one in folder.iterdir()} == names
+    assert (folder / "north.html").read_text() == "page"

@@ -158,6 +158,13 @@ def test_a_recovered_site_says_that_its_figures_lack_something_and_what_it_skipp
     assert "recovered" not in text_of()
 
 
+def test_what_is_counted_from_a_recovery_on_says_so():
+    """Bytes of before are forgotten, and stood there as if they were all."""
+    text = " ".join(text_of(recovered=True).split())
+    assert text.count("MB since the recovery") == 2
+    assert "Data from it, since the recovery Data to it, since the recovery" in text
+
+
 def test_markdown_says_the_same_in_a_terminal():
     text = site_markdown(site_facts(refused={"forged, south": 2}, promised="Little.", gaps=("G.",)))
     assert "7 of 8 rounds are over." in text

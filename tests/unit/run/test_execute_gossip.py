@@ -12,6 +12,7 @@ from securefair.profiling.forecast import check_config
 from securefair.report.facts import sender_disclosures
 from securefair.run.folder import read_run, write_outcome
 from securefair.user.participants import load_participants
+from securefair.words import words_of
 from support.experiments import run_experiment
 
 
@@ -149,19 +150,28 @@ class TestRun:
         assert "Teacher" not in page
 
     @pytest.mark.parametrize(
-        ("changes", "words"),
+        ("changes", "backend", "said", "unsaid"),
         [
-            ({"gossip.averaging": "clear", "encryption.backend": "rns"}, "in the open"),
-            ({}, "without encryption"),
+            (
+                {"gossip.averaging": "clear", "encryption.backend": "rns"},
+                "rns",
+                ("in the open", "Gradients were compared under encryption", "encrypted gradients"),
+                ("these parameters would have", "Gradients were compared in the open"),
+            ),
+            ({}, "clear", ("without encryption", "these parameters would have"), ()),
         ],
         ids=["clear sums", "clear alignment"],
     )
-    def test_what_is_not_private_is_never_called_so(self, changes, words, tmp_path):
+    def test_what_is_not_private_is_never_called_so(self, changes, backend, said, unsaid, tmp_path):
         config = configured(**{"training.rounds": 1} | changes)
         found = run_experiment(config, Silent())
-        assert found.result.encryption.backend == "clear"
+        assert found.result.encryption.backend == backend
         write_outcome(found, tmp_path)
-        assert words in (tmp_path / "report.html").read_text("utf-8")
+        page = (tmp_path / "report.html").read_text("utf-8")
+        assert '<div class="alert" role="note">' in page
+        assert words_of()("tiles.strength") not in page
+        assert not [text for text in said if text not in page]
+        assert not [text for text in unsaid if text in page]
 
     def test_a_check_warns_of_what_is_not_private_and_of_who_never_averages(self):
         edges = [["Cleveland", "Hungary"], ["Cleveland", "Switzerland"]]

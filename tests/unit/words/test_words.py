@@ -6,9 +6,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import securefair
+from securefair.collaboration.verdict import verdict_sentence
+from securefair.config.registers import OUTCOMES
 from securefair.errors import ConfigError
+from securefair.model.outcomes import outcome_named
+from securefair.records import HospitalVerdict, VerdictResult
 from securefair.words import ENGLISH, languages, words_of
 
 
@@ -61,6 +66,45 @@ def test_a_value_with_braces_stays_as_it_is():
     assert "{x}" in words_of()("verdict.better", names="{x}")
 
 
+def test_a_name_that_a_record_holds_is_said_in_the_language():
+    words = words_of("de")
+    assert words.name("above 64.5", "groups") == "über 64,5"
+    assert words.name("up to -0.5", "groups") == "bis \u22120,5"
+    assert words.name("above 1e+06", "groups") == "über 1e+06"
+    assert words.name("missing", "groups") == "fehlt"
+    for text in ("above all", "Station 3", "above ", "event"):  # values as a table has them
+        assert words.name(text, "groups") == text
+
+
+def test_every_part_of_an_outcome_has_a_name():
+    strata = {one for name in OUTCOMES for one in outcome_named(name).strata}
+    assert set(words_of().under("strata").values()) == strata
+
+
+@pytest.mark.parametrize("control", ["standalone", "alone-forest"])
+def test_a_german_verdict_is_a_sentence_after_its_colon(control):
+    verdict = VerdictResult(
+        score="auc",
+        algorithm="transfer",
+        control=control,
+        gain=0.03,
+        se=0.01,
+        told="better",
+        hospitals={"a": HospitalVerdict(gain=0.03, se=0.01, told="better")},
+        sentence="",
+    )
+    for gain in (0.03, -0.03, 0.0):
+        said = verdict_sentence(replace(verdict, gain=gain), words_of("de"))
+        assert said.startswith("Bessere Vorhersagen bei a: Mit Transfer ist die AUC")
+
+
+def test_german_reasons_stand_behind_a_colon():
+    """ "Der Grund: ...": a main clause, whose verb is not its last word."""
+    said = words_of("de").under("because")
+    assert said["outcome"].startswith("Summen sind nur für ")
+    assert not [text for text in said.values() if text.endswith((" sind", " ist", " hat"))]
+
+
 def test_an_unknown_language_is_refused_by_name():
     with pytest.raises(ConfigError, match="no words in this language") as refused:
         words_of("xx")
@@ -85,7 +129,7 @@ def test_every_key_is_said_somewhere():
         "table",
         "caution",
     )
-    groups += ("releases", "distillation.ran", "distillation.asked")
+    groups += ("releases", "distillation.ran", "distillation.asked", "strata", "groups")
     said = set(re.findall(r"[\w.]+", text))  # most keys stand alone
     unsaid = [
         key

@@ -62,13 +62,38 @@ def times_of(events, count=30):
 
 
 @pytest.mark.parametrize(("events", "known"), [(1, False), (4, False), (8, True)])
-def test_few_events_have_no_error_and_neither_has_their_mean(events, known):
+def test_few_events_have_no_error_and_a_mean_leaves_them_out(events, known):
     scored = Scored({"few": [times_of(events)], "many": [times_of(20)]}, draws=100)
     for found in (scored.summary("concordance"), scored.difference(scored, "concordance")):
         assert found.by_hospital["few"] is not None
         assert (found.se_by_hospital["few"] is not None) == known
-        assert (found.se is not None) == known
-        assert found.se_by_hospital["many"] is not None
+        told = [found.by_hospital[name] for name in ("few", "many")[not known :]]
+        assert found.mean == pytest.approx(np.mean(told))
+        assert found.se is not None
+
+
+@pytest.mark.parametrize(("patients", "known"), [(1, False), (4, False), (5, True)])
+def test_few_patients_have_no_error_and_a_mean_leaves_them_out(patients, known):
+    """A bootstrap over one patient has no spread: that is no certainty."""
+    parts = {"few": [predictions(0, range(patients))], "many": [predictions(1, range(20, 80))]}
+    scored = Scored(parts, draws=100)
+    found = scored.summary("log_loss")
+    assert found.by_hospital["few"] is not None
+    assert (found.se_by_hospital["few"] is not None) == known
+    told = [found.by_hospital[name] for name in ("few", "many")[not known :]]
+    assert found.mean == pytest.approx(np.mean(told))
+    accuracy = scored.summary("accuracy")
+    assert accuracy.interval_by_hospital["few"] == wilson(accuracy.by_hospital["few"], patients)
+    if not known:
+        assert found.se == found.se_by_hospital["many"]
+        assert accuracy.interval == accuracy.interval_by_hospital["many"]
+
+
+def test_where_everybody_is_too_small_means_are_of_all():
+    parts = {name: [predictions(at, range(at, at + 3))] for at, name in enumerate("ab")}
+    found = Scored(parts, draws=100).summary("log_loss")
+    assert found.mean == pytest.approx(np.mean(list(found.by_hospital.values())))
+    assert found.se is None
 
 
 def test_hospitals_count_alike():

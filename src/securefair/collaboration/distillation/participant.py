@@ -21,7 +21,7 @@ from securefair.collaboration.host import Host, Stored
 from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, anew_private, stated_guarantee
 from securefair.data.dataset import ParticipantData
-from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.errors import ImplausibleError, LocalProtocolError
 from securefair.exchange import learning
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.student import Opened, Student
@@ -287,8 +287,10 @@ class Participant(Host):
             aligned = self.alignments.alignment(job.peer, opened.logits)
         if opened.plausibility is not None and opened.plausibility < IMPLAUSIBLE:
             if aligned is None:
-                raise RemoteProtocolError(
-                    "answered what is no smooth function of the features", culprit=job.peer
+                raise ImplausibleError(
+                    "answered what is no smooth function of the features",
+                    culprit=job.peer,
+                    hint="So does an honest teacher, in one of some 1,000 answers.",
                 )
             notes.opened[job.peer] = replace(opened, logits=None)  # nothing is learnt of it
         else:

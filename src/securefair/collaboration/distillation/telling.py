@@ -16,8 +16,8 @@ from securefair.releases import release_of
 from securefair.words import Words
 
 FEW = 24
-"""Numbers a class below which the test of plausibility refuses next to nothing, whatever a teacher
-aims (`model.plausibility`)."""
+"""Numbers a class below which nobody should count on the test of plausibility, which refuses some
+aimed answers or none (`model.plausibility`)."""
 
 
 def tell(config: RunConfig, result: RunResult, words: Words, *, reputations: bool) -> Told:
@@ -86,10 +86,11 @@ def _limits(
     reputations: bool,
 ) -> list[Limit]:
     privacy, secret = result.privacy, encrypts(result.encryption)
+    release = release_of(settings.release)
     model = words("limits.private_model" if privacy else "limits.model")
     implied = [words("distillation.implied", model=model)]
     more, handled = words("limits.no_more"), "distillation.checked"
-    if release_of(settings.release).whole:
+    if release.whole:
         implied.append(words("distillation.implied_whole"))
         more, handled = words("distillation.more_whole"), "distillation.rounded"
     if settings.roles == "apart":
@@ -103,8 +104,9 @@ def _limits(
     decided = [words("distillation.decided")] if reputations else []
     noticed = words("distillation.noticed" if reputations else "distillation.unnoticed")
     refused = words(handled, refused=words("distillation.refused"))
-    if release_of(settings.release).rows and settings.q < FEW:
-        refused = words("distillation.few", numbers=words.count(settings.q))
+    numbers = settings.q if release.rows else 1  # what only monitors tells no logits to test
+    if not release.whole and numbers < FEW:
+        refused = words("distillation.few", numbers=words.count(numbers))
     even = words("distillation.aimed_key") if secret else ""
     aimed = words("distillation.aimed", even=even, carried=" ".join(carried))
     return [

@@ -70,17 +70,19 @@ class TableHost(OwnFitHost):
         opened, _ = self._opened_before(pieces)
         if set(opened) != set(SUMS):
             return None
-        exchange = self._exchange
+        exchange, counted = self._exchange, self.agreement.counted
         allowed = exchange.decide(opened[FIRST])
+        strata = counted.classes and not self.agreement.outcome.tells_classes
         return table_one(
             self.name,
-            self.agreement.counted.variables,
+            counted.variables,
             allowed,
             exchange.own,
             hospitals=self.agreement.hospitals,
             own_patients=exchange.patients,
             patients=round(float(exchange.total(0, opened[FIRST])[0])),
             total=exchange.total(1, opened[SECOND]),
+            strata_of=counted.label if strata else "",
             numbers=ROUNDS * self.agreement.numbers_a_round,
             bits=8 * self.agreement.question.plan.fixed.word_bytes,
         )

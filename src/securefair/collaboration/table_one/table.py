@@ -27,6 +27,7 @@ def table_one(
     own_patients: int,
     patients: int,
     total: Array,
+    strata_of: str,
     numbers: int,
     bits: int,
 ) -> Described:
@@ -40,7 +41,7 @@ def table_one(
         hospitals: that have patients in a cell that is told.
         own_patients, patients: its own, and all.
         total: (length,) of all hospitals, of what is told.
-        numbers, bits: as of `Described`.
+        strata_of, numbers, bits: as of `Described`.
     """
     rows: list[DescribedRow] = []
     parts = told_of(total, variables, allowed)
@@ -62,6 +63,7 @@ def table_one(
         hospitals=hospitals,
         rows=rows,
         filled=[one.name for one, rule in zip(variables, allowed, strict=True) if rule.filled],
+        strata_of=strata_of,
         numbers=numbers,
         bits=bits,
     )

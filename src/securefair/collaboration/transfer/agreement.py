@@ -162,7 +162,7 @@ class TransferAgreement(TransferTerms):
             disclosure=self.disclosure_policy,
             round_seconds=self.facts.round_seconds,
             setup_seconds=self.facts.setup_seconds,
-            sums=self._sum_settings(name) if self.sums else None,
+            sums=self.sum_settings(name),
             needs_keys=self.sums,
             asked=None if self.sums else self.teachers_of(name),
             answered=None if self.sums else self.teachers_of(name),
@@ -170,8 +170,10 @@ class TransferAgreement(TransferTerms):
             required=required,
         )
 
-    def _sum_settings(self, name: str) -> SumSettings:
-        """Everybody is asked at once, and nobody compares anything."""
+    def sum_settings(self, name: str) -> SumSettings | None:
+        """See `Agreement`: everybody is asked at once, and nobody compares anything."""
+        if not self.sums:
+            return None
         return SumSettings(
             name=name,
             senders={

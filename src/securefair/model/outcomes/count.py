@@ -12,13 +12,8 @@ from scipy.special import gammaln, xlogy
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
-from securefair.model.outcomes.interface import (
-    Frame,
-    OwnPart,
-    StudyOutcome,
-    known_values,
-)
-from securefair.model.outcomes.likelihood import SeparateLikelihood
+from securefair.model.outcomes.interface import Frame, OwnPart, StudyOutcome
+from securefair.model.outcomes.likelihood import SeparateLikelihood, known_values
 from securefair.model.outcomes.pictures import (
     LEAST,
     Shown,
@@ -137,6 +132,12 @@ class Count(StudyOutcome):
         rate = counts.sum() / (exposures @ said[:, 0])
         moved: Array = said * max(rate, np.exp(-LARGEST))
         return moved
+
+    def expected_and_seen(self, said: Array, own: OwnPart, samples: Samples) -> tuple[float, float]:
+        """See `StudyOutcome`."""
+        del own
+        counts, exposures = _values(samples)
+        return float(exposures @ said[:, 0]), float(counts.sum())
 
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
         """See `StudyOutcome`; explained is the share of the deviance of one rate for all."""

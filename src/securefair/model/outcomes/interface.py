@@ -24,12 +24,13 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.data.table import Target
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes.columns import Columns
-from securefair.model.outcomes.likelihood import Likelihood
+from securefair.model.outcomes.likelihood import Likelihood, counts_of
 from securefair.model.outcomes.pictures import Shown
 from securefair.records import Picture
 
@@ -64,6 +65,7 @@ class StudyOutcome(ABC):
         scores: names of all scores, each with its title for people, in the order of tables.
         lower_is_better: those of them.
         metric: the score that decides what is better where nobody says another.
+        described_by: scores that say what predictions are like, and not which are better.
         headline: the score of records of rounds and of gains.
         of_units: scores whose zero moves with the label's unit (`level`).
         tells_classes: whether labels are classes: usual classifiers are controls then.
@@ -95,6 +97,7 @@ class StudyOutcome(ABC):
     scores: ClassVar[Mapping[str, str]]
     lower_is_better: ClassVar[frozenset[str]]
     metric: ClassVar[str]
+    described_by: ClassVar[frozenset[str]] = frozenset()
     headline: ClassVar[str]
     of_units: ClassVar[frozenset[str]] = frozenset()
     tells_classes: ClassVar[bool] = False
@@ -116,9 +119,24 @@ class StudyOutcome(ABC):
     own_holds: ClassVar[str] = ""
     few_events: ClassVar[int] = 0
 
-    def deciding(self, metric: str) -> str:
-        """The score that decides: a setting, or its own where it has no such score."""
-        return metric if metric in self.scores else self.metric
+    def deciding(self, metric: str | None) -> str:
+        """The score that decides what is better: a setting, or its own.
+
+        Raises:
+            ConfigError: it has no such score, or nobody is better by it.
+        """
+        # Configurations of before name the default of classes whatever they predict.
+        if metric is None or (metric == defaults.METRIC and metric not in self.scores):
+            return self.metric
+        deciders = [name for name in self.scores if name not in self.described_by]
+        if metric not in deciders:
+            raise ConfigError(
+                f"models of {self.title} are not compared by this score",
+                where="run.metric",
+                found=metric,
+                expected=f"of {', '.join(deciders)}",
+            )
+        return metric
 
     def level(self, score: str, mean: float) -> float:
         """What a difference of a score is a share of: the score, where its zero means something.
@@ -294,6 +312,14 @@ class StudyOutcome(ABC):
         del said, samples
         return None
 
+    def expected_and_seen(
+        self, said: Array, own: OwnPart, samples: Samples
+    ) -> tuple[float, float] | None:
+        """How many events are expected of these patients, and how many came; None where nothing is
+        an event."""
+        del said, own, samples
+        return None
+
     def benefits(
         self, said: Array, samples: Samples, threshold: float
     ) -> tuple[Array, Array] | None:
@@ -365,19 +391,3 @@ class StudyOutcome(ABC):
     @abstractmethod
     def reliability(self, said: Array, samples: Samples) -> tuple[Array, Array]:
         """What was predicted of each sample and what was seen, as one number each, (B,)."""
-
-
-def counts_of(samples: Samples) -> Array:
-    """How much each sample counts, (n,)."""
-    return np.ones(len(samples)) if samples.weights is None else samples.weights
-
-
-def known_values(samples: Samples) -> Array:
-    """What is known of samples that have no classes, (n, k).
-
-    Raises:
-        DataError: they have classes.
-    """
-    if samples.values is None:
-        raise DataError("what is known of these samples is a class", found=repr(samples))
-    return samples.values

@@ -1,4 +1,7 @@
-"""Minus the log-likelihood of samples, and its derivatives: what a fit needs of an outcome."""
+"""Minus the log-likelihood of samples, and its derivatives: what a fit needs of an outcome.
+
+And what of samples enters it: what is known of them, and how much each counts.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.data.dataset import Samples
+from securefair.errors import DataError
 from securefair.model.outcomes.columns import Columns
 
 Array = NDArray[np.float64]
@@ -58,3 +63,19 @@ class SeparateLikelihood(ABC):
         roots = np.sqrt(counts * curvature)[..., None] * flat
         hessian: Array = np.swapaxes(roots, 1, 2) @ roots
         return (counts * slope) @ flat, hessian
+
+
+def counts_of(samples: Samples) -> Array:
+    """How much each sample counts, (n,)."""
+    return np.ones(len(samples)) if samples.weights is None else samples.weights
+
+
+def known_values(samples: Samples) -> Array:
+    """What is known of samples that have no classes, (n, k).
+
+    Raises:
+        DataError: they have classes.
+    """
+    if samples.values is None:
+        raise DataError("what is known of these samples is a class", found=repr(samples))
+    return samples.values

@@ -15,14 +15,8 @@ from scipy.special import ndtr
 
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
-from securefair.model.outcomes.interface import (
-    Frame,
-    OwnPart,
-    StudyOutcome,
-    counts_of,
-    known_values,
-)
-from securefair.model.outcomes.likelihood import SeparateLikelihood
+from securefair.model.outcomes.interface import Frame, OwnPart, StudyOutcome
+from securefair.model.outcomes.likelihood import SeparateLikelihood, counts_of, known_values
 from securefair.model.outcomes.pictures import (
     LEAST,
     REACH,
@@ -68,6 +62,7 @@ class Number(StudyOutcome):
     }
     lower_is_better: ClassVar = frozenset({"mean_absolute_error"})
     metric: ClassVar = "log_likelihood"
+    described_by: ClassVar = frozenset({"coverage"})  # 95 % is best
     headline: ClassVar = "r2"
     of_units: ClassVar = frozenset({"log_likelihood"})  # half a percent of 1: of errors' deviation
     on_ward: ClassVar = ("mean_absolute_error", "r2", "coverage")

@@ -34,6 +34,7 @@ class OfClasses(StudyOutcome):
     scores: ClassVar = SCORES
     lower_is_better: ClassVar = LOWER_IS_BETTER
     metric: ClassVar = defaults.METRIC
+    described_by: ClassVar = frozenset({"calibration_error"})  # who says the same of all has none
     shown: ClassVar = ("auc", "log_loss", "brier")
     headline: ClassVar = "accuracy"
     as_shares: ClassVar = frozenset({"accuracy", "sensitivity", "specificity"})

@@ -21,15 +21,15 @@ from securefair.data.table import Target
 from securefair.errors import ConfigError
 from securefair.model.outcomes.class_scores import ratio
 from securefair.model.outcomes.columns import Columns
-from securefair.model.outcomes.interface import (
-    Frame,
-    OwnPart,
-    StudyOutcome,
-    counts_of,
-    known_values,
-)
+from securefair.model.outcomes.interface import Frame, OwnPart, StudyOutcome
+from securefair.model.outcomes.likelihood import counts_of, known_values
 from securefair.model.outcomes.pictures import Shown
-from securefair.model.outcomes.survival import check_followed, survival, survival_pictures
+from securefair.model.outcomes.survival import (
+    baseline,
+    check_followed,
+    survival,
+    survival_pictures,
+)
 from securefair.records import Picture
 
 Array = NDArray[np.float64]
@@ -287,6 +287,15 @@ class TimeToEvent(StudyOutcome):
                 for at, horizon in enumerate(horizons.tolist())
             },
         }
+
+    def expected_and_seen(
+        self, said: Array, own: OwnPart, samples: Samples
+    ) -> tuple[float, float] | None:
+        """See `StudyOutcome`: cumulative hazards until own times, which are as many as events."""
+        if not own["times"]:
+            return None
+        times, events = _values(samples)
+        return float(np.exp(said[:, 0]) @ baseline(own, times)), float(events.sum())
 
     def weighted_scores(self, said: Array, samples: Samples, weights: Array) -> dict[str, Array]:
         """See `StudyOutcome`; concordance is Harrell's. NaN where no pair, or event, tells.

@@ -13,6 +13,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import (
     ConfigError,
     DataError,
+    ImplausibleError,
     LocalProtocolError,
     PlanError,
     RemoteProtocolError,
@@ -264,7 +265,7 @@ class TestOpening:
     def test_an_implausible_answer_is_refused(self, pair):
         student, _ = pair()
         payload = unrelated_to_features(student)
-        with pytest.raises(RemoteProtocolError, match="no smooth function") as refused:
+        with pytest.raises(ImplausibleError, match="no smooth function") as refused:
             student.run(OpenAnswer("b", 0, payload, True, None))
         assert refused.value.culprit == "b"
         assert student.rounds[0].opened == {}

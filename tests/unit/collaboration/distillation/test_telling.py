@@ -107,6 +107,13 @@ def test_few_numbers_are_not_said_to_be_refused(q, few):
     assert ("measured with q = 64 projections" in text) != few
 
 
+@pytest.mark.parametrize("release", ["loss", "class_sums"])
+def test_what_only_monitors_is_not_said_to_be_refused(release):
+    text = told(override(CONFIG, {"distillation.release": release}))["Malicious teachers"]
+    assert "So few numbers (1 a class and answer) let one count on no answer being refused" in text
+    assert "is refused" not in text
+
+
 def test_of_logits_the_number_of_projections_says_nothing():
     settings = {"distillation.q": 8, "distillation.release": "logits"}
     assert "So few" not in told(override(CONFIG, settings))["Malicious teachers"]

@@ -11,14 +11,18 @@ from support import described as support
 AGE = (NumericColumn(name="age", low=20, high=90),)
 
 
-def table_of(target, outcome, values):
-    """Rows of table 1 of three hospitals, whose known values these are."""
+def described(target, outcome, values):
+    """Table 1 of three hospitals, whose known values these are."""
     people = {}
     for at, known in enumerate(values):
         x = np.random.default_rng(at).uniform(-1, 1, (len(known), 1))
         labels = known[:, -1].astype(np.int64) if outcome != "number" else np.arange(len(x)) % 2
         people[f"h{at}"] = Samples(x, np.minimum(labels, 1), 2, outcome=outcome, values=known)
-    found = support.described(TableSpec(columns=AGE, target=target), people)
+    return support.described(TableSpec(columns=AGE, target=target), people)
+
+
+def table_of(*known):
+    found = described(*known)
     return {(one.variable, one.figure, one.level): one.together for one in found.rows}
 
 
@@ -33,6 +37,18 @@ def test_events_are_counted_under_the_name_of_their_column():
     assert rows["died", "level", "event"] == 75
     assert rows["died", "level", "not seen"] == 105
     assert rows["age", "mean", ""] is not None
+
+
+def test_levels_that_no_table_names_are_marked():
+    events = [timed(20), timed(30), timed(25)]
+    days = Target(name="days", outcome="time", beside=("died",))
+    assert described(days, "time", events).strata_of == "died"
+    falls = Target(name="falls", outcome="count")
+    counts = [np.column_stack([one[:, 1], np.ones(len(one))]) for one in events]
+    assert described(falls, "count", counts).strata_of == "falls"
+    grade = Target(name="grade", outcome="number", range=(0.0, 20.0))
+    numbers = [np.tile([0.5, 10.0, 10.0], (60, 1)) for _ in range(3)]
+    assert described(grade, "number", numbers).strata_of == ""
 
 
 def test_events_of_too_few_are_not_told():
