@@ -18,6 +18,7 @@ from securefair.protocol.codec import Limits
 from securefair.protocol.effects import (
     AskedAgain,
     Blame,
+    Done,
     Effect,
     Failed,
     Input,
@@ -25,6 +26,7 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
+from securefair.protocol.jobs import AnswerAsk
 from securefair.report.presence import PeerLife
 from securefair.sites.post.peers import drop_unconfirmed
 from securefair.sites.project.card import utc
@@ -109,6 +111,7 @@ class Feeder:
             for event in (*news, *events):
                 if isinstance(event, Failed):
                     self._aside(tx, event)
+                self._note_answer(event)
                 if let_be(self._post, tx, event, machine.settings):
                     continue
                 effects = machine.handle(event)
@@ -122,6 +125,13 @@ class Feeder:
             self._save(tx)
         self._sends = False
         self._post.announce()
+
+    def _note_answer(self, event: Input) -> None:
+        """Peers hear only that there is no answer: why is for the own operator alone."""
+        if isinstance(event, Done) and isinstance(event.job, AnswerAsk):
+            self.state = replace(self.state, unanswered="")
+        elif isinstance(event, Failed) and isinstance(event.job, AnswerAsk) and not event.culprit:
+            self.state = replace(self.state, unanswered=event.error)
 
     def renew(self, renewal: Renewal) -> None:
         """Take other patients up after the last round, without a word to anybody."""

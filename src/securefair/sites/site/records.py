@@ -33,6 +33,8 @@ class SiteState(msgspec.Struct, frozen=True, kw_only=True, rename={"peers": "pac
         closed: the audit log has its closing row, and nothing came in since.
         began: when it took its first turn, seconds since 1970; 0 where it took none, or an earlier
             version did. A recovered site begins anew.
+        unanswered: why it could not make its last answer, though nobody else was at fault; "" where
+            it could.
     """
 
     peers: Attendance = Attendance()
@@ -41,6 +43,7 @@ class SiteState(msgspec.Struct, frozen=True, kw_only=True, rename={"peers": "pac
     since: float = 0.0
     closed: bool = False
     began: float = 0.0
+    unanswered: str = ""
 
     def held(
         self, absent: Collection[str], fewest: int, rounds: int, now: float

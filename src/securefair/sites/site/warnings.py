@@ -81,6 +81,8 @@ def warnings_of(
         yield "other patients take effect as the next round begins, or once the last is over"
     yield from _peers(tx, project, settings.name, state, now)
     if rounds_over(stored_records(tx)) < rounds_of(project.terms):
+        if state.unanswered:
+            yield f"the own model could not answer: {state.unanswered}"
         yield from _sums(tx, state)
 
 

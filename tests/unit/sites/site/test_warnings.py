@@ -91,6 +91,20 @@ def test_records_of_earlier_versions_doubt_nobody():
     assert msgspec.convert(known, SiteRecord).doubted == ()
 
 
+@pytest.mark.parametrize(("over", "told"), [(1, True), (3, False)])
+def test_an_own_model_that_cannot_answer_is_told(tmp_path, over, told):
+    data = hospitals(2)
+    project, identities = project_between(data, "cycle", 3, "clear", now=NOW, days=100)
+    make_places(tmp_path, data, project, identities, "local")
+    folder = tmp_path / data[0].name
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        for record in played(over, 0):
+            keep_record(tx, record)
+        keep_state(tx, SiteState(unanswered="a weight is too large"))
+        health = health_of(folder, tx, project, read_settings(folder), runs=True, now=NOW)
+    assert ("the own model could not answer: a weight is too large" in health.warnings) == told
+
+
 @pytest.mark.parametrize(
     ("peers", "over", "told"),
     [
