@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.ending import EXIT_CODE
+from securefair.cli.ending import EXIT_CODE, shown
 from securefair.cli.identity import PassphraseOption, site_passphrase
 from securefair.cli.joining import DataOption, TestDataOption, init, join, logger, run
 from securefair.cli.options import ByOption, JsonOption
@@ -150,7 +150,7 @@ def recover(
 
     Model and records stay; a damaged store is put aside, with its own. Keys are made anew, and the
     ledger counts as full: nobody knows what the site let out after the backup. Peers take its new
-    epoch by themselves.
+    epoch by themselves. Whom the store does not show as blocked any more must be blocked again.
 
     Example: securefair site recover ~/north
     """
@@ -170,6 +170,13 @@ def recover(
     if done.damaged is not None:
         text += f"\nThe damaged store, with model and records: {done.damaged}"
         facts["damaged"] = str(done.damaged)
+    if done.unread:
+        text += f"\nCOULD NOT BE READ: {', '.join(done.unread)}. If it had left, do not start it."
+    text += (
+        f"\nBlocked: {', '.join(done.blocked) or 'nobody'}. Whom it had blocked besides must be "
+        f"blocked again: securefair site block {shown(folder)} PEER"
+    )
+    facts.update(blocked=done.blocked, unread=done.unread)
     tell(json, text, facts)
 
 

@@ -41,7 +41,8 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         sum_declined: peers that are in no sum, and why.
         left_out: peers whose answers were opened and not believed; "all": their mean.
         sum_error: why a sum could not be opened although all its parts were there.
-        doubted: those of `failed` whose answers a statistical test refused.
+        doubted: those of `failed`, and of `opened` where alignments are private, whose answers a
+            statistical test refused.
     """
 
     round: int

@@ -105,7 +105,7 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()  # those that were asked and then sent no part of it in time
     sum_declined: Mapping[str, DeclineReason] = {}  # those of them that said why not
     sum_error: str | None = None  # why all parts were there and yet did not open; stays at home
-    doubted: tuple[str, ...] = ()  # of `failed`: a statistical test refused the answer
+    doubted: tuple[str, ...] = ()  # a statistical test refused the answer; also of `opened`
 
     @property
     def overtaken(self) -> bool:

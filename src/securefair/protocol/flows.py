@@ -14,7 +14,9 @@ gossip the weight that a sender is told follows from the levels of its own align
 nothing else (`worth.mixing.attractions`). So an alignment is charged once, when it is opened, to
 the neighbour that it is with; where senders see each other's weights, to all of them. An offer is
 charged by itself: the best aligned neighbour sets its scale. It is charged to its receiver. The
-other senders to that receiver see it too, by whom it asks: that bit is not charged to them.
+other senders to that receiver see it too, by whom it asks: that bit is not charged to them. Rounds
+that count against a receiver's budget unseen tell it, by the next reply to a comparison, whether
+the budget is used up: that reply is charged as one in a round left to chance.
 """
 
 from __future__ import annotations

@@ -191,9 +191,11 @@ class OpenedAnswer(Value, frozen=True, tag="opened"):
     """The answer is decrypted and kept by the participant for the step.
 
     `reputation` is the new reputation in [0, 1] if the job asked to score, else None.
+    `doubtful`: a statistical test refused the answer, and nothing but the reputation comes of it.
     """
 
     reputation: float | None
+    doubtful: bool = False
 
 
 class Stepped(Value, frozen=True, tag="stepped"):

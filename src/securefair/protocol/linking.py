@@ -69,9 +69,9 @@ def on_adapted(turn: Turn, job: Adapt, adapted: Adapted) -> None:
     averaging = turn.memory.averaging
     offered = {**averaging.offered, turn.round: shares}
     turn.set_averaging(replace(averaging, offered=offered, problem=adapted.problem))
-    for name, shared in shares.items():
+    for name in shares:
         if turn.peer(name).introduction.upload_sent:
-            turn.send(name, Offer(turn.round, shared))
+            _offer(turn, name, shares[name])
     _wait(turn, sums)
 
 
@@ -82,7 +82,7 @@ def introduced(turn: Turn, name: str) -> None:
     """
     shared = turn.memory.averaging.offered.get(turn.round, {}).get(name)
     if shared is not None:
-        turn.send(name, Offer(turn.round, shared))
+        _offer(turn, name, shared)
 
 
 def on_offer(turn: Turn, name: str, message: Offer) -> None:
@@ -99,6 +99,9 @@ def on_offer(turn: Turn, name: str, message: Offer) -> None:
             if sums is not None and sums.averages
             else "none: models are not averaged",
         )
+    peer = turn.peer(name)
+    if message.shares and message.round > peer.offered_in:  # late or not: it counts at its sender
+        turn.set_peer(name, replace(peer, offers=peer.offers + 1, offered_in=message.round))
     if message.round < turn.round:
         return
     averaging = turn.memory.averaging
@@ -107,9 +110,6 @@ def on_offer(turn: Turn, name: str, message: Offer) -> None:
         raise RemoteProtocolError(
             "made two different offers", culprit=name, where=f"round {message.round}"
         )
-    if message.shares and name not in known:
-        peer = turn.peer(name)
-        turn.set_peer(name, replace(peer, offers=peer.offers + 1))
     offered = {**averaging.offers, message.round: {**known, name: message.shares}}
     turn.set_averaging(replace(averaging, offers=offered))
     link(turn)
@@ -163,7 +163,8 @@ def linkable(turn: Turn, name: str) -> bool:
     """Whether a neighbour's model may enter the own sum, or the own one the neighbour's.
 
     Where neither may, since too few are left or budgets are used up, gradients are not compared:
-    that would tell for nothing. It follows from who is there, and from offers between these two.
+    that would tell for nothing. It follows from who is there, from offers between these two, and
+    from what the neighbour said of a budget that was used up unseen (`says_spent`).
     """
     sums = turn.settings.sums
     if sums is None or not sums.averages:
@@ -171,6 +172,44 @@ def linkable(turn: Turn, name: str) -> bool:
     received = _enough(turn, sums, sums.name) and turn.peer(name).offers < _most(sums)
     given = _sums_left(turn, sums, name) and _enough(turn, sums, name)
     return not gone(turn, name) and (received or given)
+
+
+def untold(turn: Turn, name: str) -> bool:
+    """Whether rounds count against a neighbour's budget of which it cannot know.
+
+    In them it was offered nothing, since no sum was possible; or the store was put back.
+    """
+    sums, account = turn.settings.sums, turn.memory.ledger.accounts.get(name)
+    averages = sums is not None and sums.averages
+    return averages and account is not None and account.offers > turn.peer(name).offered
+
+
+def says_spent(turn: Turn, name: str) -> bool:
+    """Whether to decline a comparison, this once, to say that a budget is used up unseen.
+
+    Who asks again can offer its own model still: else both would compare for nothing.
+    """
+    sums = turn.settings.sums
+    if sums is None or not untold(turn, name) or _sums_left(turn, sums, name):
+        return False
+    peer, account = turn.peer(name), turn.memory.ledger.accounts[name]
+    turn.set_peer(name, replace(peer, offered=account.offers))
+    return True
+
+
+def on_spent(turn: Turn, name: str) -> None:
+    """A neighbour said that its budget is used up."""
+    sums, peer = turn.settings.sums, turn.peer(name)
+    if sums is not None and sums.averages:
+        turn.set_peer(name, replace(peer, offers=max(peer.offers, _most(sums))))
+
+
+def _offer(turn: Turn, name: str, shared: bool) -> None:
+    """Tell a neighbour what was decided, and count what it now knows of."""
+    turn.send(name, Offer(turn.round, shared))
+    if shared:
+        peer = turn.peer(name)
+        turn.set_peer(name, replace(peer, offered=peer.offered + 1))
 
 
 def _wait(turn: Turn, sums: SumSettings) -> None:

@@ -85,7 +85,8 @@ class DeclineReason(enum.Enum):
     NOT_SHARING = "not_sharing"
     """The sharing decision went against the student this round."""
     DISCLOSURE_LIMIT = "disclosure_limit"
-    """One more answer would exceed what the teacher's ledger allows."""
+    """One more answer would exceed what the teacher's ledger allows; or, said once, the student is
+    offered the teacher's model no more."""
     STALE = "stale"
     """The teacher has begun a later round, so that its model of the asked one is gone; or it had
     another question of that round before, as of a student whose store was put back since."""

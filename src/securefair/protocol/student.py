@@ -105,6 +105,9 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
     """Take the reply that was asked for; let late and repeated ones pass; blame all others."""
     peer = turn.peer(name)
     asking = peer.asking
+    if isinstance(message, Decline) and message.reason is DeclineReason.DISCLOSURE_LIMIT:
+        linking.on_spent(turn, name)  # late or not
+        peer = turn.peer(name)
     if message.round < turn.round:  # late
         return
     _check_asked(turn, name, message)
@@ -139,7 +142,7 @@ def on_opened(turn: Turn, job: OpenAnswer, result: OpenedAnswer) -> None:
         return
     state = ASKING.next(peer.asking.state, Event.ANSWER_OPENED)
     reputation = result.reputation if job.score else peer.reputation
-    asking = replace(peer.asking, state=state)
+    asking = replace(peer.asking, state=state, doubtful=result.doubtful)
     turn.set_peer(job.peer, replace(peer, asking=asking, reputation=reputation))
 
 

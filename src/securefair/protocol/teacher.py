@@ -242,8 +242,11 @@ def _keep(turn: Turn, name: str, serving: Serving) -> None:
 def _decide(turn: Turn, name: str, serving: Serving) -> None:
     """Share or decline, by the round, the coin and the ledger; of a sum all that was decided."""
     if not serving.asked.summed:
-        if not turn.settings.free(turn.round):
+        if not turn.settings.free(turn.round) or linking.untold(turn, name):
             turn.tell(name, REPLY_BITS)
+        if linking.says_spent(turn, name):
+            _decline(turn, name, serving, Event.REFUSE, DeclineReason.DISCLOSURE_LIMIT)
+            return
         if not _shares(turn, name):
             _decline(turn, name, serving, Event.REFUSE, DeclineReason.NOT_SHARING)
             return

@@ -108,7 +108,8 @@ class Peer:
     `asking` is the question whose answer is opened by itself; that for a sum is in `Sum`. `serving`
     is by round, and by whether it is for a sum: the current round, the last `keep_rounds`, and
     one later round whose question came early. `away` is what the host said last. `offers` counts
-    the rounds in which it offered its model in time.
+    the rounds in which it offered its model, the last of them `offered_in`; `offered` those in
+    which it was told so of the own one. Both count to the end once a budget is said to be used up.
     """
 
     introduction: Introduction = field(default_factory=Introduction)
@@ -117,6 +118,8 @@ class Peer:
     serving: Mapping[tuple[int, bool], Serving] = field(default_factory=dict)
     away: bool = False
     offers: int = 0
+    offered_in: int = -1
+    offered: int = 0
 
 
 @dataclass(frozen=True)

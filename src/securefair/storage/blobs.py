@@ -119,12 +119,27 @@ class Blobs:
                 (self._folder / digest).unlink(missing_ok=True)
         self._dropped.clear()
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no file."""
+        return self._folder is None or not self._folder.is_dir() or not any(self._folder.iterdir())
+
     def sweep(self) -> None:
-        """Remove what a crash has left: files that no row names, and half-written ones."""
-        if self._folder is not None and self._folder.is_dir():
-            for path in self._folder.iterdir():
-                if not self._named(path.name):
-                    path.unlink(missing_ok=True)
+        """Remove what a crash has left: files that no row names, and half-written ones.
+
+        Raises:
+            DamagedError: there are such files, and the database is damaged, so that a row that
+                names them may be what is lost.
+        """
+        if self._folder is None or self.empty:
+            return
+        unnamed = [path for path in self._folder.iterdir() if not self._named(path.name)]
+        if unnamed:
+            [found] = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if found != "ok":
+                raise DamagedError(self._folder.parent, found)
+        for path in unnamed:
+            path.unlink(missing_ok=True)
 
     def _named(self, digest: str) -> bool:
         return any(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 
 from securefair.storage.connection import DATABASE, connect, explained
@@ -20,6 +22,8 @@ _PART = "part"
 
 def copied(folder: Path, name: str) -> Path:
     """A copy of a store as it was committed last, on the disk when this returns.
+
+    Where the very same lies there already, of an attempt that was killed, that is the copy.
 
     Args:
         folder: of the store, which this process alone may write meanwhile.
@@ -42,7 +46,12 @@ def copied(folder: Path, name: str) -> Path:
             sync_folder(part / BLOBS)
         sync_folder(part)
         place = beside(folder, name)
-        part.rename(place)
+        same = next((one for one in _taken(folder, name) if _alike(one, part)), None)
+        if same is None:
+            part.rename(place)
+        else:
+            shutil.rmtree(part)
+            place = same
         sync_folder(folder.parent)
     except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
@@ -75,8 +84,27 @@ def put_aside(folder: Path, name: str) -> Path:
 
 def beside(folder: Path, name: str) -> Path:
     """A place beside a store where nothing lies: "STORE.NAME", "STORE.NAME-2", ..."""
-    names = (f"{folder.name}.{name}" + f"-{number}" * (number > 1) for number in count(1))
-    return next(place for place in map(folder.with_name, names) if not place.exists())
+    return next(place for place in _places(folder, name) if not place.exists())
+
+
+def _places(folder: Path, name: str) -> Iterator[Path]:
+    for number in count(1):
+        yield folder.with_name(f"{folder.name}.{name}" + f"-{number}" * (number > 1))
+
+
+def _taken(folder: Path, name: str) -> Iterator[Path]:
+    return takewhile(Path.exists, _places(folder, name))
+
+
+def _alike(one: Path, other: Path) -> bool:
+    """Whether two copies hold the same files, byte for byte."""
+    names = [
+        {path.relative_to(place) for path in place.rglob("*") if path.is_file()}
+        for place in (one, other)
+    ]
+    return names[0] == names[1] and all(
+        filecmp.cmp(one / name, other / name, shallow=False) for name in names[0]
+    )
 
 
 def _copy_database(folder: Path, part: Path) -> None:

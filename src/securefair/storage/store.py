@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import fcntl
+import logging
 import os
 import shutil
 import sqlite3
@@ -43,6 +44,8 @@ from securefair.storage.files import (
 from securefair.storage.memory import StoredMemory
 from securefair.storage.privacy import PrivacyBudget
 from securefair.storage.queues import Inbox, Outbox
+
+_log = logging.getLogger(__name__)
 
 
 class Access(enum.Enum):
@@ -114,7 +117,8 @@ class Store:
         """Open a store, or make one.
 
         One that an earlier version has left is brought up to date, after a whole copy of it was
-        made beside it (`before`), unless it is only read.
+        made beside it (`before`), unless it is only read. The log names the copy, whoever opened
+        it. A database that is empty or gone while other files of it are there makes no new store.
 
         Args:
             folder: its place; made with mode 0700 if it is missing.
@@ -135,6 +139,7 @@ class Store:
             _check_there(folder)
         lock = _lock(folder, access, wait_s)
         try:
+            _check_not_emptied(folder)
             connection = connect(folder, reads=access is Access.READ, durable=durable)
         except BaseException:
             os.close(lock)
@@ -240,15 +245,19 @@ class Store:
                 with self._written():
                     version = schema.version_of(self._connection)
                     schema.check_known(version, where)
+                    if not version and not self._blobs.empty:
+                        raise DamagedError(self.folder or Path(where), "no tables, beside blobs")
                     if version < schema.SCHEMA_VERSION:
                         if version and self.folder is not None:
                             self.before = copied(self.folder, f"schema-{version}")
                         schema.migrate(self._connection, version)
                     self._blobs.sweep()
             except BaseException:
-                if self.before is not None:  # it is as it was: no attempt leaves another copy
-                    shutil.rmtree(self.before)
+                if self.before is not None:  # it is as it was: the copy is of no use
+                    shutil.rmtree(self.before, ignore_errors=True)
                 raise
+            if self.before is not None:
+                _log.warning("this store was brought up to date; as it was: %s", self.before)
 
     @contextlib.contextmanager
     def _turn_of_this_thread(self) -> Iterator[None]:
@@ -308,6 +317,19 @@ def _check_there(folder: Path) -> None:
         raise absent(folder)
     if not database.stat().st_size:
         raise StorageError("the file of the store is empty", where=str(database), hint=LOST)
+
+
+def _check_not_emptied(folder: Path) -> None:
+    """See that no new store would take the place of one whose database was lost.
+
+    SQLite removes the log beside an empty database, and `sweep` what no row names.
+    """
+    log, blobs = folder / f"{DATABASE}-wal", folder / BLOBS
+    # First what is beside it: another process may be making this store, its database first.
+    rests = (log.exists() and log.stat().st_size) or (blobs.is_dir() and any(blobs.iterdir()))
+    database = folder / DATABASE
+    if rests and not (database.exists() and database.stat().st_size):
+        raise DamagedError(database, "it is empty or gone, and other files of the store are not")
 
 
 def running_process(folder: Path) -> int | None:

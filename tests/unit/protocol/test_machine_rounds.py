@@ -198,6 +198,16 @@ def test_an_answer_that_fails_a_statistical_test_is_doubted_and_not_blamed():
     assert not stage.asking("bea").doubtful
 
 
+def test_one_that_is_scored_all_the_same_is_opened_and_doubted():
+    """Where alignments are private a refusal would tell of all patients, and none was counted."""
+    stage = Stage().started()
+    [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
+    stage.done(run.job, OpenedAnswer(0.25, doubtful=True))
+    stage.replied(0, cem=0.5)
+    summary = stage.stepped(0).summary
+    assert (summary.opened, summary.failed, summary.doubted) == (("bea", "cem"), (), ("bea",))
+
+
 def test_a_deadline_while_stepping_or_after_the_round_does_nothing():
     stage = Stage().started()
     stage.replied(0, bea=None, cem=None)

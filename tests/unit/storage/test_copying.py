@@ -61,9 +61,20 @@ def test_a_copy_that_fails_leaves_nothing(folder, monkeypatch, fails):
 
 
 def test_a_copy_takes_the_place_of_none(folder):
-    assert [copied(folder, "format-1").name for _ in range(3)] == [
-        *("s.format-1", "s.format-1-2", "s.format-1-3")
-    ]
+    made = []
+    for number in range(3):
+        with Store.open(folder) as store, store.transaction() as tx:
+            tx.memory.put("a", str(number).encode())
+        made.append(copied(folder, "format-1").name)
+    assert made == ["s.format-1", "s.format-1-2", "s.format-1-3"]
+
+
+def test_the_same_is_not_copied_twice(folder):
+    """Each attempt that was killed left a whole copy more."""
+    assert len({copied(folder, "format-1") for _ in range(3)}) == 1
+    assert names(folder) == ["s", "s.format-1"]
+    (folder.with_name("s.format-1") / "blobs" / "other").touch()
+    assert copied(folder, "format-1").name == "s.format-1-2"
 
 
 def test_a_store_that_is_put_aside_keeps_all_it_holds(folder):

@@ -1,6 +1,7 @@
 """Stores of other versions: refused, or brought up to date whole."""
 
 import errno
+import logging
 import shutil
 import sqlite3
 
@@ -33,7 +34,7 @@ def test_a_newer_store_is_refused_by_name(tmp_path):
             Store.open(tmp_path / "s", access=access)
 
 
-def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path, monkeypatch):
+def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path, monkeypatch, caplog):
     with Store.open(tmp_path / "s") as store, store.transaction() as tx:
         tx.memory.put("machine", b"round 5")
     later = (*schema.MIGRATIONS, "CREATE TABLE later (x INTEGER);\nINSERT INTO later VALUES (1);")
@@ -51,6 +52,8 @@ def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path, monkeypatch):
             assert store._connection.execute("SELECT count(*) FROM later").fetchone() == (1,)
             before.append(store.before)
     assert before == [tmp_path / f"s.schema-{len(later) - 1}", None]
+    said = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    assert said == [f"this store was brought up to date; as it was: {before[0]}"]
 
 
 def test_an_older_store_is_copied_whole_before_it_is_migrated(tmp_path, monkeypatch):
@@ -96,3 +99,23 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
     with Store.open(tmp_path / "s", create=False) as store, store.view() as tx:
         assert tx.memory.names() == []
+
+
+@pytest.mark.parametrize("copy_stays", [False, True])
+def test_what_failed_is_told_though_the_copy_cannot_be_removed(tmp_path, monkeypatch, copy_stays):
+    Store.open(tmp_path / "s").close()
+    broken = (*schema.MIGRATIONS, "SELECT * FROM nowhere;")
+    monkeypatch.setattr(schema, "MIGRATIONS", broken)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
+    remove = shutil.rmtree
+
+    def refused(path, ignore_errors=False, **_):
+        if not copy_stays:
+            remove(path, ignore_errors)
+        elif not ignore_errors:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(shutil, "rmtree", refused)
+    with pytest.raises(StorageError, match="nowhere"):
+        Store.open(tmp_path / "s")
+    assert len(list(tmp_path.iterdir())) == 1 + copy_stays

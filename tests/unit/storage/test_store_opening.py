@@ -10,7 +10,9 @@ from securefair.errors import StorageError
 from securefair.storage import Access, Store, schema
 from securefair.storage import connection as connection_module
 from securefair.storage import store as store_module
+from securefair.storage.blobs import INLINE_BYTES
 from securefair.storage.connection import DATABASE
+from securefair.storage.files import DamagedError
 
 
 @pytest.mark.parametrize("access", [Access.EXCLUSIVE, Access.SHARED])
@@ -88,3 +90,55 @@ def test_a_record_that_cannot_be_read_says_that_the_store_is_damaged(tmp_path):
         for block in (store.view, store.transaction):
             with pytest.raises(StorageError, match=r"the store is damaged .*site recover"), block():
                 msgspec.msgpack.decode(b"\xc1")
+
+
+def emptied(database):
+    database.write_bytes(b"")
+
+
+def without_tables(database):
+    database.unlink()
+    with contextlib.closing(sqlite3.connect(database)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+
+
+def without_index_rows(database):
+    """SQLite answers from the index, which names no file any more."""
+    with contextlib.closing(sqlite3.connect(database)) as other:
+        other.execute("PRAGMA writable_schema = ON")
+        other.execute("CREATE INDEX hollow ON memory (blob) WHERE blob = ''")
+        (root,) = other.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'hollow'"
+        ).fetchone()
+        other.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = 'memory_blob'", (root,))
+        other.execute("DELETE FROM sqlite_master WHERE name = 'hollow'")
+        other.commit()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [emptied, lambda database: database.unlink(), without_tables, without_index_rows],
+    ids=["empty", "gone", "tables", "index"],
+)
+def test_large_values_outlive_their_database(tmp_path, damage):
+    """They were swept from beside the new database that took its place."""
+    with Store.open(tmp_path / "s") as store, store.transaction() as tx:
+        tx.memory.put("large", b"x" * (INLINE_BYTES + 1))
+    database = tmp_path / "s" / DATABASE
+    damage(database)
+    there = database.exists()
+    with pytest.raises(DamagedError):
+        Store.open(tmp_path / "s")
+    assert database.exists() == there
+    assert len(list((tmp_path / "s" / "blobs").iterdir())) == 1
+
+
+def test_the_log_of_a_lost_database_is_kept(tmp_path):
+    Store.open(tmp_path / "s").close()
+    database = tmp_path / "s" / DATABASE
+    database.write_bytes(b"")
+    log = database.with_name(f"{DATABASE}-wal")
+    log.write_bytes(b"rows")
+    with pytest.raises(DamagedError):
+        Store.open(tmp_path / "s")
+    assert log.read_bytes() == b"rows"

@@ -207,7 +207,7 @@ class Participant(Host):
                     return Answered(self._answer(job))
             case OpenAnswer():
                 with timed(self.rounds[job.round].student_seconds, job.peer):
-                    return OpenedAnswer(self._open(job))
+                    return self._open(job)
             case Step():
                 return self._step(job)
             case _:
@@ -273,19 +273,20 @@ class Participant(Host):
             min_samples=1,
         )
 
-    def _open(self, job: OpenAnswer) -> float | None:
+    def _open(self, job: OpenAnswer) -> OpenedAnswer:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
         notes, temperature = self.rounds[job.round], self.collaboration.distillation.temperature
         opened = self._student.open(job.payload, temperature=temperature)
         if opened.logits is None:
             notes.opened[job.peer] = opened
-            return None
+            return OpenedAnswer(None)
         aligned = None
         if job.score and self.alignments is not None:
             # As opened, and whatever it is: what is plausible, clipping and prevalence depend on
             # all patients, a vote on one of them.
             aligned = self.alignments.alignment(job.peer, opened.logits)
-        if opened.plausibility is not None and opened.plausibility < IMPLAUSIBLE:
+        doubtful = opened.plausibility is not None and opened.plausibility < IMPLAUSIBLE
+        if doubtful:
             if aligned is None:
                 raise ImplausibleError(
                     "answered what is no smooth function of the features",
@@ -302,9 +303,9 @@ class Participant(Host):
             if aligned is None and job.score:
                 aligned = learning.align(notes.snapshot, self.data.train, logits, temperature)
         if aligned is None:
-            return None
+            return OpenedAnswer(None)
         notes.alignment[job.peer] = aligned
-        return self.collaboration.rule.update(job.reputation, aligned)
+        return OpenedAnswer(self.collaboration.rule.update(job.reputation, aligned), doubtful)
 
     def _learnable(self, logits: Array) -> Array:
         """What an answer may say at most, and how often it expects what.

@@ -94,9 +94,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
             f"privacy: a private fit answers, epsilon {target.epsilon:g} and delta "
             f"{target.delta:g} for each of {patients.count} patients"
         )
-    with Store.open(folder / STORE, create=False) as store:
-        if store.before is not None:
-            yield f"store: brought up to date; as it was: {store.before}"
+    Store.open(folder / STORE, create=False).close()  # brings it up to date
     needed = ROOM * agreement.limits.largest_frame * len(project.names)
     free = shutil.disk_usage(folder).free
     if free < needed:

@@ -46,6 +46,7 @@ from securefair.sites.site.records import (
     state_in,
     stored_records,
 )
+from securefair.sites.site.remains import Remains, remains_of
 from securefair.sites.site.renewing import taken_in
 from securefair.sites.site.samples import own_samples
 from securefair.storage import Guarantee, Keystore, Secret, Store, Transaction
@@ -107,14 +108,21 @@ class Recovery:
     Attributes:
         left: of the site.
         damaged: where its store lies, which was damaged, with model and records; None: it was not.
+        blocked: peers that it blocks as it did before.
+        unread: what its store did not say any more: see `Remains`.
     """
 
     left: Recovered
     damaged: Path | None
+    blocked: tuple[str, ...]
+    unread: tuple[str, ...]
 
 
 def recover(folder: Path, passphrase: Secret, now: float) -> Recovery:
     """Begin a new epoch with all peers, in a folder whose store was lost, damaged or put back.
+
+    Whom a damaged store blocks stays blocked, and a site that left stays away, as far as that can
+    still be read.
 
     Raises:
         SecureFairError: the folder or keystore cannot be used, the site runs, or this machine's
@@ -132,18 +140,30 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovery:
         taken_in(tx)
         recover_store(tx, peers, now, rounds, ends)
 
+    remains = remains_of(folder / STORE, peers)  # before a store is made where one was
     damaged = _put_damaged_aside(folder / STORE, tried)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
+        if damaged is not None:
+            _carry_over(tx, remains, now)
         if terms is not None:
             own = own_samples(settings.at(taken_in(tx).number), project.terms, seed=0)
             limit = limit_of(terms, checked_target(own, terms)[1])
             promised = {settings.name: (limit, _counted(keys))}
         left = recover_store(tx, peers, now, rounds, ends, promised)
         accept_older(tx, keys)
+        blocked = tuple(peer for peer in peers if read_peer(tx, peer).blocked)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     (folder / OVER).unlink(missing_ok=True)  # it may have been through with all rounds
-    return Recovery(left, damaged)
+    return Recovery(left, damaged, blocked, remains.unread)
+
+
+def _carry_over(tx: Transaction, remains: Remains, now: float) -> None:
+    """Into the store that takes the place of a damaged one."""
+    for name, data in remains.kept.items():
+        tx.memory.put(name, data)
+    for peer in remains.blocked:
+        block_in(tx, peer, now)
 
 
 def _put_damaged_aside(place: Path, tried: Callable[[Transaction], None]) -> Path | None:

@@ -32,7 +32,8 @@ def remarks_of(
         elif sums is not None and not record.combined:
             remarks += _without_sum(record, sums, offered)
         offered.update(record.offered)
-        remarks += [_failed(name, doubted=name in record.doubted) for name in record.failed]
+        refused = dict.fromkeys((*record.failed, *record.doubted))
+        remarks += [_failed(name, doubted=name in record.doubted) for name in refused]
         if record.left_out:
             what = "the mean" if record.left_out == (ALL,) else ", ".join(record.left_out)
             remarks.append(f"left out {what}: its answers are no function of the features")

@@ -42,6 +42,7 @@ DOUBTED_BY_CHANCE = 1.2e-3
 who looks aimed at, and 2 of 10,000 for the whole (`model.plausibility`)."""
 
 BEYOND_CHANCE = 1e-3
+"""Of honest peers, the share that a site ever accuses at most, however many answers they give."""
 
 DAY = 86_400.0
 
@@ -157,9 +158,9 @@ def refused_messages(tx: Transaction) -> Mapping[str, str]:
     """
     found, records = defaultdict[str, str](str), stored_records(tx)
     doubted = Counter(peer for one in records for peer in one.doubted)
-    opened = Counter(peer for one in records for peer in one.opened)
+    tested = Counter(peer for one in records for peer in {*one.opened, *one.doubted})
     for peer, count in doubted.items():
-        answers = count + opened[peer]
+        answers = tested[peer]
         if beyond_chance(count, answers):
             found[peer] = (
                 f"{count} of its {answers} answers failed a statistical test, more than chance "
@@ -175,14 +176,18 @@ def refused_messages(tx: Transaction) -> Mapping[str, str]:
 
 
 def beyond_chance(refused: int, answers: int) -> bool:
-    """Whether fewer than one of 1,000 honest peers has so many of its answers refused, or more.
+    """Whether so many refusals, or more, are too many for chance.
 
-    Refusals by chance are counted as Poisson's, of DOUBTED_BY_CHANCE of all answers: one alone is
-    never beyond it, two are among 37 answers or fewer, three among 158.
+    It is asked after every answer, and after more answers it needs more. So a peer is first accused
+    at a refusal if ever, and the k-th has a share 1 / (k (k - 1)) of BEYOND_CHANCE: from the second
+    on these make one together. Refusals by chance are counted as Poisson's, of DOUBTED_BY_CHANCE of
+    all answers: one alone is never beyond it, two are among 26 answers or fewer, three among 85.
     """
+    if refused < 2:
+        return False
     expected = answers * DOUBTED_BY_CHANCE
     likely, fewer = math.exp(-expected), 0.0
     for count in range(refused):
         fewer += likely
         likely *= expected / (count + 1)
-    return 1 - fewer < BEYOND_CHANCE
+    return 1 - fewer < BEYOND_CHANCE / (refused * (refused - 1))

@@ -290,6 +290,7 @@ class TestOpening:
         result = student.run(OpenAnswer("b", 0, payload, True, None))
         rule = student.collaboration.rule
         assert result.reputation == rule.score(student.rounds[0].alignment["b"])
+        assert result.doubtful  # which its own operator is told
         alone = student.train_state.copy()
         student.run(Step(0, ("b",), (1.0,)))
         train_epochs(alone, student.data.train, 3)

@@ -64,15 +64,32 @@ def test_a_damaged_record_is_told_by_check_as_by_start(place, name):
         assert "the store is damaged" in said
 
 
-def test_a_store_of_an_older_schema_is_copied_before_a_start_and_that_is_said(place, monkeypatch):
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("site", "check", "PLACE"),
+        ("site", "block", "PLACE", "south"),
+        ("site", "leave", "PLACE", "--yes", "--seconds", 0),
+        ("site", "recover", "PLACE", "--yes"),
+        ("identity", "passphrase", "PLACE", "--new-passphrase-file", "OTHER"),
+    ],
+    ids=lambda words: words[1],
+)
+def test_a_store_of_an_older_schema_is_copied_and_that_is_said(place, monkeypatch, caplog, command):
     """It was migrated without a word, and there was no way back."""
+    (place / "other").touch(mode=0o600)
+    (place / "other").write_text("other words", encoding="ascii")
     older = schema.SCHEMA_VERSION
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE later (x);"))
     monkeypatch.setattr(schema, "SCHEMA_VERSION", older + 1)
-    check = ("site", "check", place / "north", "--passphrase-file", place / "passphrase")
+    known = {"PLACE": place / "north", "OTHER": place / "other"}
+    secret = () if "block" in command else ("--passphrase-file", place / "passphrase")
+    securefair(*(known.get(word, word) for word in command), *secret)
     copy = place / "north" / f"store.schema-{older}"
-    assert f"store: brought up to date; as it was: {copy}\n" in securefair(*check)
-    assert "brought up to date" not in securefair(*check)
+    assert f"brought up to date; as it was: {copy}" in caplog.text
+    caplog.clear()
+    Store.open(place / "north" / "store").close()
+    assert not caplog.text
     securefair("site", "erase", place / "north", "--yes")
     assert not copy.exists()
 

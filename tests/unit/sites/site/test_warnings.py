@@ -3,6 +3,7 @@
 import math
 
 import msgspec
+import numpy as np
 import pytest
 
 from securefair.collaboration.observer import SiteRecord
@@ -38,11 +39,15 @@ def store(tmp_path):
         yield store
 
 
-def played(rounds, doubted):
-    """Rounds with an answer of the peer south each, of which the first ones were doubted."""
+def played(rounds, doubted, *, scored=False):
+    """Rounds with an answer of the peer south each, of which the first ones were doubted.
+
+    Doubted ones that are `scored` all the same are opened, and not failed.
+    """
     for number in range(rounds):
         refused = ("south",) if number < doubted else ()
-        changes = {"doubted": refused, "failed": refused, "opened": () if refused else ("south",)}
+        failed = () if scored else refused
+        changes = {"doubted": refused, "failed": failed, "opened": () if failed else ("south",)}
         yield msgspec.structs.replace(RECORD, round=number, **changes)
 
 
@@ -60,8 +65,9 @@ def test_one_refusal_by_a_test_of_340_answers_accuses_nobody(store):
     assert said(store, played(340, 1)) == ""
 
 
-def test_more_than_chance_explains_is_told(store):
-    assert said(store, played(12, 2)) == (
+@pytest.mark.parametrize("scored", [False, True])
+def test_more_than_chance_explains_is_told(store, scored):
+    assert said(store, played(12, 2, scored=scored)) == (
         "2 of its 12 answers failed a statistical test, more than chance explains: ask its "
         "operator, and block it if that goes on"
     )
@@ -72,13 +78,28 @@ def test_what_no_honest_site_says_is_told_at_once_and_first(store):
     assert said(store, played(9, 9), blames=1).startswith("2 of its messages were refused, which")
 
 
-@pytest.mark.parametrize(("refused", "most"), [(1, 0), (2, 37), (3, 158), (4, 357)])
+@pytest.mark.parametrize(("refused", "most"), [(1, 0), (2, 26), (3, 85), (4, 184)])
 def test_chance_is_a_tail_of_poisson(refused, most):
     assert not beyond_chance(refused, most + 1)
     assert most == 0 or beyond_chance(refused, most)
     expected = (most + 1) * DOUBTED_BY_CHANCE
     fewer = sum(expected**k / math.factorial(k) for k in range(refused)) * math.exp(-expected)
-    assert 1 - fewer >= BEYOND_CHANCE
+    assert 1 - fewer >= BEYOND_CHANCE / max(1, refused * (refused - 1))
+
+
+def test_no_more_honest_peers_are_ever_accused_than_stated():
+    """It was looked at after every answer and held for one look: 0.49 % after 2,000 answers."""
+    answers, most = 5000, 40
+    levels, accused = np.zeros(most), 0.0  # by number of refusals, of peers that were never accused
+    levels[0] = 1.0
+    for number in range(1, answers + 1):
+        refused = levels * DOUBTED_BY_CHANCE
+        levels -= refused
+        levels[1:] += refused[:-1]
+        found = [beyond_chance(count, number) for count in range(most)]
+        accused += levels[found].sum()
+        levels[found] = 0.0
+    assert 7e-4 < accused < BEYOND_CHANCE
 
 
 def test_chance_is_what_the_test_of_plausibility_says():
