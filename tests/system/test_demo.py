@@ -333,7 +333,8 @@ class TestStopping:
         code, errors, _ = interrupted
         assert code == 130
         assert errors == (
-            "securefair: Interrupted. Go on from the last finished round: securefair resume out\n"
+            "securefair: Interrupted. Go on from the last finished round: "
+            "securefair resume out --trust\n"
         )
 
     def test_ctrl_c_while_processes_begin_is_one_line(self, tmp_path):

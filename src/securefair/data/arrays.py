@@ -40,6 +40,7 @@ def samples_of(
     where: str,
     classes: int | None = None,
     feature_range: FeatureRange | None = None,
+    learns: bool = True,
 ) -> Samples:
     """Samples with features (B, d) float64 in [-1, 1].
 
@@ -51,6 +52,7 @@ def samples_of(
         classes: number of classes; None takes the largest label for the last class.
         feature_range: becomes [-1, 1], values beyond are clipped; None: features must be within
             [-1, 1] already.
+        learns: whether a model is to learn of them: then they must fill some of the range.
 
     Raises:
         DataError: it is none of these, has no samples, or holds NaN, features beyond [-1, 1] or
@@ -75,7 +77,7 @@ def samples_of(
             where=f"{where}, sample {at[0]}, feature {at[1]}",
             hint="Fill missing values before, or add a feature that says so",
         )
-    scaled = _scaled(flat, feature_range, where)
+    scaled = _scaled(flat, feature_range, where, learns=learns)
     known = int(found.max()) + 1 if classes is None else classes
     if classes is None and known > MOST_CLASSES:
         raise DataError(
@@ -297,13 +299,16 @@ def _labels(labels: NDArray[np.generic], where: str) -> NDArray[np.int64]:
     return labels.reshape(-1).astype(np.int64)
 
 
-def _check_wide(features: NDArray[np.float64], low: float, high: float, where: str) -> None:
-    """Refuse a range in which values are all but equal; counts may be few, and are warned of."""
+def _check_wide(
+    features: NDArray[np.float64], low: float, high: float, where: str, *, learns: bool
+) -> None:
+    """Refuse a range in which values are all but equal; counts may be few, and are warned of, as
+    are samples that no model learns of: one dark image is one."""
     spread = np.ptp(features)
     if features.size < FEWEST_VALUES or not 0 < spread < LEAST_OF_RANGE * (high - low):
         return
     counts = spread <= FEW and bool((features == np.rint(features)).all())
-    if counts and spread >= LEAST_OF_COUNTS * (high - low):
+    if not learns or (counts and spread >= LEAST_OF_COUNTS * (high - low)):
         _log.warning(
             "%s: values %g to %g become nearly equal by feature_range",
             *(printable(where), features.min(), features.max()),
@@ -319,7 +324,7 @@ def _check_wide(features: NDArray[np.float64], low: float, high: float, where: s
 
 
 def _scaled(
-    features: NDArray[np.float64], feature_range: FeatureRange | None, where: str
+    features: NDArray[np.float64], feature_range: FeatureRange | None, where: str, *, learns: bool
 ) -> NDArray[np.float64]:
     if feature_range is not None:
         low, high = feature_range
@@ -339,7 +344,7 @@ def _scaled(
                 "%s, feature %d: feature_range clips %.0f %% of the values (%g to %g)",
                 *(printable(where), at, 100 * beyond[at], own.min(), own.max()),
             )
-        _check_wide(features, low, high, where)
+        _check_wide(features, low, high, where, learns=learns)
         return np.clip(2.0 * (features - low) / (high - low) - 1.0, -1.0, 1.0)
     beyond = np.abs(features) > 1.0
     if beyond.any():

@@ -90,13 +90,15 @@ class _Merged(NamedTuple):
     top: int
     left: int
     bottom: int
+    right: int
     text: str
 
     def hides(self, heading: int, rows: Sequence[Sequence[object]], width: int) -> bool:
         """Whether values of a table are hidden, whose headings stand in this row, the first of
         `rows`, and are so many."""
-        inside = heading <= self.top < heading + len(rows) and self.left <= width
-        if not inside or self.bottom == heading:
+        last = min(self.bottom, heading + len(rows) - 1), min(self.right, width)
+        below = self.top >= heading and last[0] > heading  # headings beside each other are told
+        if not below or last <= (self.top, self.left) or self.left > width:
             return False
         row = rows[self.top - heading]
         return self.left <= len(row) and row[self.left - 1] is not None
@@ -110,8 +112,8 @@ def _merged(path: Path, sheet: str) -> list[_Merged]:
         _, _, after = book.read(sheet).rpartition(b"sheetData>")
     found = []
     for text in re.findall(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z0-9:]+)"', after):
-        left, top, _, bottom = range_boundaries(text.decode())
-        found.append(_Merged(top, left, bottom, text.decode()))
+        left, top, right, bottom = range_boundaries(text.decode())
+        found.append(_Merged(top, left, bottom, right, text.decode()))
     return sorted(found)
 
 
@@ -124,7 +126,7 @@ def _check_unmerged(hiding: Sequence[_Merged], source: str) -> None:
         "cells are merged, and only the first of them holds the value",
         where=source,
         found=", ".join(one.text for one in hiding[:SHOWN]) + more,
-        hint="Unmerge them, and write the value into every row that it is of",
+        hint="Unmerge them, and write the value into every row that it is of; one row has headings",
     )
 
 

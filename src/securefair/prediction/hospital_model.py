@@ -327,7 +327,9 @@ class HospitalModel:
             )
         unlabelled = np.zeros(numbers.shape[:1], dtype=np.int64)
         known = None if self.record.table is not None else self.record.feature_range
-        samples = samples_of((numbers, unlabelled), where="samples", feature_range=known)
+        samples = samples_of(
+            (numbers, unlabelled), where="samples", feature_range=known, learns=False
+        )
         result: Array = samples.features
         return result
 

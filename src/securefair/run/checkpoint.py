@@ -45,6 +45,10 @@ DERIVED = frozenset({"distillation.q"})
 """Keys that follow from the data where a call does not give them."""
 
 
+ONCE = {"run.metric": "log_loss"}
+"""Defaults that earlier versions wrote down, and that say what is meant where nothing is said."""
+
+
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """What a run depends on besides its configuration.
 
@@ -129,7 +133,11 @@ class Checkpoint:
         known = _fingerprint(folder)
         path = folder / "config.toml"  # one of an earlier version holds more keys
         began = toml_of(parse_config(path.read_text("utf-8"), source=str(path)))
-        other = _differing(began, settings)
+        other = {
+            key: (before, now)
+            for key, (before, now) in _differing(began, settings).items()
+            if now is not None or ONCE.get(key, now) != before
+        }
         # First, as other seeds and parts bring other samples; but a key that follows from data.
         if set(other) - DERIVED:
             raise _other_settings(folder, other)

@@ -34,7 +34,7 @@ def participant_of(
         data = (data.train, data.test)
     if are_two_data_sets(data):
         train = samples_of(data[0], where=f"{name}, training", feature_range=feature_range)
-        test = samples_of(data[1], where=f"{name}, test", feature_range=feature_range)
+        test = samples_of(data[1], where=f"{name}, test", feature_range=feature_range, learns=False)
         return ParticipantData(name, train, test)
     samples = samples_of(data, where=name, feature_range=feature_range)
     return hold_out(name, samples, test_fraction, seed)

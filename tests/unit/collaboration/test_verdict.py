@@ -30,8 +30,8 @@ def test_everybody_is_named_by_what_is_known_of_them():
     assert said(values) == (
         "Better predictions at north; worse predictions at south; too small or uncertain to tell "
         "at west and east: with Transfer, log-loss is lower by 0.030\u00a0\u00b1\u00a00.010 on "
-        "average than with Averaged alone, the best model alone. The average leaves out east: too "
-        "few to test on there."
+        "average than with Averaged alone, the best model alone. The average leaves out east: "
+        "those tested there are too few, or too much alike."
     )
 
 

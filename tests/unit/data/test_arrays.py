@@ -198,6 +198,14 @@ def test_images_of_another_scale_than_the_range_are_refused():
     assert np.ptp(found.features) == 2
 
 
+def test_what_no_model_learns_of_may_be_dark(caplog):
+    """One image, or a small test part, says nothing of the range that all agreed on."""
+    pixels, labels = images(1)
+    found = samples_of((pixels, labels), where="new", feature_range=(0, 255), learns=False)
+    assert len(found) == 1
+    assert caplog.messages == ["new: values 0 to 1 become nearly equal by feature_range"]
+
+
 def test_few_counts_are_told_and_not_refused(caplog):
     counts, labels = np.random.default_rng(0).poisson(0.3, (20, 8)), np.arange(20) % 2
     assert counts.max() < 4

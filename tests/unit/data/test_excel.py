@@ -34,9 +34,9 @@ def test_of_many_ranges_the_first_are_named(tmp_path):
         read_rows(workbook(tmp_path, *merged, rows=rows))
 
 
-@pytest.mark.parametrize("merged", ["E1:E4", "C3:C4", "A7:C7"])
+@pytest.mark.parametrize("merged", ["E1:E4", "C3:C4", "A7:C7", "C2:D2", "A2:A2"])
 def test_merged_cells_that_hide_nothing_are_none_of_the_table_s(tmp_path, merged):
-    """Beside it, without a value, and below it."""
+    """Beside it, without a value, below it, over its right edge, and one cell alone."""
     assert len(read_rows(workbook(tmp_path, merged))) == 4
 
 
