@@ -60,6 +60,11 @@ def _sums(agreed: GossipAgreement) -> CheckedSums:
     )
 
 
+LEAST_AVERAGED = 0.75
+"""Share of the rounds in which models are averaged where nobody need think about it: some rounds
+alone at the end fit them to the own patients."""
+
+
 def cautions_of(agreed: GossipAgreement) -> list[str]:
     """What peers can read, where models or gradients are in the open; and who averages less often
     than there are rounds, or never."""
@@ -70,7 +75,7 @@ def cautions_of(agreed: GossipAgreement) -> list[str]:
             "compare with only (gossip.averaging)."
         )
     rounds, most = agreed.training.rounds, agreed.max_sums
-    if most is not None and most < rounds:
+    if most is not None and most < LEAST_AVERAGED * rounds:
         found.append(
             f"A model is offered to a neighbour in {most} of {rounds} rounds at most "
             "(gossip.max_sums); then everybody trains alone, for as many rounds as are left "
