@@ -139,7 +139,9 @@ def test_a_backup_is_made_and_put_back(night):
     night.follow(made)
     assert (night.hospital.drive / "backup" / "north" / "store").is_dir()
     night.follow(back)
-    assert night.said[-1].splitlines()[-1].startswith("Recovered before its first round was over")
+    *_, recovered, blocked = night.said[-1].splitlines()
+    assert recovered.startswith("Recovered before its first round was over")
+    assert blocked.startswith("Blocked: nobody. Whom it had blocked besides")
 
 
 @pytest.mark.slow  # a site is opened
