@@ -75,17 +75,8 @@ void PackedMap::pack_pair(u32* strips, std::size_t k, const u32* first, const u3
 
 void PackedMap::pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t columns,
                             const Prime& q) const {
-    for (std::size_t k = 0; 2 * k < inputs; ++k) {
-        const u32* const first = x + 2 * k * stride;
-        const u32* const second = 2 * k + 1 < inputs ? first + stride : nullptr;
-        const u32* const later = x + std::min(2 * k + rows_ahead, inputs - 1) * stride;
-        const std::size_t stride_ahead = 2 * k + rows_ahead + 1 < inputs ? stride : 0;
-        for (std::size_t c = 0; c < columns; c += 16) {
-            __builtin_prefetch(later + c);
-            __builtin_prefetch(later + stride_ahead + c);
-        }
-        pack_pair(strips, k, first, second, columns, q);
-    }
+    if (bytes_) return bytes_->pack_strips(strips, x, stride, columns);
+    DISPATCH(pack_strips, strips, x, stride, inputs, columns, q)
 }
 
 void PackedMap::multiply(u32* to, std::size_t stride, std::size_t row, const u32* strips,

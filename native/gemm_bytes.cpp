@@ -196,6 +196,14 @@ ByteWeights::ByteWeights(const std::int32_t* weights, std::size_t outputs_, std:
         }
 }
 
+void ByteWeights::pack_strips(u32* strips, const u32* x, std::size_t stride,
+                              std::size_t columns) const {
+    for (std::size_t k = 0; 2 * k < inputs; ++k) {
+        const u32* const first = x + 2 * k * stride;
+        pack_pair(strips, k, first, 2 * k + 1 < inputs ? first + stride : nullptr, columns);
+    }
+}
+
 bool ByteWeights::pay(std::size_t outputs, std::size_t inputs) {
     return current_isa() == Isa::amx && least_outputs <= outputs && least_inputs <= inputs &&
            inputs <= most_inputs;

@@ -30,6 +30,7 @@ struct ByteWeights {
     std::size_t strip_words() const;
     void pack_pair(u32* strips, std::size_t k, const u32* first, const u32* second,
                    std::size_t columns) const;
+    void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t columns) const;
     void multiply(const Product& product, const u32* strips) const;
 };
 
