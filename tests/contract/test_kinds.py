@@ -70,7 +70,7 @@ class Reading:
 
 
 ELSEWHERE = {
-    *("training.class_weight", "privacy.patient_column", "privacy.unit"),  # where data are read
+    *("training.class_weight", "privacy.unit"),  # where data are read
     *("privacy.require_delta", "model.hidden"),  # only with the keys beside them
     "transfer.missing",  # only where means are opened
     *("encryption.backend", "encryption.device"),  # where something is encrypted: not in sums

@@ -278,7 +278,6 @@ def _run(
         config.participants,
         resolved.tables,
         renewals=config.renewals,
-        privacy=config.privacy,
     )
     resolved = replace(resolved, findings=of_weight(findings))
     _tell(console, findings)

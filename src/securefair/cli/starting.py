@@ -102,8 +102,8 @@ def new(
     from securefair.config import load_config
     from securefair.errors import ConfigError
     from securefair.report.wording import further_line
-    from securefair.user.given_tables import check_column
-    from securefair.user.template import image_column, new_project
+    from securefair.user.given_tables import check_column, image_column
+    from securefair.user.template import new_project
 
     if image is not None:
         check_column(data or (), image)
@@ -132,6 +132,11 @@ def new(
     say(f"Made {project.folder} with {', '.join(project.files)}")
     for column, why in project.unused.items():
         say(f"Column {column} is not used: {why}.")
+    if project.patients:
+        say(
+            f"Column {project.patients} names patients, and some have several rows: all of one are "
+            "for training, or all for testing."
+        )
     for whose, columns in project.further.items():
         say(further_line(whose, columns))
     for finding in project.findings:
@@ -189,7 +194,6 @@ def check(
             loaded.participants,
             tables,
             renewals=loaded.renewals,
-            privacy=loaded.privacy,
         )
         checked = check_config(ResolvedRun.of(loaded, kinds, tables), cost_model=model)
     except SecureFairError as error:

@@ -31,9 +31,9 @@ def gaps_of(config: RunConfig, decides: bool) -> list[str]:
         config: with a [privacy] section.
         decides: whether sites decline by reputations that they formed on their own patients.
     """
-    given = config.privacy
+    given, table = config.privacy, config.table
     found = []
-    if given is not None and given.patient_column is None:
+    if given is not None and (table is None or table.patient_column is None):
         found.append(ROWS)
     if given is not None and decides:
         found.append(DECISIONS if given.asked_epsilon is None else FOLLOWED)

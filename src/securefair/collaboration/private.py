@@ -20,7 +20,7 @@ import numpy as np
 from securefair.config import defaults
 from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import ConfigError, DataError, ModelError
+from securefair.errors import ConfigError, ModelError
 from securefair.model.seeds import derive_seed
 from securefair.model.transfer import Degree, Polynomial
 from securefair.privacy import (
@@ -133,7 +133,6 @@ def private_teachers(
     Raises:
         ConfigError: delta, or that of all runs, is above 1 / patients, or no noise reaches the
             target.
-        DataError: patients should be named by a column, and are not.
         LedgerError: a hospital's budget is spent.
         StorageError: the store is open in another process, or cannot be written.
     """
@@ -259,9 +258,7 @@ def checked_target(own: ParticipantData, terms: PrivacySection) -> tuple[Patient
 
     Raises:
         ConfigError: delta, or that of all runs, is above 1 / patients.
-        DataError: patients should be named by a column, and are not.
     """
-    check_named(own, terms)
     patients = Patients.of(own.train)
     target = target_of(terms, patients.count)
     try:
@@ -278,20 +275,6 @@ def checked_target(own: ParticipantData, terms: PrivacySection) -> tuple[Patient
             expected=f"at most {most:.3g} for fits and alignments together",
         )
     return patients, target
-
-
-def check_named(own: ParticipantData, terms: PrivacySection) -> None:
-    """Refuse rows of unknown patients where a column should name them.
-
-    Raises:
-        DataError: nobody named them.
-    """
-    if terms.patient_column is not None and own.train.patients is None:
-        raise DataError(
-            "nobody said which patient each row is about",
-            where=own.name,
-            expected="samples with patients (privacy.patient_column)",
-        )
 
 
 def _make_linear(model: Head, parameters: Sequence[Sequence[float]]) -> None:

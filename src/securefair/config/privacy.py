@@ -30,12 +30,6 @@ class PrivacySection(Section):
     unit: Literal["patient"] = Field(
         default=defaults.UNIT, description="Who is protected: a patient with all of its rows"
     )
-    patient_column: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Column of the tables that names the patient of each row; it is no feature. "
-        "Without it every row is a patient",
-    )
     rows_per_patient: int = Field(
         default=1,
         ge=1,

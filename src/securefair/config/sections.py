@@ -168,23 +168,6 @@ class RunConfig(Section):
                 found=f"run.smaller = {self.run.smaller}",
                 expected="no run.smaller, or no store (a simulation)",
             )
-        if privacy.patient_column is not None and self.data.source != "files":
-            raise contradiction(
-                "privacy.patient_column",
-                f"{self.data.source} has no columns that name patients",
-                found=privacy.patient_column,
-                expected='data.source = "files", or no such key',
-            )
-        if self.table is not None and privacy.patient_column in {
-            self.table.label,
-            *(column.name for column in self.table.columns if column.kind != "ignored"),
-        } - {None}:
-            raise contradiction(
-                "privacy.patient_column",
-                "the name of a patient is a feature or the label",
-                found=privacy.patient_column,
-                expected="a column of its own",
-            )
         return self
 
     @property

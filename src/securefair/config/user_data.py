@@ -164,6 +164,13 @@ class TableSection(Section):
         description="What people read for each of `classes`, in their order, such as "
         '["no heart disease", "heart disease"]. Without it: the codes',
     )
+    patient_column: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Column that names the patient of each row: all rows of one are for training, "
+        "or all for testing, and errors are over patients. It is no feature. Without it every row "
+        "is a patient",
+    )
     missing: Codes = Field(default=defaults.MISSING, description="Codes of a missing value")
     fill: bool = Field(
         default=False,
@@ -192,7 +199,7 @@ class TableSection(Section):
     )
 
     later: ClassVar[frozenset[str]] = frozenset(
-        {"outcome", "event", "exposure", "label_range", "same_unit", "fill"}
+        {"outcome", "event", "exposure", "label_range", "patient_column", "same_unit", "fill"}
     )
     """See `Section.later`."""
 
@@ -237,6 +244,17 @@ class TableSection(Section):
             )
         names = [column.name for column in self.columns]
         refuse_repeats("columns", names)
+        if self.patient_column in {
+            self.label,
+            *self.beside.values(),
+            *(column.name for column in self.columns if column.kind != "ignored"),
+        } - {None}:
+            raise contradiction(
+                "patient_column",
+                "the name of a patient is a feature or the label",
+                found=self.patient_column,
+                expected="a column of its own",
+            )
         for name in (self.label, *self.beside.values()):
             if name in names:
                 raise contradiction(

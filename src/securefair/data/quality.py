@@ -128,6 +128,19 @@ def repeated_patients(table: Table) -> tuple[str, Repeated] | None:
     return None
 
 
+def column_of_patients(tables: Sequence[Table]) -> str | None:
+    """The column that names the patient of every row of all tables, if some have several rows."""
+    for table in tables:
+        found = repeated_patients(table)
+        if found is not None and all(_names_all(other, found[0]) for other in tables):
+            return found[0]
+    return None
+
+
+def _names_all(table: Table, name: str) -> bool:
+    return name in table.columns and not table.columns[name].among(defaults.MISSING).any()
+
+
 def _repeated(each: NDArray[np.int64] | NDArray[np.uint64]) -> Repeated | None:
     _, first = np.unique(each, return_index=True)
     if len(first) == len(each):
@@ -149,7 +162,7 @@ def _several_rows(site: str, table: Table) -> Iterator[Finding]:
         kind=SEVERAL_ROWS,
         message=f"it names patients, and {_rows(repeated.rows)} of a patient who has one above: in "
         "a test part that makes a model look better than it is, and errors look too small",
-        remedy="Keep one row a patient; with [privacy], patient_column may name this column",
+        remedy="Name this column as patient_column in [table], or keep one row a patient",
         severity="grave" if MOST_ROWS * repeated.rows > len(table) else "warning",
     )
 

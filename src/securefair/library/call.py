@@ -36,6 +36,7 @@ def collaborate(
     *,
     label: str | TableSpec | None = None,
     positive: str | int | None = None,
+    patient_column: str | None = None,
     algorithm: str | None = None,
     extractor: nn.Module | None = None,
     teachers: Mapping[str, object] | None = None,
@@ -69,6 +70,8 @@ def collaborate(
             `Result.findings` says what to look at in the tables, and which columns are no features.
         positive: of two classes the one that must not be missed, by one of its codes: sensitivity
             is of it. None: the last one. Not where labels are numbers from 0: there it is class 1.
+        patient_column: of tables the column that names the patient of each row: all rows of one
+            are for training, or all for testing. Of other samples see `Samples.patients`.
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
             rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
             or "cycle" where a module is given: a transfer fits models of its own.
@@ -141,6 +144,7 @@ def collaborate(
         config,
         label=label,
         positive=positive,
+        patient_column=patient_column,
         extractor=extractor,
         teachers=teachers,
         at_least=models.classes,

@@ -51,6 +51,7 @@ def given_data(
     *,
     label: str | TableSpec | None,
     positive: Positive = None,
+    patient_column: str | None = None,
     extractor: nn.Module | None = None,
     teachers: Mapping[str, object] | None = None,
     at_least: int = 0,
@@ -75,7 +76,14 @@ def given_data(
             raise ConfigError("a table has no pixels to extract features from", where="extractor")
         takes = all(kind_of(name).takes_own for name in config.run.collaborative)
         data, rules, further, findings = participants_of_tables(
-            hospitals, label, config, positive, further=takes
+            hospitals, label, config, positive, patient_column=patient_column, further=takes
+        )
+    elif patient_column is not None:
+        raise ConfigError(
+            "samples have no columns that name patients",
+            where="patient_column",
+            found=patient_column,
+            expected="tables with a label, or securefair.data.Samples(..., patients=)",
         )
     else:
         check_columns(hospitals)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from securefair.config import RunConfig
 from securefair.config.columns import OwnColumn
 from securefair.data import (
@@ -24,6 +27,7 @@ from securefair.data.between import OF_SOME_SITES
 from securefair.data.cells import stacked
 from securefair.data.filling import completed
 from securefair.data.findings import EVERYONE, Finding, by_weight
+from securefair.data.groups import patients_of
 from securefair.errors import ConfigError, DataError
 from securefair.library.classes import Positive, order_with
 from securefair.user.data_sets import alike
@@ -42,6 +46,7 @@ def participants_of_tables(
     config: RunConfig,
     positive: Positive = None,
     *,
+    patient_column: str | None = None,
     further: bool,
 ) -> tuple[list[ParticipantData], TableSpec, Mapping[str, Sequence[OwnColumn]], list[Finding]]:
     """Everyone's samples, the rules that made them, those of columns that not everyone has, by
@@ -53,6 +58,7 @@ def participants_of_tables(
             which tells something of it. Or all rules, known beforehand, which tell nothing.
         config: checked.
         positive: a code of the class that becomes the last one.
+        patient_column: names the patient of each row, and is no feature.
         further: whether hospitals use columns that others have not.
 
     Raises:
@@ -60,6 +66,17 @@ def participants_of_tables(
         DataError: a table cannot be read or breaks the rules; names hospital, row and column.
     """
     parts = {name: _parts(name, given) for name, given in hospitals.items()}
+    patients: dict[str, list[NDArray[np.int64] | None]] = {
+        name: [None] * len(tables) for name, tables in parts.items()
+    }
+    if patient_column is not None:
+        for name, tables in parts.items():
+            with about(name):
+                patients[name] = [patients_of(table, patient_column) for table in tables]
+        parts = {
+            name: [table.without(patient_column) for table in tables]
+            for name, tables in parts.items()
+        }
     whole = {name: _whole(tables) for name, tables in parts.items()}
     own: Mapping[str, Sequence[OwnColumn]] = {}
     if isinstance(label, TableSpec):
@@ -86,7 +103,10 @@ def participants_of_tables(
         with about(name):
             wide = spec.with_columns(own.get(name, ()))
             width = len(wide.features) - len(spec.features)
-            samples = [replace(encode(table, wide), further=width) for table in tables]
+            samples = [
+                replace(encode(table, wide), further=width, patients=whose)
+                for table, whose in zip(tables, patients[name], strict=True)
+            ]
         one = (
             ParticipantData(name, samples[0], samples[1])
             if len(samples) == 2

@@ -20,6 +20,7 @@ def validate(
     *,
     label: str | TableSpec | None = None,
     positive: str | int | None = None,
+    patient_column: str | None = None,
     teachers: Mapping[str, object] | None = None,
     roles: Mapping[str, str] | None = None,
     by: Sequence[str] | str = (),
@@ -34,8 +35,8 @@ def validate(
     it. As many patients as a linear fit has coefficients tell a peer's whole fit.
 
     Args:
-        hospitals, label, positive, teachers, seed, threads: as of `collaborate`; a model that a
-            hospital brings is the one that is validated.
+        hospitals, label, positive, patient_column, teachers, seed, threads: as of
+            `collaborate`; a model that a hospital brings is the one that is validated.
         roles: by hospital "student", which validates only, "teacher", which is validated only, or
             "both".
         by: a column, or columns, of the tables by whose groups scores are given too; only with
@@ -56,7 +57,14 @@ def validate(
     config = checked(settings, algorithm=kind.name, model=None, seed=seed)
     (seed,) = config.run.seeds  # as an int, whatever whole number it was
     check_hospitals(hospitals, None)
-    given = given_data(hospitals, config, label=label, positive=positive, teachers=teachers)
+    given = given_data(
+        hospitals,
+        config,
+        label=label,
+        positive=positive,
+        patient_column=patient_column,
+        teachers=teachers,
+    )
     run = ResolvedRun(
         config=config,
         kinds={kind.name: kind},

@@ -129,8 +129,8 @@ class _FileLoader:
         self._tables = tables
         self._outlines = outlines
         self._range = config.data.feature_range
-        self._patients = None if config.privacy is None else config.privacy.patient_column
         self._table = table = config.table
+        self._patients = None if table is None else table.patient_column
         self._spec = table_spec(table) if table is not None and table.columns else None
         self._classes = classes or (len(table.classes) or None if table is not None else None)
         if self._classes is None and self._spec is None:
@@ -149,7 +149,7 @@ class _FileLoader:
                 raise DataError(
                     "arrays have no column that names patients",
                     where=path.name,
-                    expected="a .csv or .parquet table, or no privacy.patient_column",
+                    expected="a .csv or .parquet table, or no table.patient_column",
                 )
             if self._table is not None and self._table.positive is not None:
                 raise DataError(

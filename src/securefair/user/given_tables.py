@@ -66,6 +66,37 @@ def check_column(tables: Sequence[Path | str], column: str) -> None:
             )
 
 
+KEPT = 64
+"""Features of an image, unless somebody says else."""
+
+
+def image_column(
+    name: str, architecture: str | None, weights: Path | None, features: int | None
+) -> dict[str, object]:
+    """The settings of a column of images, with the hash of its extractor's weights.
+
+    Raises:
+        ConfigError: there are no weights.
+        DataError: the weights cannot be read.
+        BackendUnavailableError: those that come with the extra `vision` are not installed.
+    """
+    from securefair.model.extractor import lite0_weights  # torch, which tables do not need
+    from securefair.model.image_columns import LITE0, weights_digest
+
+    architecture, features = architecture or LITE0, features or KEPT
+    if weights is None and architecture != LITE0:
+        raise ConfigError(
+            "this network needs its weights", where="--weights", expected="a .safetensors file"
+        )
+    return {
+        "name": name,
+        "kind": "image",
+        "architecture": architecture,
+        "sha256": weights_digest(weights or lite0_weights()),
+        "features": features,
+    } | ({} if weights is None else {"weights": str(weights)})
+
+
 def relative_to(one: ParticipantSection, back: Path) -> ParticipantSection:
     """The same with paths as they are seen from the project's folder."""
     found = one.in_folder(back)

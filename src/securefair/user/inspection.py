@@ -9,7 +9,6 @@ from msgspec import structs
 
 from securefair.config import ParticipantSection, RunConfig, TableSection
 from securefair.config.columns import ColumnRule, code
-from securefair.config.privacy import PrivacySection
 from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
 from securefair.data.cells import Table, column_of, recoded
 from securefair.data.findings import EVERYONE, Finding, by_weight
@@ -38,7 +37,6 @@ def inspect_tables(
     *,
     renewals: Sequence[ParticipantSection] = (),
     images: Sequence[str] = (),
-    privacy: PrivacySection | None = None,
 ) -> list[Finding]:
     """Every finding of every table, those of single tables first; none where there are no tables.
 
@@ -48,20 +46,19 @@ def inspect_tables(
         read: their tables.
         renewals: tables that some of them have later, which are looked at beside the others'.
         images: columns of paths, besides those that the section describes.
-        privacy: which may name the column of patients, of whom one then has several rows.
 
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
     if renewals:
-        found = inspect_tables(section, participants, read, images=images, privacy=privacy)
+        found = inspect_tables(section, participants, read, images=images)
         now = {one.name: one for one in (*participants, *renewals)}
-        later = inspect_tables(section, list(now.values()), read, images=images, privacy=privacy)
+        later = inspect_tables(section, list(now.values()), read, images=images)
         return found + [one for one in later if one not in found]
     files = [one for one in participants if one.is_table]
     if section is None or section.label is None or not files:
         return []
-    patients = None if privacy is None else privacy.patient_column
+    patients = section.patient_column  # of whom one may have several rows
     label, joined = section.label, section.spellings == "joined"
     found = []
     tables = {}

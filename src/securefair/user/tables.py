@@ -129,9 +129,9 @@ def resolve(
     for one in files:
         with about(one.name):
             rows = tables.of(one)
-            if config.privacy is not None and config.privacy.patient_column is not None:
+            if table.patient_column is not None:
                 # A name of a patient is no feature, whatever it looks like.
-                rows = rows.without(config.privacy.patient_column)
+                rows = rows.without(table.patient_column)
             proposals[one.name] = propose(
                 rows,
                 label=label,
@@ -150,9 +150,8 @@ def resolve(
         given=() if image is None else (_rule(image),),
         target=target,
     )
-    settings = table_settings(inferred.spec) | {"origin": "participants"}
-    if table.positive is not None:
-        settings["positive"] = table.positive
+    said = table.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    settings = said | table_settings(inferred.spec) | {"origin": "participants"}
     if image is not None:
         settings["columns"] = [*settings["columns"], image.model_dump(mode="json")]
     changes: dict[str, object] = {"table": settings}

@@ -20,6 +20,7 @@ from securefair.config import (
     check_settings,
     defaults,
     demo_config,
+    override,
     parse_config,
     to_toml,
 )
@@ -29,13 +30,13 @@ from securefair.data.between import OF_SOME_SITES
 from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
 from securefair.data.meanings import yes_of
-from securefair.data.quality import SEVERAL_ROWS
+from securefair.data.quality import SEVERAL_ROWS, column_of_patients
 from securefair.errors import ConfigError
 from securefair.storage.files import error_about
 from securefair.user.files import from_files
 from securefair.user.given_tables import named_table, plain, relative_to
 from securefair.user.inspection import codes_of_nobody, inspect_tables
-from securefair.user.tables import ReadTables, resolve, table_settings
+from securefair.user.tables import ReadTables, about, resolve, table_settings
 
 _INTRODUCTION = """\
 # {title}
@@ -80,6 +81,7 @@ class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
         findings: what to look at in these tables, columns that are no features left out.
         missable: code of the class that sensitivity is of; empty but for two classes.
         further: by participant, columns that not everyone has, for its own model.
+        patients: the column that names the patient of each row, where some have several.
     """
 
     folder: str = ""
@@ -88,6 +90,7 @@ class ProposedProject(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding] = []
     missable: str = ""
     further: dict[str, list[str]] = {}
+    patients: str = ""
 
 
 def new_project(
@@ -113,7 +116,7 @@ def new_project(
         label: column of the tables to predict.
         positive: a code of it, of the class that sensitivity is of; None: of the last one.
         joined: take codes of the tables that differ in case or white space only for one.
-        image: a column of the tables that names images (`image_column`).
+        image: a column of the tables that names images (`given_tables.image_column`).
         unread: keys that the default algorithms do not read, and that are not written.
         classes: codes of each class; none for those that occur.
         missing: further codes of a missing value.
@@ -169,37 +172,6 @@ def new_project(
         files, made = _example_files(name, unread), ProposedProject()
     _write(folder, files)
     return msgspec.structs.replace(made, folder=str(folder), files=sorted(files))
-
-
-KEPT = 64
-"""Features of an image, unless somebody says else."""
-
-
-def image_column(
-    name: str, architecture: str | None, weights: Path | None, features: int | None
-) -> dict[str, object]:
-    """The settings of a column of images, with the hash of its extractor's weights.
-
-    Raises:
-        ConfigError: there are no weights.
-        DataError: the weights cannot be read.
-        BackendUnavailableError: those that come with the extra `vision` are not installed.
-    """
-    from securefair.model.extractor import lite0_weights  # torch, which tables do not need
-    from securefair.model.image_columns import LITE0, weights_digest
-
-    architecture, features = architecture or LITE0, features or KEPT
-    if weights is None and architecture != LITE0:
-        raise ConfigError(
-            "this network needs its weights", where="--weights", expected="a .safetensors file"
-        )
-    return {
-        "name": name,
-        "kind": "image",
-        "architecture": architecture,
-        "sha256": weights_digest(weights or lite0_weights()),
-        "features": features,
-    } | ({} if weights is None else {"weights": str(weights)})
 
 
 def demo_text(config: RunConfig, unread: Collection[str]) -> str:
@@ -280,6 +252,13 @@ def _own_files(
     column = None if image is None else _checked_column(name, people, rules, image)
     read = ReadTables(drop)
     _check_drop(drop, smallest)
+    looked_at = []
+    for one in smallest.participants:
+        with about(one.name):
+            looked_at.append(read.of(one).without(str(label)))
+    patients = column_of_patients(looked_at)
+    if patients is not None:
+        smallest = override(smallest, {"table.patient_column": patients}, source="new project")
     resolved = resolve(smallest, read, column)
     # What cannot be read, or used as features, is found now rather than by the first run.
     from_files(resolved.config, resolved.config.run.seeds[0], read, outlines=True)
@@ -319,7 +298,11 @@ def _own_files(
     ]
     used = [*codes_of_nobody(missing, smallest, read), *used]
     return {"config.toml": _config_text(config, title, unread)}, ProposedProject(
-        unused=dict(resolved.unused), findings=used, missable=_missable(config), further=further
+        unused=dict(resolved.unused),
+        findings=used,
+        missable=_missable(config),
+        further=further,
+        patients=patients or "",
     )
 
 

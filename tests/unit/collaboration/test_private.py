@@ -12,7 +12,7 @@ from securefair.collaboration.private import (
 )
 from securefair.config.privacy import PrivacySection
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import ConfigError, DataError, LedgerError, StorageError
+from securefair.errors import ConfigError, LedgerError, StorageError
 from securefair.privacy import Patients, PrivacyTarget, SeededNoise, private_fit
 from securefair.storage import Store
 
@@ -117,11 +117,6 @@ def test_rows_of_a_patient_count_once():
     own = hospital()
     owned = replace(own, train=replace(own.train, patients=np.arange(60) // 3))
     assert teacher(owned).guarantee.delta == default_delta(20)
-
-
-def test_patients_that_should_be_named_and_are_not():
-    with pytest.raises(DataError, match="which patient"):
-        teacher(terms=PrivacySection(epsilon=1.0, patient_column="who"))
 
 
 def test_a_private_fit_is_a_drop_in_for_the_teachers_own():

@@ -242,7 +242,7 @@ def test_who_starts_from_no_module_says_so_whatever_its_layers(hospitals, algori
 
 def test_a_column_of_patients_that_nobody_could_read_is_not_passed_over(hospitals):
     with pytest.raises(ConfigError, match="no columns that name patients"):
-        sf.collaborate(hospitals, "linear", epsilon=2.0, patient_column="who", **QUICK)
+        sf.collaborate(hospitals, "linear", patient_column="who", **QUICK)
 
 
 def test_the_same_samples_twice_are_refused(hospitals):

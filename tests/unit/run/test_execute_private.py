@@ -169,7 +169,7 @@ def test_sentences_are_about_all_runs_so_far(two, tmp_path):
         ({"privacy.store": "s", "privacy.total_epsilon": 4.0}, "privacy.total_epsilon"),
         ({"privacy.store": "s", "privacy.total_delta": 1e-4}, "privacy.total_epsilon"),
         ({"privacy.require_epsilon": 4.0}, "privacy.require_epsilon"),
-        ({"privacy.patient_column": "id"}, "privacy.patient_column"),
+        ({"privacy.patient_column": "id"}, "belongs in [table]"),  # where it was once
         ({"privacy.store": "s", "run.seeds": [0, 1]}, "privacy.store"),
         ({"privacy.store": "s", "run.smaller": 20}, "privacy.store"),
         ({"run.algorithms": ["standalone", "cycle-gossip"]}, "privacy"),
@@ -196,6 +196,7 @@ algorithms = ["standalone", "vpdl"]
 source = "files"
 [table]
 label = "ill"
+patient_column = "{column}"
 [model]
 kind = "linear"
 [training]
@@ -207,7 +208,6 @@ release = "logits"
 backend = "clear"
 [privacy]
 epsilon = 2.0
-patient_column = "{column}"
 [[participants]]
 name = "north"
 file = "{folder}/north.csv"

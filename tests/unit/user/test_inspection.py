@@ -5,7 +5,6 @@ import pytest
 
 from securefair.config import ParticipantSection, TableSection
 from securefair.config.defaults import MISSING
-from securefair.config.privacy import PrivacySection
 from securefair.data.rows import parse_rows
 from securefair.user.inspection import inspect_tables, look_at
 from securefair.user.tables import ReadTables
@@ -68,12 +67,12 @@ def test_rows_of_one_patient_are_told_unless_the_patients_are_named(tmp_path, pa
         label="months",
         outcome="time",
         event="died",
+        patient_column=patients,
         columns=[
             {"kind": "numeric", "name": "age", "low": 0, "high": 100},
             {"kind": "ignored", "name": "id"},
         ],
     )
     one = ParticipantSection(name="north", file=tmp_path / "t.csv")
-    privacy = None if patients is None else PrivacySection(epsilon=1, patient_column=patients)
-    found = inspect_tables(section, [one], ReadTables(), privacy=privacy)
+    found = inspect_tables(section, [one], ReadTables())
     assert [each.kind for each in found] == kinds

@@ -216,7 +216,6 @@ def own_findings(
             terms.config.table,
             [_section(name, data, None, columns)],
             ReadTables(),
-            privacy=terms.config.privacy,
         )
     except DataError:
         return []
