@@ -72,7 +72,8 @@ def test_transform(benchmark: BenchmarkFixture, degree: int, name: str) -> None:
     x = np.random.default_rng(3).integers(0, basis.primes[0], (100, 1, degree), dtype=np.int32)
     run = getattr(kernels, name)
     timed(benchmark, lambda: run(x, basis), "100 rows")
-    assert kernels.all_below(x, basis)
+    assert (x >= 0).all()
+    assert (x < basis.primes[0]).all()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

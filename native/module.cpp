@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -69,14 +68,6 @@ void combine_rows(const Rows& to, const Rows& x, const Rows& y, const Primes& pr
         const std::size_t at = row * t.n;
         operation(words(to) + at, words(x) + at, words(y) + at, t.n, t);
     });
-}
-
-bool rows_below_primes(const Rows& x, const Primes& primes) {
-    std::atomic<bool> below = true;
-    for_each_row(x, primes, [&](std::size_t row, const Tables& t) {
-        if (!all_below(words(x) + row * t.n, t.n, t)) below = false;
-    });
-    return below;
 }
 
 void square_tensor(const Tensor& to, const Tensor& x, const Primes& primes) {
@@ -305,7 +296,6 @@ NB_MODULE(_native, m) {
             combine_rows(to, x, y, primes, subtract);
         },
         "out"_a, "x"_a, "y"_a, "primes"_a, release());
-    m.def("below_primes", rows_below_primes, "rows"_a, "primes"_a, release());
     m.def("multiply_plain", multiply_by_plain, "out"_a, "x"_a, "plain"_a, "primes"_a, release());
     m.def("add_to_first", add_to_first, "x"_a, "plain"_a, "primes"_a, release());
     m.def("coefficients", coefficients, "out"_a, "x"_a, "which"_a, "primes"_a, release());

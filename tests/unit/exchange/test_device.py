@@ -89,5 +89,5 @@ def test_a_pretended_card_refuses_what_is_not_on_it(monkeypatch):
             with pytest.raises(RuntimeError, match=r"devices|array"):
                 mixed()
         with pytest.raises(AssertionError, match="not on its device"):
-            residues_device.launch(products.count_large, (1, 3), here, here[None], here, on=CARD)
+            residues_device.launch(products.add_to_first, (1, 3), here, here[None], here, on=CARD)
         assert (there + there).cpu().numpy().tolist() == [2, 2, 2]

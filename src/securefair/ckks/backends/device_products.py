@@ -50,16 +50,6 @@ def subtract(
 
 
 @wp.kernel
-def count_large(
-    found: wp.array[wp.int32], x: wp.array2d[wp.uint32], primes: wp.array[wp.uint32]
-) -> None:
-    """How many residues are not below their primes."""
-    row, at = wp.tid()
-    if x[row, at] >= primes[row % primes.shape[0]]:
-        wp.atomic_add(found, 0, 1)
-
-
-@wp.kernel
 def add_to_first(
     x: wp.array4d[wp.uint32], plain: wp.array3d[wp.uint32], primes: wp.array[wp.uint32]
 ) -> None:

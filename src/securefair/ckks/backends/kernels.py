@@ -1,15 +1,15 @@
 """Public arithmetic on residue arrays: the one place that chooses who computes it.
 
-numpy arrays go to the native module where it is built, and to torch operations that share their
-memory where no compiler was there at installation; tensors go to torch on their device. All give
-the same bits, and SEAL's. Weights and indices are numpy arrays for either.
+numpy arrays go to the native module where it is built. Tensors, and arrays where no compiler was
+there at installation, go to the kernels of devices (`residues_device`). All give the same bits, and
+SEAL's. Weights and indices are numpy arrays for either.
 
 Residues are int32 in [0, p), one NTT prime p < 2^31 for each limb, N values a row in SEAL's
 transformed order unless said otherwise. A ciphertext array is (d, polys, limbs, N). Functions
 ending in an underscore write into their argument; the others return a new array of its kind.
 
 Raises everywhere: EncryptionError, when shapes, types or devices do not fit. That residues are
-below their primes is the caller's promise (`all_below` checks it once, on arrival).
+below their primes is the caller's promise; what unpacks a message checks it, once, on arrival.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ __all__ = [
     "add",
     "add_",
     "add_to_first_",
-    "all_below",
     "available",
     "check_below",
     "coefficients",
@@ -101,12 +100,6 @@ def ntt_inverse_(x: Residues, basis: Basis) -> None:
     check("x", x, (..., len(basis), basis.ring_degree))
     check_written("x", x)
     implementation(device_of(x)).ntt_inverse_(x, basis)
-
-
-def all_below(x: Residues, basis: Basis) -> bool:
-    """Whether every residue (..., limbs, N) is in [0, p)."""
-    check("x", x, (..., len(basis), basis.ring_degree))
-    return bool(implementation(device_of(x)).all_below(x, basis))
 
 
 def add(x: Residues, y: Residues, basis: Basis) -> Residues:

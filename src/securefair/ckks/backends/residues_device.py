@@ -72,15 +72,6 @@ def _passes(n: int) -> Iterator[tuple[int, int]]:
         left, blocks, stages = left - stages, blocks << stages, transforms.RADIX_BITS
 
 
-def all_below(x: torch.Tensor, basis: Basis) -> bool:
-    """See `kernels.all_below`."""
-    found = torch.zeros(1, dtype=torch.int32, device=x.device)
-    rows = _rows(x)
-    arguments = found, rows, tables(basis, x.device).primes
-    launch(products.count_large, rows.shape, *arguments, on=x.device)
-    return not int(found)
-
-
 def _combined(kernel: Any, x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     out = torch.empty_like(x)
     _combine_(kernel, out, x, y, basis)

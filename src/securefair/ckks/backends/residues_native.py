@@ -66,11 +66,6 @@ def ntt_inverse_(x: _Array, basis: Basis) -> None:
     _native.ntt_inverse(_rows(x), basis.prime_list)
 
 
-def all_below(x: _Array, basis: Basis) -> bool:
-    """See `kernels.all_below`."""
-    return bool(_native.below_primes(_rows(_read(x)), basis.prime_list))
-
-
 def add(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.add`."""
     result = memory.empty(*x.shape)

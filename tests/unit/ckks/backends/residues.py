@@ -39,6 +39,11 @@ def moduli(basis: Basis = BASIS) -> np.ndarray:
     return np.array(basis.primes, dtype=object)[:, None]
 
 
+def all_below(x: np.ndarray, basis: Basis) -> bool:
+    """Whether every residue (..., limbs, N) is in [0, p)."""
+    return bool((x.view(np.uint32) < np.array(basis.primes, dtype=np.uint32)[:, None]).all())
+
+
 def equals(x: np.ndarray, reference: np.ndarray) -> bool:
     return x.dtype == np.int32 and (x == reference.astype(np.int64)).all()
 

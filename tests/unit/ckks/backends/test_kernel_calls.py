@@ -102,7 +102,6 @@ ROWS, READS, WRITES = np.array([[0, 0], [0, 1]]), np.array([[0, 1]]), np.array([
 GROUPS, SEEDS = np.array([[0], [2]]), np.arange(128, dtype=np.uint8).reshape(2, 64)
 PACKED = kernels.pack(PLAIN.view(np.uint32), BASIS.primes)
 READ = {
-    "all_below": lambda k, f: k.all_below(f(X), BASIS),
     "add": lambda k, f: k.add(f(X), f(X), BASIS),
     "subtract": lambda k, f: k.subtract(f(X), f(X), BASIS),
     "multiply_plain": lambda k, f: k.multiply_plain(f(X), f(PLAIN), BASIS),

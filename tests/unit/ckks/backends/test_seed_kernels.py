@@ -14,14 +14,14 @@ from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.device_tables import first_rejected
 from securefair.ckks.backends.residues_device import uniform_
 from securefair.errors import EncryptionError
-from unit.ckks.backends.residues import BASIS, ISAS, N, random_residues
+from unit.ckks.backends.residues import BASIS, ISAS, N, all_below, random_residues
 
 
 def test_seed_expansion_is_a_function_of_each_seed(compute: ModuleType) -> None:
     rng = np.random.default_rng(17)
     seeds = rng.integers(0, 256, (3, 64), dtype=np.uint8)
     expanded = compute.expand_seeds(seeds, BASIS)
-    assert compute.all_below(expanded, BASIS)
+    assert all_below(expanded, BASIS)
     assert np.array_equal(compute.expand_seeds(seeds[1:2], BASIS)[0], expanded[1])
     assert not np.array_equal(expanded[0], expanded[1])
     # Uniform: the mean of N L values lies within 5 deviations of 1/2.
