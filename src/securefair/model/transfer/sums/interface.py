@@ -4,8 +4,8 @@ Everybody adds numbers of the fit on its own patients alone, so no value that wa
 sum. A student's sum is over the others: it takes nothing of itself in. Hospitals add up
 
     beta_k    the fit, with its constant
-    H_k       its curvature sum_i c_i p_i (1 - p_i) x_i x_i', the constant profiled out; or of that
-              only the diagonal
+    H_k       its curvature sum_i c_i p_i (1 - p_i) x_i x_i', the constant profiled out, with what
+              hides whole numbers in it (`veil`); or of that only the diagonal
     h_k       H_k beta_k + lambda_k beta_k, its slope towards the patients of k alone: at the fit
               the gradient of the penalised loss is 0
 
@@ -47,6 +47,7 @@ from securefair.model.transfer.averaging import validate
 from securefair.model.transfer.design import INTERCEPT_PENALTY, Design
 from securefair.model.transfer.families import LEAVES_HANDICAP, Family, evidence_of_leaves
 from securefair.model.transfer.polynomial import Polynomial
+from securefair.model.transfer.sums.veil import veiled
 from securefair.model.transfer.transferred import Transferred, corrected, deployed
 
 Array = NDArray[np.float64]
@@ -148,9 +149,9 @@ class FitSum(ABC):
 
     def told(self, own: OwnFit) -> Array:
         """What a hospital adds, (numbers,): of features that everybody has."""
-        own = own.told
+        everything, own = own.samples, own.told
         one = known(own)
-        curvature = self.written(one.curvature)
+        curvature = self.written(veiled(one.curvature, everything))
         slope = own.penalty * one.mean.linear
         slope += one.mean.linear @ self.read(curvature, len(one.curvature))
         said = evidence_of_leaves(own.families)
