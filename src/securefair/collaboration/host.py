@@ -294,10 +294,7 @@ def stored_imports(pieces: Mapping[str, bytes]) -> Iterator[ImportPeer]:
     """Jobs that import again what peers had uploaded."""
     for name, data in pieces.items():
         if name.startswith(UPLOAD):
-            upload = msgspec.msgpack.decode(data)
-            if isinstance(upload[0], int):  # keys alone, as earlier versions wrote some
-                upload = upload, None
-            keys, features = msgspec.convert(upload, tuple[Keys, Features | None])
+            keys, features = msgspec.msgpack.decode(data, type=tuple[Keys, Features | None])
             yield ImportPeer(name.removeprefix(UPLOAD), keys, features)
 
 

@@ -28,7 +28,7 @@ class ToldCounts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rules: digest of the agreed rules of its last description.
         patients: digest of its patients then.
-        hospitals: digest of who took part; "" in files of earlier versions.
+        hospitals: digest of who took part.
         layout: digest of which cells were told; "" before that was decided.
         descriptions: different ones that it took part in.
         numbers: that others opened of sums with its part, in all of them.
@@ -36,7 +36,7 @@ class ToldCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     rules: str
     patients: str
-    hospitals: str = ""
+    hospitals: str
     layout: str = ""
     descriptions: int = 1
     numbers: int = 0
@@ -120,8 +120,7 @@ def about_to_tell(
         if one and other and one != other
     ]
     if not changed:
-        layout = now.layout or known.layout
-        return msgspec.structs.replace(known, layout=layout, hospitals=now.hospitals)
+        return msgspec.structs.replace(known, layout=now.layout or known.layout)
     if not again:
         raise LedgerError(
             "two descriptions would tell their difference, which may be a single patient",

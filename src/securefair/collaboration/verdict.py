@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from securefair.collaboration.kinds import wording_of
-from securefair.model.outcomes import lower_is_better, outcome_named
+from securefair.model.outcomes import lower_is_better
 from securefair.records import STANDALONE, HospitalVerdict, MetricResult, RunResult, VerdictResult
 from securefair.words import Words, words_of
 from securefair.worth.verdict import Against, LossDifference, shrunk, told_of
@@ -102,34 +102,6 @@ def verdict_sentence(verdict: VerdictResult, words: Words) -> str:
 def control_title(control: str, words: Words) -> str:
     """How people of a language read of a control; one that only a kind knows stays as it is."""
     return words.templates.get(f"controls.{control}") or wording_of(control).title
-
-
-def with_verdicts(result: RunResult) -> RunResult:
-    """The same with the verdicts that runs of earlier versions did not store."""
-    algorithms = {}
-    for name, figure in result.algorithms.items():
-        gain = figure.gain_over_best_control.get(result.metric)
-        if figure.verdict is None and gain is not None and figure.best_control is not None:
-            verdict = verdict_of(
-                gain,
-                result.metric,
-                algorithm=name,
-                control=figure.best_control,
-                against=_against(result, figure.best_control),
-            )
-            figure = msgspec.structs.replace(figure, verdict=verdict)
-        algorithms[name] = figure
-    return msgspec.structs.replace(result, algorithms=algorithms)
-
-
-def _against(result: RunResult, control: str) -> Against:
-    """What a stored run compared with."""
-    scored = [result.algorithms[one] for one in result.controls if one in result.algorithms]
-    level = result.algorithms[control].metrics.get(result.metric)
-    compared = sum(result.metric in one.metrics for one in scored)
-    if level is None or level.mean is None:
-        return Against(compared)
-    return Against(compared, outcome_named(result.outcome).level(result.metric, level.mean))
 
 
 def headline(result: RunResult, words: Words) -> str:

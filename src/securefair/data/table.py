@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from securefair.config import defaults
 from securefair.config.base import Section
@@ -111,14 +111,6 @@ class TableSpec(Section):
     later: ClassVar[frozenset[str]] = frozenset({"fill"})
     """See `Section.later`."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _earlier(cls, table: object) -> object:
-        """Records of earlier versions say of images, too, that none may be missing."""
-        if not isinstance(table, dict) or not isinstance(table.get("columns"), list):
-            return table
-        return table | {"columns": [_of_image(one) for one in table["columns"]]}
-
     def model_post_init(self, context: object, /) -> None:
         """Refuse columns that are not there, or not once, or the target."""
         del context
@@ -181,12 +173,6 @@ def class_names(spec: TableSpec | None, classes: int) -> list[str]:
     if spec.target.names:
         return list(spec.target.names)
     return [" or ".join(codes) for codes in spec.target.groups]
-
-
-def _of_image(column: object) -> object:
-    if isinstance(column, dict) and column.get("kind") == "image":
-        return {key: value for key, value in column.items() if key not in ("optional", "missing")}
-    return column
 
 
 def _check_codes(codes: Sequence[str], name: str) -> None:

@@ -24,7 +24,7 @@ from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.effects import ESTIMATES, ColumnEstimate, estimates_csv
 from securefair.prediction.hospital_model import HospitalModel
-from securefair.prediction.record import FORMAT, UNSEALED, ModelRecord, plain_section, read_section
+from securefair.prediction.record import FORMAT, ModelRecord, plain_section, read_section
 from securefair.storage.files import PRIVATE_FOLDER, write_private
 
 T = TypeVar("T")
@@ -149,21 +149,20 @@ def _record(folder: Path) -> ModelRecord:
     data = _read(folder / RECORD)
     plain = _decoded(data, dict[str, Any], folder / RECORD)
     version = plain.get("format")
-    if version not in (FORMAT, UNSEALED):
+    if version != FORMAT:
         raise DataError(
             "the model was stored by another version of securefair",
             where=str(folder / RECORD),
             found=version,
             expected=FORMAT,
         )
-    if version == FORMAT and plain.get("digest") != _digest_of_record(plain):
+    if plain.get("digest") != _digest_of_record(plain):
         raise DataError(
             "the record of the model was changed after it was stored",
             where=str(folder / RECORD),
             hint="Restore the file from a backup, or run the collaboration again",
         )
-    record = _decoded(data, ModelRecord, folder / RECORD)
-    return msgspec.structs.replace(record, format=FORMAT)
+    return _decoded(data, ModelRecord, folder / RECORD)
 
 
 def _digest_of_record(plain: Mapping[str, Any]) -> str:
@@ -185,7 +184,7 @@ def _instead(folder: Path) -> str:
     if folder.name in (RECORD, WEIGHTS) and folder.is_file():
         return f"a file of the model; its folder is {folder.parent}"
     if (folder / "metrics.json").exists():
-        return "a run of an earlier version, which kept no models: run it again"
+        return "a run that kept no models"
     return "a folder" if folder.is_dir() else "a file" if folder.exists() else "nothing"
 
 

@@ -12,8 +12,8 @@ from securefair.config.base import Section
 from securefair.data import Samples, TableSpec
 from securefair.errors import DataError
 
-FORMAT, UNSEALED = 3, 2
-"""Of records, and of those before, which had no digest of themselves."""
+FORMAT = 3
+"""Of records. Another one is refused: a digest guards this number, too."""
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -37,17 +37,16 @@ from securefair.protocol.value import Value
 PROTOCOL_VERSION = 15
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
-GROUPS_SINCE = 13
-"""Before it participants greeted everybody, since then those alone whom they exchange with."""
-
-RECOVERED_SINCE = 14
-"""Before it a sum was lost with any key that did not come; since then others stand in for it."""
-
-EVIDENCE_SINCE = 15
-"""Since then hospitals that add up fits say as well what leaves of trees are worth to each."""
+SINCE_0_3 = 15
+"""Since then participants greet those alone whom they exchange with, others stand in for a key of a
+sum that does not come, and hospitals that add up fits say what leaves of trees are worth to each.
+"""
 
 OLDEST_PROTOCOL = 12
-"""The oldest that is spoken: a project goes on in the version that it was founded with."""
+"""The oldest that is spoken, of 0.2.0: a project goes on in the version it was founded with."""
+
+SPOKEN = frozenset({OLDEST_PROTOCOL, PROTOCOL_VERSION})
+"""The versions of releases; no release spoke those between them."""
 
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""

@@ -15,8 +15,8 @@ from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import (
     COLLABORATION_BYTES,
-    OLDEST_PROTOCOL,
     PROTOCOL_VERSION,
+    SPOKEN,
 )
 
 EVER = 1 << 31
@@ -171,8 +171,8 @@ class MachineSettings:
             (
                 "protocol",
                 self.protocol,
-                OLDEST_PROTOCOL <= self.protocol <= PROTOCOL_VERSION,
-                f"{OLDEST_PROTOCOL} to {PROTOCOL_VERSION}",
+                self.protocol in SPOKEN,
+                " or ".join(map(str, sorted(SPOKEN))),
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, ">= 1 round"),
             (

@@ -46,7 +46,7 @@ DERIVED = frozenset({"distillation.q"})
 
 
 ONCE = {"run.metric": "log_loss"}
-"""Defaults that earlier versions wrote down, and that say what is meant where nothing is said."""
+"""Defaults that 0.2.0 wrote down, and that say what is meant where nothing is said."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class Checkpoint:
         folder = out / FOLDER
         unfinished_config(out)  # which says so if there is none
         known = _fingerprint(folder)
-        path = folder / "config.toml"  # one of an earlier version holds more keys
+        path = folder / "config.toml"  # one of 0.2.0 has other keys
         began = toml_of(parse_config(path.read_text("utf-8"), source=str(path)))
         other = {
             key: (before, now)

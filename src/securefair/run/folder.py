@@ -16,7 +16,6 @@ import msgspec
 
 from securefair.collaboration.kept import KeptModel
 from securefair.collaboration.kinds import toml_of
-from securefair.collaboration.verdict import with_verdicts
 from securefair.config import load_config
 from securefair.errors import DataError
 from securefair.prediction.effects import ESTIMATES, estimates_csv, read_estimates
@@ -167,7 +166,7 @@ def _write_models(models: Sequence[KeptModel], folder: Path) -> None:
 
 
 def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
-    """Those that are there: runs of the library and of earlier versions may have none."""
+    """Those that are there: runs of the library may have none."""
     places = [folder / folder_name(name) for name in hospitals]
     return [
         KeptModel(load_model(place), load_card(place), read_estimates(place / ESTIMATES))
@@ -265,7 +264,7 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
     if isinstance(encryption := metrics.get("encryption"), dict):
         metrics["encryption"] = encryption | measured.encryption
     try:
-        return with_verdicts(msgspec.convert(metrics, RunResult)), measured
+        return msgspec.convert(metrics, RunResult), measured
     except msgspec.ValidationError as error:
         raise DataError(
             "this is not the record it should be",

@@ -1,7 +1,8 @@
 """The tables of a store, and how an older store becomes a newer one.
 
-`MIGRATIONS[v]` turns a store of version v into one of version v + 1; a new store takes all of them.
-A released step is never edited: what changes later is another step.
+`MIGRATIONS[0]` makes the tables of the first release in an empty file, and each of the others turns
+a store into one of the next version; a new store takes all of them. A released step is never
+edited: what changes later is another step.
 """
 
 from __future__ import annotations
@@ -13,19 +14,11 @@ from securefair.errors import StorageError
 APPLICATION_ID = 0x5346_5354
 """Of SQLite's header ("SFST"): tells a store from any other SQLite file."""
 
+FIRST = 2
+"""The version of stores of the first release, 0.2.0; nothing leads here from the one before."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
-    -- What was disclosed, by the authenticated identity of whoever learnt it.
-    CREATE TABLE ledger (
-        scope    TEXT NOT NULL,     -- what kind of disclosure: "answers", "weights", ...
-        identity TEXT NOT NULL,     -- who learnt it; '' where nobody was authenticated
-        item     TEXT NOT NULL,     -- of what: a model and its version
-        charges  INTEGER NOT NULL CHECK (charges >= 0),
-        numbers  INTEGER NOT NULL CHECK (numbers >= 0),
-        bits     REAL NOT NULL CHECK (bits >= 0),
-        PRIMARY KEY (scope, identity, item)
-    ) WITHOUT ROWID;
-
     -- What happened to the privacy of patients; what it amounts to is composed from these rows.
     CREATE TABLE privacy (
         position  INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,15 +84,6 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX memory_blob ON memory (blob) WHERE blob IS NOT NULL;
     """,
     """
-    -- The ledger is what its owner remembers (protocol.ledger): an account a caller, as JSON.
-    INSERT INTO memory SELECT
-        'answers ' || identity,
-        CAST(json_object('samples', 1, 'answers', sum(charges), 'total', sum(numbers),
-                         'carried', sum(bits)) AS BLOB),
-        NULL FROM ledger WHERE scope = 'answers' GROUP BY identity;
-    DROP TABLE ledger;
-    """,
-    """
     -- What its sender calls an envelope, and what tells its content from that of others.
     ALTER TABLE outbox ADD COLUMN kind TEXT NOT NULL DEFAULT '';
     ALTER TABLE outbox ADD COLUMN mark BLOB;
@@ -114,12 +98,12 @@ MIGRATIONS: tuple[str, ...] = (
     """,
 )
 
-SCHEMA_VERSION = len(MIGRATIONS)
+SCHEMA_VERSION = FIRST - 1 + len(MIGRATIONS)
 
-READABLE = 1
-"""The oldest version that can be read as it is: steps after it moved only what teachers told,
-added what an outbox is asked as something is sent, and took away of what an inbox is asked as
-something arrives. None of that is read without being written."""
+READABLE = 2
+"""The oldest version that can be read as it is: steps after it added what an outbox is asked as
+something is sent, and took away of what an inbox is asked as something arrives. None of that is
+read without being written."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -137,10 +121,10 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def check_known(version: int, where: str) -> None:
-    """Refuse a store that a later securefair has written.
+    """Refuse a store that a later securefair has written, or one of before the first release.
 
     Raises:
-        StorageError: the version is newer than this program knows.
+        StorageError: the version is newer or older than this program knows.
     """
     if version > SCHEMA_VERSION:
         raise StorageError(
@@ -150,11 +134,21 @@ def check_known(version: int, where: str) -> None:
             expected=f"schema {SCHEMA_VERSION} or older",
             hint="Use the newer version, or another folder; nothing was changed",
         )
+    if 0 < version < FIRST:
+        raise StorageError(
+            "this store was written by a version of securefair before 0.2.0",
+            where=where,
+            found=f"schema {version}",
+            expected=f"schema {FIRST} or newer",
+            hint="Use the version that wrote it, or another folder; nothing was changed",
+        )
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring the tables from `version` to the current one, inside the caller's transaction."""
-    for step in MIGRATIONS[version:]:
+    """Bring the tables from `version`, 0 for an empty file, to the current one, inside the caller's
+    transaction.
+    """
+    for step in MIGRATIONS[max(0, version - FIRST + 1) :]:
         for statement in _statements(step):
             connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -10,7 +10,7 @@ from securefair.config import DisclosureSection
 from securefair.config.base import Section
 from securefair.config.privacy import PrivacySection
 from securefair.errors import ConfigError
-from securefair.protocol.messages import GROUPS_SINCE
+from securefair.protocol.messages import OLDEST_PROTOCOL
 from support.agreements import agree
 
 
@@ -104,5 +104,5 @@ def test_participants_of_a_transfer_meet_their_group_and_are_met_by_it():
 @pytest.mark.parametrize("algorithm", ["transfer", "cycle", "cycle-gossip"])
 def test_before_groups_met_everybody_met_everybody(algorithm):
     agreement = agree(algorithm, MANY[:12], samples=100)
-    before = replace(agreement, facts=replace(agreement.facts, protocol=GROUPS_SINCE - 1))
+    before = replace(agreement, facts=replace(agreement.facts, protocol=OLDEST_PROTOCOL))
     assert before.met_by(MANY[3]) == (*MANY[:3], *MANY[4:12])

@@ -30,12 +30,6 @@ def test_an_import_is_read_as_it_was_written(features):
     assert one.changed() == {}
 
 
-def test_keys_alone_are_read_as_earlier_versions_wrote_them():
-    """In stores of averages and transfers."""
-    pieces = {"upload bea": msgspec.msgpack.encode(KEYS)}
-    assert list(stored_imports(pieces)) == [ImportPeer("bea", KEYS, None)]
-
-
 def test_shares_are_read_again_until_they_are_forgotten():
     gathering = Gathering(
         session=bytes(32), round=3, attempt=0, receiver="bea", senders=("ann", "cem")

@@ -53,7 +53,6 @@ CLASSES = ("died", 'classes = [["0"], ["1"]]')
     [
         ("", TIME),
         ('metric = "integrated_brier"', TIME),
-        ('metric = "log_loss"', TIME),  # as configurations of before have it
         ("", CLASSES),
         ('metric = "auc"', CLASSES),
     ],
@@ -65,6 +64,7 @@ def test_algorithms_are_compared_by_a_score_of_the_outcome(loaded, metric, outco
 @pytest.mark.parametrize(
     ("metric", "outcome", "expected"),
     [
+        ("log_loss", TIME, "concordance, integrated_brier, partial_log_likelihood"),
         ("auc", TIME, "concordance, integrated_brier, partial_log_likelihood"),
         ("concordance", CLASSES, "log_loss, brier, auc, accuracy"),
         ("calibration_error", CLASSES, "log_loss, brier, auc, accuracy"),

@@ -243,12 +243,20 @@ def test_a_changed_file_is_refused(tmp_path, model, card):
     assert load_model(tmp_path).record.classes == record["classes"]
 
 
-def test_a_record_from_before_digests_is_read(tmp_path, model, card):
+@pytest.mark.parametrize("older", [0, 1, 2, None])
+def test_another_number_of_the_format_spares_no_record_its_digest(tmp_path, model, card, older):
+    """A record of format 2 had none: whoever wrote that number could change all that it says."""
     save_model(model, tmp_path, card=card)
     record = json.loads((tmp_path / "model.json").read_text())
-    del record["digest"]
-    (tmp_path / "model.json").write_text(json.dumps(record | {"format": 2}))
-    assert load_model(tmp_path).record.format == 3
+    changed = record | {"format": older, "classes": record["classes"][::-1]}
+    for one in (record | {"format": older}, changed, changed | {"digest": ""}):
+        (tmp_path / "model.json").write_text(json.dumps(one))
+        with pytest.raises(DataError, match="stored by another version of securefair"):
+            load_model(tmp_path)
+
+
+def test_a_file_of_a_model_is_told_the_folder_that_it_is_in(tmp_path, model, card):
+    save_model(model, tmp_path, card=card)
     with pytest.raises(DataError, match="its folder is"):
         load_model(tmp_path / "model.json")
 
@@ -257,7 +265,7 @@ def test_a_wrong_folder_is_told_what_it_is(tmp_path):
     with pytest.raises(DataError, match=r"no folder of a model .*found 'nothing'"):
         load_model(tmp_path / "absent")
     (tmp_path / "metrics.json").write_text("{}")
-    with pytest.raises(DataError, match="a run of an earlier version, which kept no models"):
+    with pytest.raises(DataError, match="a run that kept no models"):
         load_model(tmp_path)
     (tmp_path / "models" / "north").mkdir(parents=True)
     with pytest.raises(DataError, match="a run with models of north"):

@@ -106,7 +106,7 @@ def test_onnxruntime_gives_the_same_probabilities(model):
     assert onnx_file.largest_difference(model, onnx_file.onnx_bytes(model)) < 1e-5
 
 
-TIMES = {"times": [1.0, 2.5], "hazard": [0.1, 0.4]}
+TIMES = {"times": [1.0, 2.5], "hazard": [0.1, 0.4], "events": [1.0, 2.0], "until": [3.0]}
 
 
 def of_outcome(outcome, beside=(), within=None, own=None):

@@ -25,6 +25,7 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
+    OLDEST_PROTOCOL,
     PROTOCOL_VERSION,
     Answer,
     Ask,
@@ -123,16 +124,15 @@ def test_a_hello_that_differs_refuses_its_sender_for_good(hello, reason):
     assert [e.peer for e in stage.begin(3) if isinstance(e, Send)] == ["cem"]
 
 
-def test_a_machine_speaks_the_version_that_its_project_was_founded_with(monkeypatch):
-    """Machines of a later version too, so that their sites need not be upgraded together."""
-    monkeypatch.setattr("securefair.protocol.settings.PROTOCOL_VERSION", PROTOCOL_VERSION + 1)
-    stage = Stage(protocol=PROTOCOL_VERSION)
+def test_a_machine_speaks_the_version_that_its_project_was_founded_with():
+    """So sites need not be upgraded together."""
+    stage = Stage(protocol=OLDEST_PROTOCOL)
     said = [e.message for e in stage.begin(0) if isinstance(e, Send)]
-    assert {one.protocol_version for one in said if isinstance(one, Hello)} == {PROTOCOL_VERSION}
+    assert {one.protocol_version for one in said if isinstance(one, Hello)} == {OLDEST_PROTOCOL}
     stage.done(PrepareKeysAndFeatures(), OWN)
-    stage.hear("bea", HELLO)
+    stage.hear("bea", Hello(OLDEST_PROTOCOL, bytes(32)))
     assert stage.admission("bea") is AdmissionState.GREETED
-    [blame] = stage.hear("cem", Hello(PROTOCOL_VERSION + 1, bytes(32)))
+    [blame] = stage.hear("cem", Hello(PROTOCOL_VERSION, bytes(32)))
     assert "speaks another protocol version" in blame.reason
 
 

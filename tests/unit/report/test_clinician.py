@@ -3,11 +3,11 @@
 import pytest
 from msgspec import structs
 
-from securefair.collaboration.verdict import with_verdicts
 from securefair.records import MetricResult, Reliability, ThresholdResult
 from securefair.report.clinician import first_page
 from securefair.words import languages, words_of
 from securefair.worth.interval import wilson
+from support.verdicts import with_verdicts
 
 NOUNS = words_of().about("hospitals")
 

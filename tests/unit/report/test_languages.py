@@ -9,7 +9,6 @@ from msgspec import structs
 
 from securefair.collaboration.kinds import REGISTERED
 from securefair.collaboration.privacy import ROWS
-from securefair.collaboration.verdict import with_verdicts
 from securefair.records import (
     AveragingResult,
     MetricResult,
@@ -20,6 +19,7 @@ from securefair.records import (
 )
 from securefair.report import html, render_report
 from securefair.words import Words, languages, words_of
+from support.verdicts import with_verdicts
 
 NAMES = ("Q1", "Q2", "Q3", "Q4")
 """Of participants and classes: no letters beside the one, so that no word is theirs."""

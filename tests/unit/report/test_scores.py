@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from securefair.collaboration.verdict import with_verdicts
 from securefair.records import MetricResult
 from securefair.report import scores
 from securefair.words import words_of
+from support.verdicts import with_verdicts
 
 HOSPITALS = words_of().about("hospitals")
 

@@ -34,15 +34,26 @@ def test_a_newer_store_is_refused_by_name(tmp_path):
             Store.open(tmp_path / "s", access=access)
 
 
+def test_a_store_of_before_the_first_release_is_refused_by_name(tmp_path):
+    Store.open(tmp_path / "s").close()
+    with sqlite3.connect(tmp_path / "s" / "store.sqlite") as raw:
+        raw.execute(f"PRAGMA user_version = {schema.FIRST - 1}")
+    raw.close()
+    for access in Access:
+        with pytest.raises(StorageError, match=r"before 0\.2\.0 .*found 'schema 1'"):
+            Store.open(tmp_path / "s", access=access)
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
 def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path, monkeypatch, caplog):
     with Store.open(tmp_path / "s") as store, store.transaction() as tx:
         tx.memory.put("machine", b"round 5")
     later = (*schema.MIGRATIONS, "CREATE TABLE later (x INTEGER);\nINSERT INTO later VALUES (1);")
     monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(later))
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     with Store.open(tmp_path / "s", access=Access.READ) as store, store.view() as tx:
         assert tx.memory.get("machine") == b"round 5"  # as long as no step changed what is read
-    monkeypatch.setattr(schema, "READABLE", len(later))
+    monkeypatch.setattr(schema, "READABLE", schema.SCHEMA_VERSION)
     with pytest.raises(StorageError, match="older version"):
         Store.open(tmp_path / "s", access=Access.READ)
     before = []
@@ -51,7 +62,7 @@ def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path, monkeypatch, ca
             assert tx.memory.get("machine") == b"round 5"
             assert store._connection.execute("SELECT count(*) FROM later").fetchone() == (1,)
             before.append(store.before)
-    assert before == [tmp_path / f"s.schema-{len(later) - 1}", None]
+    assert before == [tmp_path / f"s.schema-{schema.SCHEMA_VERSION - 1}", None]
     said = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert said == [f"this store was brought up to date; as it was: {before[0]}"]
 
@@ -65,7 +76,7 @@ def test_an_older_store_is_copied_whole_before_it_is_migrated(tmp_path, monkeypa
     older = schema.SCHEMA_VERSION
     later = (*schema.MIGRATIONS, "DELETE FROM memory WHERE name = 'machine';")
     monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(later))
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     with monkeypatch.context() as patch:
 
         def full(*_):
@@ -93,7 +104,7 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         broken = (*schema.MIGRATIONS, "CREATE TABLE later (x INTEGER);\nSELECT * FROM nowhere;")
         patch.setattr(schema, "MIGRATIONS", broken)
-        patch.setattr(schema, "SCHEMA_VERSION", len(broken))
+        patch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
         with pytest.raises(StorageError, match="nowhere"):
             Store.open(tmp_path / "s")
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
@@ -106,7 +117,7 @@ def test_what_failed_is_told_though_the_copy_cannot_be_removed(tmp_path, monkeyp
     Store.open(tmp_path / "s").close()
     broken = (*schema.MIGRATIONS, "SELECT * FROM nowhere;")
     monkeypatch.setattr(schema, "MIGRATIONS", broken)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     remove = shutil.rmtree
 
     def refused(path, ignore_errors=False, **_):

@@ -58,7 +58,7 @@ def bundle_files(run: Outcome) -> dict[str, str]:
     """The files of the bundle by name.
 
     Raises:
-        DataError: the run kept no scores by seed, as those of earlier versions.
+        DataError: the run kept no scores by seed, as those of networks without stored models.
     """
     result = run.result
     metrics = [metric for one in result.algorithms.values() for metric in one.metrics.values()]
@@ -66,7 +66,7 @@ def bundle_files(run: Outcome) -> dict[str, str]:
         raise DataError(
             "this run kept no scores by seed",
             where=result.name,
-            found="a run of an earlier version, or of networks without stored models",
+            found="a run of networks without stored models",
             hint="Run it again: securefair run config.toml --restart",
         )
     return {

@@ -27,7 +27,7 @@ from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logi
 from securefair.model.transfer.peers import FEWEST_LEFT, Opened, asked_peers, missing_of, opened_of
 from securefair.model.transfer.public_trees import LEAVES, public_trees
 from securefair.model.transfer.sums import ChosenSum, choose_sum, sum_of
-from securefair.protocol.messages import GROUPS_SINCE, RECOVERED_SINCE
+from securefair.protocol.messages import SINCE_0_3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class TransferTerms(Agreement):
 
     def met_by(self, name: str) -> tuple[str, ...]:
         """Its group, so that messages grow with hospitals and not with their pairs."""
-        if self.facts.protocol < GROUPS_SINCE:
+        if self.facts.protocol < SINCE_0_3:
             return super().met_by(name)
         return self.teachers_of(name)
 
@@ -158,7 +158,7 @@ class TransferTerms(Agreement):
     @property
     def most_spare(self) -> int:
         """Most senders that a sum may lose between their parts and their keys."""
-        if not self.sums or self.facts.protocol < RECOVERED_SINCE:
+        if not self.sums or self.facts.protocol < SINCE_0_3:
             return 0
         return max(self.missing_of(name) or 0 for name in self.participants)
 

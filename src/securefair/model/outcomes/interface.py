@@ -24,7 +24,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.data.known import Fault, Known, Range
 from securefair.data.table import Target
@@ -125,8 +124,7 @@ class StudyOutcome(ABC):
         Raises:
             ConfigError: it has no such score, or nobody is better by it.
         """
-        # Configurations of before name the default of classes whatever they predict.
-        if metric is None or (metric == defaults.METRIC and metric not in self.scores):
+        if metric is None:
             return self.metric
         deciders = [name for name in self.scores if name not in self.described_by]
         if metric not in deciders:

@@ -61,8 +61,7 @@ def check_followed(own: Mapping[str, Sequence[float]], horizons: Array) -> None:
     Raises:
         ConfigError: names the latest horizon.
     """
-    # Models of before do not say how long patients were followed: to the last event at least.
-    until = (own.get("until") or own["times"])[-1:]
+    until = own["until"]
     if until and horizons.max() > until[0]:
         raise ConfigError(
             "the own patients in training say nothing of so late a time",

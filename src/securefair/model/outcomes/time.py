@@ -333,16 +333,11 @@ class TimeToEvent(StudyOutcome):
 def usual_horizons(own: OwnPart) -> list[float]:
     """Times until which a quarter, half and three quarters of own events came, three digits: of
     each the earliest at which an event came; none without events.
-
-    Models of before do not say how many events came at a time. Of these it is times until which
-    survival at predictor 0 has fallen by a quarter, half and three quarters of all that it falls
-    until the last event: about the same where few are censored before it and predictor 0 is usual.
     """
     times = np.array(own["times"])
     if not len(times):
         return []
-    falls = -np.diff(survival(np.zeros((1, 1)), own, times)[0], prepend=1.0)
-    came = np.cumsum(own.get("events") or falls)
+    came = np.cumsum(own["events"])
     quarters = times[np.searchsorted(came, np.array(QUARTERS) * came[-1] * (1 - ROUNDING))]
     return list(dict.fromkeys(float(f"{one:.3g}") for one in quarters))
 

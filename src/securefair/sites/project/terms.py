@@ -14,7 +14,7 @@ from securefair.config import RunConfig, check_settings, defaults
 from securefair.config.base import Ratio, Section
 from securefair.config.writing import plain_sections
 from securefair.errors import ConfigError
-from securefair.protocol.messages import OLDEST_PROTOCOL, PROTOCOL_VERSION
+from securefair.protocol.messages import OLDEST_PROTOCOL, PROTOCOL_VERSION, SPOKEN
 
 _LOCAL = {"run", "data", "participants", "renewals", "report"}
 """Sections of a configuration that a project does not have, or says in other words."""
@@ -115,7 +115,7 @@ class Terms:
 
 def spoken(protocol: int) -> bool:
     """Whether this version of securefair speaks a version of the protocol."""
-    return OLDEST_PROTOCOL <= protocol <= PROTOCOL_VERSION
+    return protocol in SPOKEN
 
 
 def check_version(protocol: int) -> None:
@@ -126,11 +126,12 @@ def check_version(protocol: int) -> None:
     """
     if not spoken(protocol):
         newer = protocol > PROTOCOL_VERSION
+        which = "a newer" if newer else "an older" if protocol < OLDEST_PROTOCOL else "an unknown"
         raise ConfigError(
-            f"the project speaks {'a newer' if newer else 'an older'} version of the protocol",
+            f"the project speaks {which} version of the protocol",
             where="project.protocol",
             found=protocol,
-            expected=f"{OLDEST_PROTOCOL} to {PROTOCOL_VERSION}",
+            expected=" or ".join(map(str, sorted(SPOKEN))),
             hint="Install a newer version of securefair, as whoever founded the project has"
             if newer
             else "Found the project anew, or go on with the version that founded it",

@@ -12,13 +12,15 @@ from pathlib import Path
 import msgspec
 
 from securefair.errors import StorageError
-from securefair.sites.site.steps import to_format_2, to_format_3
 from securefair.storage import Access, Store, Transaction
 
-STEPS: tuple[Callable[[Transaction], None], ...] = (to_format_2, to_format_3)
-"""`STEPS[n]` turns format n + 1 into format n + 2; a released step never changes."""
+FIRST = 3
+"""The format of the first release, 0.2.0; nothing leads here from those before it."""
 
-LATEST = len(STEPS) + 1
+STEPS: tuple[Callable[[Transaction], None], ...] = ()
+"""`STEPS[n]` turns format FIRST + n into the next one; a released step never changes."""
+
+LATEST = FIRST + len(STEPS)
 NAME = "site format"
 
 
@@ -26,7 +28,8 @@ def format_of(store: Path) -> int:
     """The format of a site's store, which is left as it is; the latest for an empty one.
 
     Raises:
-        StorageError: a newer version of securefair has written it, or it cannot be read.
+        StorageError: a newer version of securefair has written it, or one of before 0.2.0; or it
+            cannot be read.
     """
     with Store.open(store, access=Access.READ) as opened, opened.view() as tx:
         return _format(tx, str(store))
@@ -62,7 +65,7 @@ def bring_up_to_date(store: Store) -> None:
         StorageError: as `format_of`; nothing was changed then.
     """
     with store.transaction() as tx:
-        for step in STEPS[_format(tx, str(store.folder)) - 1 :]:
+        for step in STEPS[_format(tx, str(store.folder)) - FIRST :]:
             step(tx)
         tx.memory.put(NAME, str(LATEST).encode())
 
@@ -77,5 +80,13 @@ def _format(tx: Transaction, where: str) -> int:
             found=f"format {found}",
             expected=f"format {LATEST} or older",
             hint="Use the newer version; nothing was changed",
+        )
+    if found < FIRST:
+        raise StorageError(
+            "this site was written by a version of securefair before 0.2.0",
+            where=where,
+            found=f"format {found}",
+            expected=f"format {FIRST} or newer",
+            hint="Only the version that wrote it can export its models; nothing was changed",
         )
     return found

@@ -235,10 +235,6 @@ def test_survival_is_told_until_the_longest_time_that_anybody_was_followed():
     np.testing.assert_allclose(told["survival_8"], np.exp(-0.3))
     with pytest.raises(ConfigError, match="so late a time"):
         OUTCOME.told(said, Frame((), own, None, (8.5,)))
-    del own["until"]  # a model of before
-    OUTCOME.told(said, Frame((), own, None, (5.0,)))
-    with pytest.raises(ConfigError, match="so late a time"):
-        OUTCOME.told(said, Frame((), own, None, (8.0,)))
 
 
 def early():
@@ -258,12 +254,6 @@ def test_survival_is_told_until_quarters_of_events_and_not_of_their_times():
         "survival_4",
         "survival_10",
     ]
-
-
-def test_a_model_of_before_tells_quarters_of_the_fall_of_survival():
-    """It does not say how many events came at a time."""
-    hazard = -np.log([0.9, 0.5, 0.4, 0.2])  # falls by 0.1, 0.4, 0.1 and 0.2, 0.8 in all
-    assert usual_horizons({"times": [1.0, 2.0, 3.0, 4.0], "hazard": hazard.tolist()}) == [2, 3]
 
 
 def test_without_events_nothing_is_told_until_a_time():

@@ -8,7 +8,7 @@ import pytest
 from securefair.collaboration.kinds import unread_by
 from securefair.config import kinds_keys
 from securefair.errors import ConfigError, DataError
-from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.messages import OLDEST_PROTOCOL, PROTOCOL_VERSION, SPOKEN
 from securefair.sites.couriers.interface import CourierSettings
 from securefair.sites.project.identity import Identity
 from securefair.sites.project.project import (
@@ -18,7 +18,7 @@ from securefair.sites.project.project import (
     signature_file,
     write_signature,
 )
-from securefair.sites.project.terms import checked_terms
+from securefair.sites.project.terms import check_version, checked_terms
 from securefair.sites.site.folder import SiteSettings
 from securefair.sites.site.hosting import own_config
 
@@ -136,6 +136,19 @@ def test_a_signature_of_another_version_is_called_that():
     text = project(NORTH, SOUTH).signed(NORTH).to_toml()
     with pytest.raises(ConfigError, match="newer version of the protocol"):
         parse_project(text.replace(f"protocol = {PROTOCOL_VERSION}", "protocol = 99"), source="p")
+
+
+def test_versions_of_releases_alone_are_spoken():
+    for protocol in SPOKEN:
+        check_version(protocol)
+    for protocol, which in (
+        (OLDEST_PROTOCOL - 1, "an older"),
+        (OLDEST_PROTOCOL + 1, "an unknown"),
+        (PROTOCOL_VERSION - 1, "an unknown"),
+        (PROTOCOL_VERSION + 1, "a newer"),
+    ):
+        with pytest.raises(ConfigError, match=f"{which} version .* expected '12 or 15'"):
+            check_version(protocol)
 
 
 def test_a_signature_of_another_is_found():

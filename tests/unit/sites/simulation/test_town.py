@@ -10,7 +10,7 @@ from contract.kinds import SEED, begun, configured, everyone
 from securefair.collaboration import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.errors import LocalProtocolError, SecureFairError
-from securefair.protocol.messages import GROUPS_SINCE
+from securefair.protocol.messages import OLDEST_PROTOCOL
 from securefair.sites.couriers.memory import Faults, Link
 from securefair.sites.simulation.starting import simulated
 
@@ -128,7 +128,7 @@ def test_messages_of_a_transfer_grow_with_hospitals_and_not_with_their_pairs():
     """Hello and keys went to everybody: 48 hospitals sent 2,256 of each."""
     each = {count: messages_of(count) / count for count in (18, 27)}
     assert each[18] == each[27] == 6 * 8  # in groups of nine
-    assert messages_of(18, protocol=GROUPS_SINCE - 1) == 18 * (4 * 8 + 2 * 17)
+    assert messages_of(18, protocol=OLDEST_PROTOCOL) == 18 * (4 * 8 + 2 * 17)
 
 
 def messages_of(count, **facts):

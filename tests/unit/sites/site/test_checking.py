@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from securefair.sites.site.checking import check_site
 from securefair.sites.site.folder import read_settings, write_settings
+from securefair.sites.site.format import FIRST, LATEST
 from securefair.sites.site.starting import open_site
 from securefair.storage import Keystore, Secret, Store, schema
 from securefair.storage.generation import advance
@@ -94,11 +95,19 @@ def test_a_store_of_an_older_schema_is_copied_and_that_is_said(place, monkeypatc
     assert not copy.exists()
 
 
-def test_a_site_of_an_older_format_is_told_by_check_as_by_start(place):
+def test_a_site_of_an_older_format_is_told_by_check_as_by_start(place, monkeypatch):
     with Store.open(place / "north" / "store") as store, store.transaction() as tx:
-        tx.memory.put("site format", b"1")
+        tx.memory.put("site format", str(LATEST).encode())
+    monkeypatch.setattr("securefair.sites.site.format.LATEST", LATEST + 1)
     for said in refusals_of(place, "check", "start"):
         assert "`securefair site upgrade` brings it up to date, and keeps a copy" in said
+
+
+def test_a_site_of_before_the_first_release_is_told_by_check_as_by_start(place):
+    with Store.open(place / "north" / "store") as store, store.transaction() as tx:
+        tx.memory.put("site format", str(FIRST - 1).encode())
+    for said in refusals_of(place, "check", "start"):
+        assert "written by a version of securefair before 0.2.0" in said
 
 
 def test_other_samples_are_told_by_check_as_by_start(place):

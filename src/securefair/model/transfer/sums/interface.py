@@ -105,7 +105,7 @@ class FitSum(ABC):
     """One way to say what a fit knows.
 
     Args:
-        evidence: whether e is among it: projects of before protocol 15 go on without.
+        evidence: whether e is among it: projects of 0.2.0 go on without.
         squares: whether v is: `StudyOutcome.spreads`.
 
     Attributes:

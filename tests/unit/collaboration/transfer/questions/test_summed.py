@@ -9,7 +9,7 @@ from securefair.config import DisclosureSection
 from securefair.errors import ConfigError
 from securefair.model.transfer.sums import sum_of, transfer_sum
 from securefair.model.transfer.sums.register import REGISTERED
-from securefair.protocol.messages import EVIDENCE_SINCE
+from securefair.protocol.messages import OLDEST_PROTOCOL
 from securefair.sites.couriers.memory import Faults, Link
 from support.simulated import start_transfer
 
@@ -121,7 +121,7 @@ def test_a_hospital_with_too_few_patients_is_named_before_and_adds_nothing(make_
 def test_projects_of_before_go_on_without_the_number_about_leaves(make_hospitals, agree, name):
     hospitals = make_hospitals()
     agreed = agree(hospitals, sums=name)
-    older = replace(agreed, facts=replace(agreed.facts, protocol=EVIDENCE_SINCE - 1))
+    older = replace(agreed, facts=replace(agreed.facts, protocol=OLDEST_PROTOCOL))
     numbers = [one.question.numbers_of(40) for one in (agreed, older)]
     assert numbers[0] == numbers[1] + 1
     run = start(hospitals, older)
