@@ -48,7 +48,7 @@ def test_it_says_what_the_own_model_is_worth_against_training_alone():
     assert (
         "than with Alone, the best model alone. That is measured on 40 own test patients." in text
     )
-    for word in ("Alone", "Most common answer", "Own model", "undefined", "taken for ill"):
+    for word in ("Alone", "One answer for all", "Own model", "undefined", "taken for ill"):
         assert word in text
 
 

@@ -81,6 +81,17 @@ def test_every_part_of_an_outcome_has_a_name():
     assert set(words_of().under("strata").values()) == strata
 
 
+@pytest.mark.parametrize(
+    ("language", "frequent", "mean"),
+    [("en", "common", "mean"), ("de", "häufigste", "Mittelwert"), ("fr", "fréquente", "moyenne")],
+)
+def test_the_constant_control_is_named_for_numbers_as_well(language, frequent, mean):
+    """Of a number it is the mean, which no patient may have."""
+    words = words_of(language)
+    assert frequent not in words("controls.most_common").casefold()
+    assert mean in words("rules.most_common")
+
+
 @pytest.mark.parametrize("control", ["standalone", "alone-forest"])
 def test_a_german_verdict_is_a_sentence_after_its_colon(control):
     verdict = VerdictResult(

@@ -73,7 +73,7 @@ class Number(StudyOutcome):
     spreads: ClassVar = True
     ranged: ClassVar = True
     adds_own: ClassVar = True
-    strata: ClassVar = ("lower half", "upper half")
+    strata: ClassVar = ("up to its median", "above its median")
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """See `StudyOutcome`."""
