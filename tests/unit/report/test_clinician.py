@@ -164,7 +164,7 @@ def test_runs_without_predictions_have_no_such_page(make_run):
 
 @pytest.fixture
 def of_a_number(result):
-    """Lyon's answers are as close as alone, and its range is worse; what the others scored alone."""
+    """At the first and the third answers are as close as alone, and ranges are wider."""
     names = [one.name for one in result.participants]
     figure = result.algorithms[result.algorithm]
 
