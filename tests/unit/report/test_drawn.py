@@ -145,7 +145,12 @@ def test_the_ward_reads_of_an_outcome_in_plain_words(make_run, name, language):
 
 @pytest.mark.parametrize(
     ("value", "digits", "said"),
-    [(2957.3, 3, "2 960"), (6e8, 6, "600 000 000"), (1e7, 6, "10 000 000"), (-12.5, 6, "\u221212,5")],
+    [
+        (2957.3, 3, "2 960"),
+        (6e8, 6, "600 000 000"),
+        (1e7, 6, "10 000 000"),
+        (-12.5, 6, "\u221212,5"),
+    ],
 )
 def test_large_numbers_have_their_zeros(value, digits, said):
     assert plain(value, words_of("fr"), digits).replace("\u202f", " ") == said
