@@ -55,7 +55,7 @@ def card(peers=PEERS):
             control="standalone",
             against=Against(),
         ),
-        titles={"most_common": "Most common answer", "standalone": "Alone"},
+        titles={"most_common": "One answer for all", "standalone": "Alone"},
         taught=[
             Taught(peer=peer, answers_received=1, numbers_received=16, numbers_disclosed=32)
             for peer in peers

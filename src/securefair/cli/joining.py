@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from securefair.cli.ending import interrupted, shown
 from securefair.cli.identity import PassphraseOption, passphrase
 from securefair.cli.options import JsonOption
 from securefair.errors import ConfigError
@@ -355,11 +356,14 @@ def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
         checked.clear()
         log(line, facts)
 
-    with stopped_by_signals() as stop:
-        for line in check_site(folder, secret):
-            stop.check()
-            checked.append(line)
-        rounds, own = run_site(folder, secret, begun, stop)
+    try:
+        with stopped_by_signals() as stop:
+            for line in check_site(folder, secret):
+                stop.check()
+                checked.append(line)
+            rounds, own = run_site(folder, secret, begun, stop)
+    except KeyboardInterrupt:  # by Ctrl-C, or by `site stop`
+        interrupted(f"The site was stopped. It goes on with: securefair site start {shown(folder)}")
     text = (
         f"All rounds are over ({rounds}).\nReport: {own.page}\n"
         f"Next: securefair predict {own.model} new.csv"

@@ -9,7 +9,7 @@ Whatever a run is about, its controls are tuned on everybody's own training samp
 - `averaged_alone`: the regularised fits averaged as a transfer averages them, without peers.
 - `alone-forest`, `alone-ensemble`: a random forest; the equal average of the averaged fits, a
   forest and a Gaussian process. Of classes, where they are cheap (`MOST_NUMBERS`).
-- `most_common`: the class frequencies.
+- `most_common`: one answer for all, such as the class frequencies or the mean.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def verdict_sentence(verdict: VerdictResult, words: Words) -> str:
         for place, names in told.items()
         if names
     ]
-    places = "; ".join(clauses)
+    places = words("numbers.clauses").join(clauses)
     gain = verdict.gain or 0.0
     moved = "lower" if (gain > 0) == lower_is_better(verdict.score) else "higher"
     average = words(

@@ -9,6 +9,7 @@ import numpy as np
 from securefair.config.columns import ColumnRule, NumericColumn, code
 from securefair.data.cells import Table
 from securefair.data.findings import EVERYONE, Finding
+from securefair.data.table import Target
 
 CLIPPED = 0.05
 """Share of patients beyond a range from which it is worth a line; from half of them it is grave."""
@@ -63,6 +64,42 @@ def range_findings(
             remedy="Correct low and high, or the unit of the table",
             severity="grave" if 2 * clipped >= total else "warning",
         )
+
+
+def label_findings(
+    site: str, table: Table, target: Target, missing: Sequence[str]
+) -> Iterator[Finding]:
+    """How many patients lie beyond the public range of the number to predict.
+
+    Models and scores take them as they are, a description as the range's ends: two of them are a
+    contradiction already.
+
+    Args:
+        site: its name.
+        table: its rows.
+        target: what is predicted.
+        missing: codes of a missing value in any column.
+    """
+    if target.range is None or target.name not in table.columns:
+        return
+    (low, high), column = target.range, table.columns[target.name]
+    known = np.isfinite(column.measured) & ~column.among(missing)
+    beyond = known & ((column.measured < low) | (column.measured > high))
+    counts = column.counts()
+    clipped, total = int(counts[beyond].sum()), int(counts[known].sum())
+    if not clipped:
+        return
+    yield Finding(
+        site=site,
+        column=target.name,
+        line=table.line_of(column.first(beyond)),
+        kind="clipped",
+        message=f"{clipped} of {total} patients lie beyond table.label_range, {low:g} to {high:g}, "
+        f"and count as its ends in a description (Table 1), though not in models and scores; "
+        f"values here are {column.measured[known].min():g} to {column.measured[known].max():g}",
+        remedy="Correct table.label_range, or the unit of the table",
+        severity="grave" if clipped >= CLIPPED * total else "warning",
+    )
 
 
 def class_findings(

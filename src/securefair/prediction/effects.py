@@ -33,6 +33,10 @@ Array = NDArray[np.float64]
 STEPS = 10
 """A step of a measurement is at most such a part of its range: 1, 2 or 5 times a power of ten."""
 
+COUNTED = 2
+"""A range from a whole number to another, and so wide, has a step of 1 at least: it may be a
+score, which knows no tenths, and of a measurement 1 is what people speak of as well."""
+
 
 @dataclass(frozen=True)
 class ColumnEffect:
@@ -209,12 +213,13 @@ def _changes(table: TableSpec, usual: Array) -> Iterator[tuple[ColumnEffect, Arr
     for column in table.columns:
         width = len(feature_names(column))
         if isinstance(column, NumericColumn):
-            step = _step(column.high - column.low)
+            step = _step(column.low, column.high)
             half = step / (column.high - column.low)
+            middle = min(max(usual[at], half - 1.0), 1.0 - half)  # within the range on both sides
             yield (
                 ColumnEffect(column.name, step, "", "", 0.0),
-                _with(usual, at, usual[at] - half),
-                _with(usual, at, usual[at] + half),
+                _with(usual, at, middle - half),
+                _with(usual, at, middle + half),
             )
         elif isinstance(column, BinaryColumn):
             yield (
@@ -243,8 +248,12 @@ def _with(patient: Array, at: int, value: float) -> Array:
     return changed
 
 
-def _step(width: float) -> float:
-    """The largest of 1, 2 or 5 times a power of ten that is at most a tenth of the width."""
+def _step(low: float, high: float) -> float:
+    """The largest of 1, 2 or 5 times a power of ten that is at most a tenth of the width; 1 where
+    that is less and the range may be that of a score."""
+    width = high - low
     most = width / STEPS
     power: float = 10.0 ** math.floor(math.log10(most) + 1e-9)
-    return max(times * power for times in (1, 2, 5) if times * power <= most * (1 + 1e-9))
+    step = max(times * power for times in (1, 2, 5) if times * power <= most * (1 + 1e-9))
+    counted = width >= COUNTED and float(low).is_integer() and float(high).is_integer()
+    return max(step, 1.0) if counted else step

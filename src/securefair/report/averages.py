@@ -43,8 +43,8 @@ def cost(
     """Bytes, time and precision over all repetitions."""
     values: dict[str, object] = {
         "seconds": words.figure(duration(result.seconds)),
-        "up": words.figure(data_size(result.bytes_up)),
-        "down": words.figure(data_size(result.bytes_down)),
+        "up": words.size(data_size(result.bytes_up)),
+        "down": words.size(data_size(result.bytes_down)),
     }
     said = [
         words("cost.averaged", **values)

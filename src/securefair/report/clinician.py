@@ -29,7 +29,7 @@ from securefair.report.scores import constant
 from securefair.report.ward_classes import Recognised, probabilities, recognised, thresholds
 from securefair.report.ward_looks import Looks, looks_of
 from securefair.words import Words
-from securefair.worth.verdict import FEW
+from securefair.worth.verdict import FEW, LEAST
 
 REACH = 1.96
 """Standard errors to either end of a 95 % interval."""
@@ -261,8 +261,29 @@ class _Said:
             cells.append("" if common is None else words.percent(common))
         cells += [self._score(score, one.name) for score in self.shown]
         if verdict is not None:
-            cells.append(words(f"helped.{verdict.hospitals[one.name].told}"))
+            told = verdict.hospitals[one.name].told
+            cells.append(words(f"helped.{told}{'_range' * self._range_alone(one.name)}"))
         return Helped(name=one.name, cells=tuple(cells))
+
+    def _range_alone(self, name: str) -> bool:
+        """Whether it is told worse, and answers as well: the range that is said with them is worse.
+
+        The verdict's score judges both at once; a reader of the table would see no loss in it.
+        """
+        verdict, outcome = self._verdict, self.outcome
+        if verdict is None or verdict.hospitals[name].told != "worse" or not outcome.spreads:
+            return False
+        control = self.result.algorithms.get(verdict.control)
+        before = {} if control is None else control.metrics
+        for score in (one for one in self.shown if one not in outcome.described_by):
+            here = self._figure.metrics[score].by_hospital[name]
+            alone = before[score].by_hospital.get(name) if score in before else None
+            if here is None or alone is None:
+                return False
+            loss = here - alone if score in outcome.lower_is_better else alone - here
+            if loss > LEAST * abs(alone):
+                return False
+        return True
 
     def _score(self, score: str, name: str) -> str:
         metric, words = self._figure.metrics[score], self.words
@@ -287,7 +308,11 @@ class _Said:
         """What the columns of the table mean."""
         if self.two:
             return self.words("ward.recognised_note", class_name=self.classes[1])
-        return "" if self.classes else self.own_words("note")
+        if self.classes:
+            return ""
+        spoiled = any(self._range_alone(one.name) for one in self.result.participants)
+        said = [self.own_words("note"), self.own_words("worse_range") if spoiled else ""]
+        return " ".join(filter(None, said))
 
     def plotted(self) -> str:
         """Whose probability a picture of classes is about."""

@@ -263,5 +263,10 @@ def _written(value: float, words: Words, *, share: bool, digits: int = 6) -> str
 
 
 def plain(value: float, words: Words, digits: int = 6) -> str:
-    """A number with so many digits that mean something: 12.5, in the language."""
-    return words.figure(f"{value:.{digits}g}").replace("-", MINUS)
+    """A number with so many digits that mean something: 12.5 and 2,960, in the language."""
+    text = f"{value:.{digits}g}"
+    if "e+" in text:  # whose zeros people read better than a power of ten
+        text = f"{float(text):,.0f}"
+    elif abs(value) >= 1000:
+        text = f"{float(text):,.{digits}g}"
+    return words.figure(text).replace("-", MINUS)

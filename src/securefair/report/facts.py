@@ -152,6 +152,11 @@ def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord
     return sorted(chosen, key=lambda record: record.round)
 
 
+def adds_up(encryption: EncryptionResult | None) -> bool:
+    """Whether all that passed was sums under masks: nobody was asked, and no noise was drawn."""
+    return encryption is not None and encryption.averaging is None and not encryption.ring_degree
+
+
 def message_totals(
     traffic: Sequence[TrafficRow], algorithm: str, encryption: EncryptionResult | None = None
 ) -> list[MessageTotal]:

@@ -191,6 +191,7 @@ def render_report(
         if outcome_named(result.outcome).tells_classes
         else None,  # it is of accuracies
         encrypted=encrypts(result.encryption),
+        summed=facts.adds_up(result.encryption),
         exposed=exposes(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption, words),
         cost=sentences.cost(result, words),

@@ -61,7 +61,7 @@ def environment() -> jinja2.Environment:
         "figure": _figure,
         "points": _in_words(wording.points),
         "count": _in_words(wording.count),
-        "size": _in_words(wording.data_size),
+        "size": _size,
         "duration": _in_words(wording.duration),
         "spread": _spread,
         "decimal": _in_words("{:.1f}".format),
@@ -82,6 +82,12 @@ def _figure(context: jinja2.runtime.Context, value: float, form: str) -> str:
     """A number in a format of ours, such as ".2f"."""
     words: Words = context["words"]
     return words.figure(format(value, form))
+
+
+@jinja2.pass_context
+def _size(context: jinja2.runtime.Context, size: float) -> str:
+    words: Words = context["words"]
+    return words.size(wording.data_size(size))
 
 
 @jinja2.pass_context

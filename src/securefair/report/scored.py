@@ -14,7 +14,13 @@ from securefair.words import Words, words_of
 
 
 def scored_page(
-    pages: Pages, *, title: str, notes: Sequence[str], words: Words, label: str | None = None
+    pages: Pages,
+    *,
+    title: str,
+    notes: Sequence[str],
+    words: Words,
+    label: str | None = None,
+    recorded: Sequence[str] = (),
 ) -> str:
     """The page.
 
@@ -24,7 +30,11 @@ def scored_page(
         notes: what a reader must know, below.
         words: of the language.
         label: the column that is predicted, if it has a name.
+        recorded: what was found in the table, in English.
     """
+    said = [words.translation(one) for one in recorded]
+    english = [one for one, whole in zip(recorded, said, strict=True) if one == whole]
+    translated = [one for one in said if one not in english]
     named = {"label": label or words("ward.label"), "plotted": words("page_of_scores.plotted")}
     return rendered(
         "scored.html.j2",
@@ -32,7 +42,8 @@ def scored_page(
         title=title,
         tables=score_tables(pages, words) if pages else [],
         drawn={model: drawn(page.pictures, words, **named) for model, page in pages.items()},
-        notes=notes,
+        notes=[*translated, *notes],
+        found=english,
         heat=[],
     )
 
@@ -49,7 +60,7 @@ def evaluated_page(
         words: of the language.
     """
     words = words or words_of().about("hospitals")
-    notes = list(found.warnings)
+    notes = []
     if found.outside:
         notes.append(words("page_of_scores.outside", patients=words.count(found.outside)))
     if found.filled:
@@ -60,4 +71,5 @@ def evaluated_page(
         notes=notes,
         words=words,
         label=label,
+        recorded=found.warnings,
     )

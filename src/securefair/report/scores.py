@@ -157,7 +157,7 @@ def left_out(figure: AlgorithmResult, words: Words) -> dict[str, str]:
             for teacher in teachers:
                 seeds.setdefault(student, {}).setdefault(teacher, []).append(seed)
     return {
-        student: "; ".join(
+        student: words("numbers.clauses").join(
             words(
                 f"peers.seeds.{'one' if len(which) == 1 else 'many'}",
                 teacher=words("peers.mean") if teacher == ALL else teacher,

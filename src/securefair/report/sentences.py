@@ -117,8 +117,8 @@ def cost(result: RunResult, words: Words) -> str:
         "name": algorithm_name(result.algorithm, words),
         "seconds": words.figure(duration(facts.seconds)),
         "answers": words.either("counts.answers", facts.answers),
-        "up": words.figure(data_size(facts.bytes_up)),
-        "down": words.figure(data_size(facts.bytes_down)),
+        "up": words.size(data_size(facts.bytes_up)),
+        "down": words.size(data_size(facts.bytes_down)),
     }
     took = words("cost.took", **values)
     if seeds > 1:

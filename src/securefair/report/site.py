@@ -25,6 +25,9 @@ from securefair.words import THIN, words_of
 OWN = "own"
 """Key of the site's own model among the contenders of its page."""
 
+PART = "weight of peers"
+"""Of what a transfer measures (`TransferHost.measured`): the part of settings with peers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SitePeer:
@@ -142,14 +145,22 @@ class SiteFacts:
     @property
     def measured(self) -> Mapping[str, str]:
         """What was measured in every round: its name, and what people read."""
-        known = {}
+        known = {PART: words_of()("sites.settings")}
         if self.card.model.outcome and not self.card.model.classes:
             headline = outcome_named(self.card.model.outcome).headline
-            known = {
+            known |= {
                 "accuracy": words_of().templates.get(f"scores.{headline}", headline),
-                "cross_entropy": "loss",
+                "cross_entropy": words_of()("sites.training_loss"),
             }
         return {name: known.get(name, name.replace("_", "-")) for name in self.rounds[-1].measured}
+
+    @property
+    def notes(self) -> list[str]:
+        """What tells figures of these rounds from others that are called nearly the same."""
+        weighed = any(peer.weight is not None for peer in self.peers)
+        said = ["sites.weight_note"] if weighed and PART in self.rounds[-1].measured else []
+        ranged = self.card.model.outcome and outcome_named(self.card.model.outcome).ranged
+        return [words_of()(key) for key in (*said, *(["sites.loss_note"] if ranged else []))]
 
 
 _RECOVERED = (
@@ -198,6 +209,8 @@ def site_markdown(site: SiteFacts) -> str:
         values = " | ".join(f"{one.measured[name]:.3f}" for name in site.measured)
         answers = ", ".join(one.answers) or "nobody"
         lines.append(f"| {one.number + 1} | {answers} | {values} | {one.note} |")
+    if site.notes:
+        lines += ["", " ".join(site.notes)]
     if site.promised is not None:
         lines += ["", "## Privacy of the own patients", "", site.promised, ""]
         lines += [f"- {gap}" for gap in site.gaps]

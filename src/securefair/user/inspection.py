@@ -12,7 +12,7 @@ from securefair.config.columns import ColumnRule, code
 from securefair.data.between import OF_SOME_SITES, findings_between, site_columns
 from securefair.data.cells import Table, column_of, recoded
 from securefair.data.findings import EVERYONE, Finding, by_weight
-from securefair.data.fitting import class_findings, range_findings
+from securefair.data.fitting import class_findings, label_findings, range_findings
 from securefair.data.headings import meant
 from securefair.data.images.findings import (
     Pictures,
@@ -76,7 +76,10 @@ def inspect_tables(
     for known in pictures.values():
         found += shared_images(known)
     if section.outcome is not None:
-        found += _few_events(tables, target_of(section), section.missing)
+        target = target_of(section)
+        found += _few_events(tables, target, section.missing)
+        for name, table in tables.items():
+            found += label_findings(name, table, target, section.missing)
     further = {one.name: one.columns or () for one in files}
     handled = {
         column.name: set(() if column.kind == "image" else column.missing)

@@ -28,6 +28,11 @@ PLUS_MINUS = "\u00b1"
 _NUMBER = r"-?\d+(\.\d+)?(e[+-]\d+)?"
 """As `format` writes it with "g"."""
 
+_POWER = re.compile(r"(?<=\d)e([+-]\d+)")
+_RAISED = str.maketrans(
+    "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Words:
@@ -111,10 +116,15 @@ class Words:
         return last.join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
     def figure(self, text: str) -> str:
-        """A number as English writes it, as this language does: "1.31 MB" as "1,31 MB"."""
-        return text.translate(
-            {ord("."): self("numbers.decimal"), ord(","): self("numbers.thousands")}
-        )
+        """A number as programs write it, as people of this language do: "1.31" as "1,31", and a
+        power of ten as one."""
+        marks = {ord("."): self("numbers.decimal"), ord(","): self("numbers.thousands")}
+        return _POWER.sub(_raised, text.translate(marks))
+
+    def size(self, size: str) -> str:
+        """Bytes as `data_size` writes them, in this language: "1.31 MB" as "1,31 Mo"."""
+        number, _, unit = size.rpartition(THIN)
+        return f"{self.figure(number)}{THIN}{self(f'numbers.units.{unit}')}"
 
     def count(self, number: int) -> str:
         """5120 as "5,120"."""
@@ -123,7 +133,7 @@ class Words:
     def decimal(self, value: float, digits: int = 3, *, sign: bool = False) -> str:
         """A number with so many digits after the comma, with a typographic minus."""
         value = 0.0 if round(value, digits) == 0 else value  # no minus before a zero
-        text = f"{value:{'+' if sign else ''}.{digits}f}"
+        text = f"{value:{'+' if sign else ''},.{digits}f}"
         return self.figure(text).replace("-", MINUS)
 
     def percent(self, fraction: float, digits: int = 0) -> str:
@@ -166,6 +176,10 @@ def words_of(language: str = ENGLISH) -> Words:
         )
     text = resources.files("securefair.words").joinpath(f"{language}.toml").read_text("utf-8")
     return Words(language, dict(_flat(tomllib.loads(text))))
+
+
+def _raised(power: re.Match[str]) -> str:
+    return f"{THIN}\u00d7{THIN}10{str(int(power[1])).translate(_RAISED)}"
 
 
 @functools.cache

@@ -167,7 +167,9 @@ def test_nobody_types_a_passphrase_for_something_else(invoke, keys, site, tmp_pa
     said = invoke("identity", "passphrase", "table.csv").stderr
     assert "this is not a keystore" in said
     for command in (("site", "check"), ("site", "start"), ("site", "leave"), ("site", "recover")):
-        assert "there is no site in this folder" in invoke(*command, "nothing").stderr
+        said = invoke(*command, "nothing").stderr
+        assert "there is no site in this folder" in said
+        assert "so does `securefair site join`, once everybody has signed" in said
 
 
 def test_a_fingerprint_has_all_its_digits(invoke, tmp_path):

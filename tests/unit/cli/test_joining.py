@@ -1,11 +1,16 @@
 """What a site joins is what its operator was shown, whoever writes to the share meanwhile; and a
 site that cannot take part hears it before it signs, and can go or be mended where it has."""
 
+import os
+import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 from securefair.cli.joining import _unchanged
+from securefair.cli.joining import run as run_joined
 from securefair.errors import ConfigError
 from securefair.sites.project.project import signature_file
 from support.operators import SETTINGS, found, init_arguments, securefair, write_table
@@ -21,6 +26,24 @@ def test_a_project_file_that_was_replaced_is_not_joined():
     assert _unchanged(shown, shown.digest) is shown
     with pytest.raises(ConfigError, match="was changed since this site showed it"):
         _unchanged(other, shown.digest)
+
+
+def test_who_is_stopped_hears_how_to_go_on(monkeypatch, capsys):
+    """`site stop` of a join ended with "Interrupted." alone."""
+
+    def looked_at(folder, secret):
+        del folder, secret
+        yield "keys are in order"
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield "data are in order"
+
+    monkeypatch.setattr("securefair.sites.site.checking.check_site", looked_at)
+    with pytest.raises(typer.Exit) as ended:
+        run_joined(Path("my site"), None, lambda *_: None, json=False)
+    assert ended.value.exit_code == 130
+    assert "The site was stopped. It goes on with: securefair site start 'my site'" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.fixture

@@ -280,7 +280,7 @@ def test_the_card_names_its_columns_whole_on_a_narrow_terminal(invoke, kept, mon
     said = invoke("show", kept / "north").stdout
     assert "…" not in said
     assert "early_stopping" not in said
-    for word in ("Stopped", "Averaged", "Calibration", "common"):
+    for word in ("Stopped", "Averaged", "Calibration", "answer"):
         assert word in said
 
 

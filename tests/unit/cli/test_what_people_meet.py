@@ -163,7 +163,7 @@ def test_a_number_is_told_in_its_parts_and_written_as_onnx(tables):
         numbers(tables / name, 45, seed)
     assert run(*NUMBER, "--outcome", "number", "--drop", "months", "--drop", "died")[0] == 0
     code, said = run("check", "n/config.toml")
-    assert (code, "lower half upper half" in said) == (0, True)
+    assert (code, "up to its median above its median" in said) == (0, True)
     code, _ = run("run", "n/config.toml", "--quiet", "--backend", "clear", "--out", "r1")
     assert code == 0
     code, said = run("export", "r1/models/a", "--out", "a.onnx")

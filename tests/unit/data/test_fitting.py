@@ -3,7 +3,7 @@ import pytest
 
 from securefair.config.columns import NumericColumn
 from securefair.data.encoding import encode
-from securefair.data.fitting import class_findings, range_findings
+from securefair.data.fitting import class_findings, label_findings, range_findings
 from securefair.data.rows import parse_rows
 from securefair.data.table import TableSpec, Target
 from securefair.errors import DataError
@@ -62,3 +62,16 @@ def test_a_range_that_makes_values_nearly_equal_is_told():
     (two,) = said(0, 2000)
     assert (two.kind, two.severity) == ("wide_range", "warning")
     assert said(0, 900) == []
+
+
+@pytest.mark.parametrize(("high", "clipped"), [(60, 19), (78, 1), (90, 0)])
+def test_patients_beyond_the_range_of_the_number_are_told(high, clipped):
+    """A description counted them as its end, and models did not."""
+    target = Target(name="age", outcome="number", range=(10.0, float(high)))
+    found = list(label_findings("north", table(), target, ("",)))
+    assert [one.kind for one in found] == ["clipped"] * bool(clipped)
+    for one in found:
+        assert (
+            f"{clipped} of 80 patients lie beyond table.label_range, 10 to {high}," in one.message
+        )
+        assert one.severity == ("grave" if clipped > 4 else "warning")

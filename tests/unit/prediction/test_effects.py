@@ -58,6 +58,29 @@ def test_coefficients_are_those_of_a_unit_of_the_column():
     assert [one.growth for one in wards] == pytest.approx([0.3, -0.3])
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "step"),
+    [
+        (1, 4, 1.0),  # an ASA score
+        (0, 2, 1.0),
+        (2, 7, 1.0),
+        (0, 20, 2.0),
+        (0, 1, 0.1),  # a share
+        (7.0, 7.6, 0.05),
+        (0.5, 3, 0.2),
+    ],
+)
+def test_a_score_grows_by_whole_numbers(low, high, step):
+    columns = (NumericColumn(name="x", low=low, high=high),)
+    spec = TableSpec(columns=columns, target=SPEC.target)
+    train = Samples(np.full((4, 1), 0.9), np.array([0, 1, 0, 1]), 2)
+    facts = training_facts(train)._asdict()
+    record = structs.replace(model().record, table=spec, **facts)
+    (found,) = effects(HospitalModel(record, Polynomial(np.zeros(1), np.ones((1, 1)))))
+    assert found.step == pytest.approx(step)
+    assert found.growth == pytest.approx(2 * step / (high - low))
+
+
 def test_samples_that_came_as_numbers_have_no_columns():
     assert effects(model(table=None)) == []
 

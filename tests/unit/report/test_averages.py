@@ -114,8 +114,8 @@ def test_protection_bounds_what_is_so(result, averaging, said, unsaid):
 
 def test_costs_name_what_was_skipped_and_both_errors():
     text = averages.cost(RESULT, AVERAGING, 1, WORDS)
-    assert "1.5e-08" in text
-    assert "2.0e-08" in text
+    assert "1.5\u00a0\u00d7\u00a010\u207b\u2078" in text
+    assert "2.0\u00a0\u00d7\u00a010\u207b\u2078" in text
     assert "kept its own" not in text
     text = averages.cost(RESULT, changed(kept_own=1, lost=4), 3, WORDS)
     assert "Once a participant kept its own model" in text

@@ -160,3 +160,46 @@ def test_runs_without_predictions_have_no_such_page(make_run):
     figure = structs.replace(found.algorithms[found.algorithm], metrics={}, confusion={})
     bare = structs.replace(found, algorithms=found.algorithms | {found.algorithm: figure})
     assert first_page(bare, NOUNS, None) is None
+
+
+@pytest.fixture
+def of_a_number(result):
+    """At the first and the third answers are as close as alone, and ranges are wider."""
+    names = [one.name for one in result.participants]
+    figure = result.algorithms[result.algorithm]
+
+    def scored(errors, r2, coverage):
+        return {
+            "mean_absolute_error": metric(dict(zip(names, errors, strict=True))),
+            "r2": metric(dict(zip(names, r2, strict=True))),
+            "coverage": metric(dict.fromkeys(names, coverage)),
+        }
+
+    here = scored((349.0, 5.0, 349.0, 5.0), (0.929, 0.5, 0.929, 0.5), 1.0)
+    alone = scored((355.0, 5.0, 355.0, 4.0), (0.9295, 0.5, 0.9295, 0.5), 0.95)
+    verdict = figure.verdict
+    told = dict(zip(names, ("worse", "unclear", "better", "worse"), strict=True))
+    hospitals = {
+        name: structs.replace(one, told=told[name]) for name, one in verdict.hospitals.items()
+    }
+    found = structs.replace(
+        figure,
+        metrics=here,
+        confusion={},
+        verdict=structs.replace(verdict, hospitals=hospitals, control="standalone"),
+    )
+    before = structs.replace(result.algorithms["standalone"], metrics=alone)
+    algorithms = {"standalone": before, result.algorithm: found}
+    return structs.replace(
+        result, algorithms=result.algorithms | algorithms, outcome="number", classes=[]
+    )
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_worse_range_beside_an_answer_as_good_is_called_that(of_a_number, language):
+    """ "Made it worse" stood beside a smaller error, and nothing said what was worse."""
+    words = words_of(language).about("hospitals")
+    page = first_page(of_a_number, words, "cost")
+    told = ("worse_range", "unclear", "better", "worse")
+    assert [row.cells[-1] for row in page.rows] == [words(f"helped.{one}") for one in told]
+    assert words("ward.number.worse_range") in page.note

@@ -10,7 +10,7 @@ from securefair.model.outcomes.pictures import Shown
 from securefair.model.outcomes.register import REGISTERED
 from securefair.records import MetricResult, Picture, PictureSeries
 from securefair.report.clinician import first_page
-from securefair.report.drawn import drawn
+from securefair.report.drawn import drawn, plain
 from securefair.words import languages, words_of
 
 WORDS = words_of().about("hospitals")
@@ -141,3 +141,16 @@ def test_the_ward_reads_of_an_outcome_in_plain_words(make_run, name, language):
     assert "AUC" not in terms
     said = " ".join([*page.asked, page.note, *page.cannot]).casefold()
     assert "accuracy" not in said
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"),
+    [
+        (2957.3, 3, "2 960"),
+        (6e8, 6, "600 000 000"),
+        (1e7, 6, "10 000 000"),
+        (-12.5, 6, "\u221212,5"),
+    ],
+)
+def test_large_numbers_have_their_zeros(value, digits, said):
+    assert plain(value, words_of("fr"), digits).replace("\u202f", " ") == said

@@ -212,3 +212,32 @@ def test_a_report_of_every_language_is_whole(make_run, language):
     for key in ("gained.title", "limits.title", "repeat.title", "ledger.title", "promised.title"):
         assert words_of(language).about("hospitals")(key) in text
     assert "{" not in " ".join(Shown(text).said)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_report_of_sums_speaks_of_no_questions_and_of_no_noise(make_run, language):
+    """Nobody is asked about patients there, and equal seeds give equal results."""
+    run = make_run(names=NAMES, algorithms=("standalone", "early_stopping", "transfer"))
+    sums = {"ring_degree": 0, "backend": "masked", "release": "summed_fits"}
+    words = words_of(language).about("hospitals")
+
+    def said(encryption):
+        text = page_of(run, filled(run, encryption=encryption), language)
+        return [
+            words(key) in text
+            for key in ("repeat.exact", "repeat.noisy", "tiles.summed", "tiles.answered")
+        ]
+
+    encryption = run.result.encryption
+    assert said(structs.replace(encryption, **sums)) == [True, False, True, False]
+    assert said(encryption) == [False, True, False, True]
+
+
+def test_names_that_records_hold_are_said_in_french(make_run):
+    run = make_run(names=NAMES, algorithms=("standalone", "early_stopping", "transfer"))
+    encryption = structs.replace(
+        run.result.encryption, ring_degree=0, backend="masked", release="summed_fits"
+    )
+    text = " ".join(Shown(page_of(run, filled(run, encryption=encryption), "fr")).said)
+    for recorded in ("masked", "summed_fits", "objective perturbation", "ma\u00eetre", "MB"):
+        assert recorded not in text

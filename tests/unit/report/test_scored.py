@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from securefair.data import Samples
+from securefair.data.rows import read_rows
 from securefair.model.outcomes.register import outcome_named
 from securefair.prediction.evaluation import ModelEvaluation
+from securefair.prediction.predicted import read_specially
 from securefair.report.score_pages import score_tables
 from securefair.report.scored import evaluated_page, scored_page
 from securefair.words import words_of
@@ -66,6 +68,27 @@ def test_a_kept_model_has_the_same_page_in_every_language(language):
     assert words("page_of_scores.outside", patients="3") in text
     assert text.count('<figure class="picture">') == 3
     assert "{" not in text.split("</style>")[1].split("<script")[0]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_how_a_table_was_read_is_said_in_the_language(tmp_path, encoding, language):
+    """It stood in English among French notes; what has no translation is marked as English."""
+    path = tmp_path / "year.csv"
+    path.write_bytes("Âge,Durée\n40,5\n50,6\n".encode(encoding))
+    recorded = read_specially(read_rows(path))
+    text = scored_page(
+        {},
+        title="T",
+        notes=[],
+        words=words_of(language).about("hospitals"),
+        recorded=(*recorded, "another warning"),
+    )
+    (translated,) = map(words_of(language).translation, recorded)
+    assert translated not in recorded
+    assert translated in text
+    assert recorded[0] not in text
+    assert "another warning" in text.partition('<ul lang="en-GB">')[2]
 
 
 def test_of_too_few_patients_only_notes_are_left():

@@ -69,7 +69,7 @@ def test_the_cost_is_told_where_there_was_encryption(run, make_run):
     text = sentences.cost(run.result, WORDS)
     for part in (
         "CYCle took 1\u00a0min 34\u00a0s,",
-        "4.2e-05 of the spread of these values",
+        "4.2\u00a0\u00d7\u00a010\u207b\u2075 of the spread of these values",
         "answers",
     ):
         assert part in text

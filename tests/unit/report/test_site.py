@@ -48,7 +48,7 @@ def test_it_says_what_the_own_model_is_worth_against_training_alone():
     assert (
         "than with Alone, the best model alone. That is measured on 40 own test patients." in text
     )
-    for word in ("Alone", "Most common answer", "Own model", "undefined", "taken for ill"):
+    for word in ("Alone", "One answer for all", "Own model", "undefined", "taken for ill"):
         assert word in text
 
 
@@ -183,3 +183,21 @@ def test_shares_are_of_rows_where_patients_have_several():
     shares = [float(one) for one in re.findall(r'class="common" x1="([\d.]+)%"', page)]
     assert shares
     assert max(shares) <= 100
+
+
+def test_two_weights_and_two_losses_are_told_apart():
+    """A peer's weight of 0.08 stood beside a "weight of peers" of 0.870, and nothing said why."""
+    whole = site_facts()
+    measured = {"accuracy": 0.3, "cross_entropy": -0.4, "weight of peers": 0.87}
+    model = msgspec.structs.replace(
+        whole.card.model, outcome="number", classes=[], confusion=[], scores={"r2": 0.3}
+    )
+    card = msgspec.structs.replace(whole.card, model=model)
+    rounds = tuple(replace(one, measured=measured) for one in whole.rounds)
+    facts = site_facts(rounds=rounds, card=card)
+    for text in (site_markdown(facts), Words(site_page(facts)).text):
+        assert "weight of peers" not in text.casefold()
+        assert "settings with peers" in text.casefold()
+        assert "The weight of a peer is how far the model follows its answers" in text
+        assert "The loss in training is of the training patients" in text
+    assert "how far the model follows" not in text_of()

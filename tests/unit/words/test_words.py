@@ -58,6 +58,12 @@ def test_numbers_and_lists():
     assert words.percent(0.7349) == "73\u00a0%"
     assert words.with_error(0.031, 0.01) == "0.031\u00a0\u00b1\u00a00.010"
     assert words.with_error(0.031, 0.0) == "0.031"
+    assert words.figure("4.3e-06") == "4.3\u00a0\u00d7\u00a010\u207b\u2076"
+    assert words.decimal(1188.094, 2) == "1,188.09"
+    french = words_of("fr")
+    assert french.decimal(1188.094, 2) == "1\u202f188,09"
+    assert french.size("1.48\u00a0MB") == "1,48\u00a0Mo"
+    assert french("numbers.clauses").join("ab") == "a\u00a0; b"
     assert words.span("1", "2") == "1\u20132"
     assert words.span("\u22121", "2") == "\u22121 to 2"
 
@@ -70,7 +76,7 @@ def test_a_name_that_a_record_holds_is_said_in_the_language():
     words = words_of("de")
     assert words.name("above 64.5", "groups") == "über 64,5"
     assert words.name("up to -0.5", "groups") == "bis \u22120,5"
-    assert words.name("above 1e+06", "groups") == "über 1e+06"
+    assert words.name("above 1e+06", "groups") == "über 1\u00a0\u00d7\u00a010\u2076"
     assert words.name("missing", "groups") == "fehlt"
     for text in ("above all", "Station 3", "above ", "event"):  # values as a table has them
         assert words.name(text, "groups") == text
@@ -79,6 +85,17 @@ def test_a_name_that_a_record_holds_is_said_in_the_language():
 def test_every_part_of_an_outcome_has_a_name():
     strata = {one for name in OUTCOMES for one in outcome_named(name).strata}
     assert set(words_of().under("strata").values()) == strata
+
+
+@pytest.mark.parametrize(
+    ("language", "frequent", "mean"),
+    [("en", "common", "mean"), ("de", "häufigste", "Mittelwert"), ("fr", "fréquente", "moyenne")],
+)
+def test_the_constant_control_is_named_for_numbers_as_well(language, frequent, mean):
+    """Of a number it is the mean, which no patient may have."""
+    words = words_of(language)
+    assert frequent not in words("controls.most_common").casefold()
+    assert mean in words("rules.most_common")
 
 
 @pytest.mark.parametrize("control", ["standalone", "alone-forest"])
@@ -116,7 +133,17 @@ def test_every_key_is_said_somewhere():
     files = [*source.rglob("*.py"), *source.rglob("*.j2")]
     text = "".join(path.read_text("utf-8") for path in files)
     # Names of what registers hold, or of one of several, follow these.
-    groups = ("scores", "titles", "controls", "rules", "messages", "caveats", "nouns", "verdict")
+    groups = (
+        "numbers.units",
+        "scores",
+        "titles",
+        "controls",
+        "rules",
+        "messages",
+        "caveats",
+        "nouns",
+        "verdict",
+    )
     groups += ("helped", "glossary", "reputation", "weights", "encryption.weights", "repeat")
     groups += (
         "page.sources",
@@ -129,7 +156,15 @@ def test_every_key_is_said_somewhere():
         "table",
         "caution",
     )
-    groups += ("releases", "distillation.ran", "distillation.asked", "strata", "groups")
+    groups += (
+        "recorded",
+        "noticed",
+        "releases",
+        "distillation.ran",
+        "distillation.asked",
+        "strata",
+        "groups",
+    )
     said = set(re.findall(r"[\w.]+", text))  # most keys stand alone
     unsaid = [
         key

@@ -143,7 +143,7 @@ class TransferObserver(Observer[Own]):
 
     def ledger(self, hosts: Mapping[str, Own]) -> list[LedgerRow]:
         """See `Observer`."""
-        return [self._told(row) for row in super().ledger(hosts)]
+        return [self._told(row, hosts[row.student].data) for row in super().ledger(hosts)]
 
     def go_on(self, seen: Seen, hosts: Mapping[str, Own]) -> None:
         """See `Observer`: who asked in an earlier process does not ask again."""
@@ -158,16 +158,22 @@ class TransferObserver(Observer[Own]):
         error, lowest, highest, lost = numbers
         self.audit.extremes, self.lost = (error, lowest, highest), int(lost)
 
-    def _told(self, row: LedgerRow) -> LedgerRow:
+    def _told(self, row: LedgerRow, student: ParticipantData) -> LedgerRow:
         """With what one answer of it says, of one teacher or of their mean."""
         agreed = self.agreement
         numbers = row.numbers_total // max(1, row.answers)
-        samples = row.student_logits // agreed.outputs
         question = agreed.question
+        # Who asks for a sum names no patients: its teachers count the most that anybody has.
+        samples = (
+            row.student_logits // agreed.outputs
+            if question.encrypts
+            else len(agreed.patients_of(student))
+        )
         return replace(
             row,
             numbers_per_answer=numbers,
             teacher_parameters=agreed.parameters,
+            student_logits=samples * agreed.outputs,
             determines=question.determines_fit(samples) or question.determines_logits(samples),
             in_mean=agreed.opens == "mean",
         )

@@ -58,6 +58,7 @@ class TransferTerms(Agreement):
                 where="privacy.epsilon",
                 found=f'the outcome "{self.outcome.name}"',
                 expected="no [privacy] section, or an outcome of classes",
+                hint="[privacy] takes classes, two or more: no number, count or time to an event",
             )
         if self.leaves and not self.outcome.takes_leaves:
             raise ConfigError(

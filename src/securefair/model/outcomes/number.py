@@ -73,7 +73,7 @@ class Number(StudyOutcome):
     spreads: ClassVar = True
     ranged: ClassVar = True
     adds_own: ClassVar = True
-    strata: ClassVar = ("lower half", "upper half")
+    strata: ClassVar = ("up to its median", "above its median")
 
     def faults(self, numbers: Array) -> Iterator[Fault]:
         """See `StudyOutcome`."""
@@ -129,7 +129,10 @@ class Number(StudyOutcome):
         low, high = frame.within or (-1.0, 1.0)
         means, scales = (low + high) / 2 + said[:, 0] * (high - low) / 2, said[:, 1]
         reach = REACH * scales * (high - low) / 2
-        return {"expected": means, "low_95": means - reach, "high_95": means + reach}
+        # Where the range begins at 0 or above, nothing negative can be meant.
+        least = 0.0 if low >= 0 else -np.inf
+        ends = (np.maximum(means + side * reach, least) for side in (-1, 1))
+        return {"expected": means} | dict(zip(("low_95", "high_95"), ends, strict=True))
 
     def unit(self, samples: Samples) -> float:
         """See `StudyOutcome`: half the agreed range."""
@@ -156,6 +159,10 @@ class Number(StudyOutcome):
             "mean_absolute_error": weights @ (half * np.abs(values - means)) / total,
             "coverage": weights @ (np.abs(off) <= REACH).astype(np.float64) / total,
         }
+
+    def shares(self, samples: Samples) -> dict[str, int]:
+        """See `StudyOutcome`."""
+        return {"coverage": samples.people}
 
     def pictures(self, shown: Sequence[Shown]) -> list[Picture]:
         """See `StudyOutcome`: means in the unit of the number, and errors in own deviations."""

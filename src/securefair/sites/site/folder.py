@@ -133,7 +133,8 @@ def read_settings(folder: Path) -> SiteSettings:
         raise ConfigError(
             "there is no site in this folder",
             where=str(folder),
-            hint="`securefair site init` makes one",
+            hint="`securefair site init` makes one; so does `securefair site join`, once everybody "
+            "has signed",
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ConfigError(

@@ -3,6 +3,7 @@ import pytest
 from sklearn import metrics as reference
 
 from securefair.data.dataset import Samples
+from securefair.model.outcomes.interface import Frame
 from securefair.model.outcomes.number import LEAST_SCALE, OUTCOME
 from securefair.model.outcomes.pictures import Shown
 from securefair.model.stored import from_bytes, own_part_of, to_bytes
@@ -23,6 +24,19 @@ def test_scores_are_those_of_scikit_learn():
     assert scores["r2"] == pytest.approx(reference.r2_score(y, f))
     assert scores["mean_absolute_error"] == pytest.approx(reference.mean_absolute_error(y, f))
     assert scores["coverage"] == np.mean(np.abs(y - f) <= 1.959964 * 0.5)
+
+
+def test_what_cannot_be_negative_has_no_negative_range():
+    said = np.array([[-0.95, 0.2], [0.0, 0.2]])
+    stay = OUTCOME.told(said, Frame((), {}, (0.0, 20.0)))
+    assert (stay["low_95"][0], stay["expected"][0]) == (0.0, pytest.approx(0.5))
+    assert stay["low_95"][1] == pytest.approx(10 - 1.959964 * 2)
+    assert OUTCOME.told(said, Frame((), {}, (-20.0, 20.0)))["low_95"][0] < -20
+
+
+def test_the_share_within_its_range_is_of_so_many_patients():
+    """So it has an interval where everybody is inside, and draws of patients have none."""
+    assert OUTCOME.shares(of(np.arange(10))) == {"coverage": 10}
 
 
 def test_values_that_do_not_vary_have_no_r2_and_no_certainty():

@@ -122,7 +122,8 @@ def test_a_promise_to_patients_is_refused_by_name(tmp_path):
     with sites_of(tmp_path, "count") as (_, project, _tables):
         table = project.terms.as_table()
         table["privacy"] = {"epsilon": 1.0}
-        with pytest.raises(SecureFairError, match=r"no mechanism is proved .* for a count"):
+        with pytest.raises(SecureFairError, match=r"no mechanism .* for a count") as refused:
             agreement_of(
                 type(project)(terms=checked_terms(table, source="test"), cards=project.cards)
             )
+        assert "[privacy] takes classes, two or more" in str(refused.value)

@@ -55,6 +55,14 @@ def test_nobody_says_anything_of_its_patients_and_few_bytes_travel(make_hospital
     assert sum(row.bytes for row in rows) < 1000
 
 
+def test_the_ledger_has_the_predictions_of_each_student_not_of_the_largest(make_hospitals, agree):
+    hospitals = make_hospitals()
+    run = start(hospitals, agree(hospitals, sums="gradient"))
+    list(run.rounds(1))
+    found = {row.student: row.student_logits for row in run.ledger}
+    assert found == {own.name: len(own.train) for own in hospitals}
+
+
 def test_a_lost_hospital_is_left_out_where_enough_are_left(make_hospitals, agree):
     hospitals = make_hospitals("abcde")
     silent = Link(faults=Faults(drop=1.0))
