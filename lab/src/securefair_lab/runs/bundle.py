@@ -14,7 +14,6 @@ gives one (`small`).
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
@@ -25,6 +24,7 @@ import msgspec
 
 from securefair.collaboration import toml_of
 from securefair.config import RunConfig, override
+from securefair.data.sheets import csv_text
 from securefair.errors import DataError
 from securefair.records import RunResult
 from securefair.report import write_bytes, write_text
@@ -119,16 +119,14 @@ def _zipped(files: Mapping[str, str]) -> bytes:
 
 
 def _by_seed(result: RunResult) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["algorithm", "score", "hospital", "seed", "value"])
+    rows: list[list[object]] = [["algorithm", "score", "hospital", "seed", "value"]]
     for name, one in result.algorithms.items():
         for score, metric in one.metrics.items():
             for hospital, values in metric.by_seed.items():
                 for seed, value in zip(result.seeds, values, strict=True):
                     shown = "" if value is None else repr(value)
-                    writer.writerow([name, score, hospital, seed, shown])
-    return text.getvalue()
+                    rows.append([name, score, hospital, seed, shown])
+    return csv_text(rows)
 
 
 def _summary(result: RunResult, small: Small) -> dict[str, object]:
