@@ -118,7 +118,7 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
 
 
 def test_what_begins_like_a_formula_is_a_text(tmp_path, model):
-    """A class comes from rules that another hospital may have written; a kept column is one's own."""
+    """Another hospital may have named the class; a kept column is one's own."""
     found = model.predict_details(table(tmp_path, "age,smoker,ward\n50,yes,A\n50,yes,B\n"))
     kept = {"=case": ["@1", "-5"]}
     head, *rows = csv.reader(predictions_csv(found, ["=2+3", "0"], kept).splitlines())
