@@ -356,7 +356,7 @@ def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
         log(line, facts)
 
     with stopped_by_signals() as stop:
-        for line in check_site(folder, secret):
+        for line in check_site(folder, secret, quoting=False):  # the log is no place for cells
             stop.check()
             checked.append(line)
         rounds, own = run_site(folder, secret, begun, stop)
