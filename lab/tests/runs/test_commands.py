@@ -118,7 +118,9 @@ def test_a_run_is_bundled_without_patients(invoke, finished, tmp_path):
     assert 'file = "north.csv"' in config
     assert str(tmp_path.parent) not in config  # nor where it ran
     assert "confusion" not in (bundle / "summary.json").read_text()
-    assert "<5" not in json.dumps(json.loads((bundle / "summary.json").read_text())["class_counts"])
+    assert "not told" not in json.dumps(
+        json.loads((bundle / "summary.json").read_text())["class_counts"]
+    )
     assert invoke("bundle", run, "--out", "bundle").exit_code == 0  # replaces its own files only
     (bundle / "patients.csv").write_text("")
     assert invoke("bundle", run, "--out", "bundle").exit_code == 2

@@ -358,7 +358,7 @@ def run(folder: Path, secret: Secret, log: Log, *, json: bool) -> None:
 
     try:
         with stopped_by_signals() as stop:
-            for line in check_site(folder, secret):
+            for line in check_site(folder, secret, quoting=False):  # a log is no place for cells
                 stop.check()
                 checked.append(line)
             rounds, own = run_site(folder, secret, begun, stop)

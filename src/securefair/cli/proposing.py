@@ -42,6 +42,14 @@ def propose(
             "--class", help="Codes of one class, with commas between; once for each class."
         ),
     ] = None,
+    patient_column: Annotated[
+        str | None,
+        typer.Option(
+            "--patient-column",
+            help="Column that says whose each row is. Without it: an identifier of patients that "
+            "repeats, where there is one.",
+        ),
+    ] = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -60,6 +68,7 @@ def propose(
     from securefair.config.writing import plain_toml
     from securefair.data import propose as proposed
     from securefair.data import read_rows
+    from securefair.data.quality import repeated_patients
     from securefair.errors import ConfigError
     from securefair.report import check_new_file, write_text
 
@@ -82,8 +91,15 @@ def propose(
         raise ConfigError("this outcome has no classes", where="--class", found=known["outcome"])
     groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
     rows = read_rows(data)
+    repeated = repeated_patients(rows) if patient_column is None else None
+    patient_column = patient_column or (repeated and repeated[0])
     proposal = proposed(
-        rows, label=label, classes=groups, at_least=at_least, target=_target(label, known)
+        rows,
+        label=label,
+        classes=groups,
+        at_least=at_least,
+        target=_target(label, known),
+        patient_column=patient_column,
     )
     write_text(out, plain_toml(to_builtins(proposal)))
     told = [column for column in proposal.columns if column.name != label]
@@ -96,6 +112,8 @@ def propose(
         f"{'are' if count > 1 else 'is'} not named"
         for name, count in rare.items()
     ]
+    if repeated is not None:
+        lines.append(f"rows of one {patient_column} count as one patient (--patient-column)")
     if groups:
         found = {code(text) for text in rows.columns[label].texts}
         lines += [
@@ -104,7 +122,7 @@ def propose(
             if found.isdisjoint(map(code, group))
         ]
     columns = [column.name for column in told if not column.unused]
-    facts = {"columns": columns, "unused": unused, "rare": rare}
+    facts = {"columns": columns, "unused": unused, "rare": rare, "patient_column": patient_column}
     tell(json, "\n".join(lines), facts | {"file": str(out)})
 
 

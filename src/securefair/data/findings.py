@@ -55,11 +55,17 @@ def of_weight(findings: Iterable[Finding]) -> list[Finding]:
 
 def said_of(finding: Finding) -> str:
     """A finding in one line but for whose it is: where, what, and what to do."""
+    before = place_of(finding)
+    before = f"{before}: " if before else ""
+    return f"{before}{finding.message}. {finding.remedy}.".replace("\n", " ")
+
+
+def place_of(finding: Finding) -> str:
+    """Where something was found, and nothing of what; empty for the whole table."""
     where = [] if finding.column is None else [f"column {finding.column}"]
     if finding.line is not None:
         where.append(f"line {finding.line}")
-    before = f"{', '.join(where)}: " if where else ""
-    return f"{before}{finding.message}. {finding.remedy}.".replace("\n", " ")
+    return ", ".join(where)
 
 
 def by_site(findings: Iterable[Finding]) -> dict[str, list[str]]:

@@ -83,8 +83,13 @@ def _groups(column: Column, name: str, source: str) -> NDArray[np.str_]:
     return result
 
 
-def patients_of(table: Table, name: str) -> NDArray[np.int64]:
+def patients_of(table: Table, name: str, *, all_named: bool = True) -> NDArray[np.int64]:
     """Whose each row is, (B,), by the column that names patients; equal numbers are one of them.
+
+    Args:
+        table: of at least one row.
+        name: of the column.
+        all_named: whether a row must say whose it is; otherwise those that do not are one patient.
 
     Raises:
         DataError: the column is not there, or says nothing of a row.
@@ -99,6 +104,6 @@ def patients_of(table: Table, name: str) -> NDArray[np.int64]:
         )
     column = table.columns[name]
     nobody = np.array([not text for text in column.texts])
-    if nobody.any():
+    if all_named and nobody.any():
         raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
     return column.codes

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.config import defaults
 from securefair.config.columns import code
 from securefair.data.cells import Column, Row, table_of
+from securefair.data.groups import patients_of
 from securefair.data.headings import meant
 from securefair.data.identifying import (
     are_dates,
@@ -124,6 +126,7 @@ def propose(
     at_least: int = AT_LEAST,
     missing: Sequence[str] = defaults.MISSING,
     target: Target | None = None,
+    patient_column: str | None = None,
 ) -> Proposal:
     """What one participant's own rows say.
 
@@ -135,11 +138,13 @@ def propose(
         missing: codes of a missing value.
         target: what is predicted where that is no class. Of its columns nothing is proposed but
             the range of the label.
+        patient_column: names whose each row is, so that a patient's rows count once; rows that
+            name nobody count as one. None: every row is a patient of its own.
 
     Raises:
         ConfigError: `at_least` is below 1.
-        DataError: there is no such label, it is a number rather than a class, a class has fewer
-            patients than that, or a value is none that the outcome knows.
+        DataError: there is no such label or patient column, the label is a number rather than a
+            class, a class has fewer patients than that, or a value is none that the outcome knows.
     """
     if at_least < 1:
         raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
@@ -157,9 +162,12 @@ def propose(
                 hint=meant(name, table.columns),
             )
     groups = tuple(tuple(codes) for codes in classes)
+    whose = None
+    if patient_column is not None:
+        whose = patients_of(table, patient_column, all_named=False)
     ends = None
     if target is None:
-        _check_label(table.columns[label], missing, label, groups, at_least)
+        _check_label(table.columns[label], whose, missing, label, groups, at_least)
     else:
         known_of(table, target, missing)  # which refuses what is wrong with them
         numbers = table.columns[label].numbers
@@ -168,7 +176,9 @@ def propose(
         # Agreed classes count whole: a code of few patients must not be named beside them.
         _plain(name, ends)
         if name in known or (groups and name == label)
-        else _proposed(name, one, missing, at_least, is_label=name == label)
+        else ColumnProposal(name=name, unused="names the patients")
+        if name == patient_column
+        else _proposed(name, _once(one, whose), missing, at_least, is_label=name == label)
         for name, one in table.columns.items()
         if name not in known[1:]
     ]
@@ -225,17 +235,37 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _once(
+    column: Column, whose: NDArray[np.int64] | None, same: Callable[[str], object] = code
+) -> Column:
+    """A column in which a patient says everything once, so that its rows count patients.
+
+    Args:
+        column: of B rows.
+        whose: each row is, (B,); None: of another patient.
+        same: gives equal things for texts that mean the same.
+    """
+    if whose is None:
+        return column
+    things: dict[object, int] = {}
+    thing = np.array([things.setdefault(same(text), len(things)) for text in column.texts])
+    _, first = np.unique(whose * len(things) + thing[column.codes], return_index=True)
+    return Column(column.cells.take(np.sort(first)))
+
+
 def _check_label(
     column: Column,
+    whose: NDArray[np.int64] | None,
     missing: Sequence[str],
     label: str,
     groups: tuple[tuple[str, ...], ...],
     at_least: int,
 ) -> None:
     """Refuse a label of too many values, and classes of too few patients to be named."""
-    counts = _levels(column, shape_of(column, missing))
     _check_groups(groups, label)
     of_code = {code(one): codes for codes in groups for one in codes}
+    column = _once(column, whose, lambda text: of_code.get(code(text), code(text)))
+    counts = _levels(column, shape_of(column, missing))
     classes = Counter[tuple[str, ...]]()
     for level, count in counts.items():
         classes[of_code.get(level, (level,))] += count

@@ -8,7 +8,6 @@ Estimates with intervals are of linear fits: `model.transfer.estimates` says wha
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from securefair.config.columns import BinaryColumn, CategoricalColumn, NumericColumn
 from securefair.data import TableSpec, feature_names
+from securefair.data.sheets import csv_text, unguarded
 from securefair.errors import DataError
 from securefair.prediction.hospital_model import HospitalModel
 
@@ -159,14 +159,12 @@ DIGITS = 6
 def estimates_csv(estimates: Mapping[str, Sequence[ColumnEstimate]]) -> str:
     """One row an estimate, with the hospital before it; six digits."""
     names = ColumnEstimate.__struct_fields__
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["hospital", *names])
-    for hospital, rows in estimates.items():
-        for row in rows:
+    rows = [["hospital", *names]]
+    for hospital, found in estimates.items():
+        for row in found:
             cells = [getattr(row, name) for name in names]
-            writer.writerow([hospital, *("" if one is None else _written(one) for one in cells)])
-    return text.getvalue()
+            rows.append([hospital, *("" if one is None else _written(one) for one in cells)])
+    return csv_text(rows)
 
 
 def read_estimates(path: Path) -> list[ColumnEstimate]:
@@ -181,7 +179,8 @@ def read_estimates(path: Path) -> list[ColumnEstimate]:
         with path.open(encoding="utf-8", newline="") as file:
             rows: Iterable[dict[str, str]] = csv.DictReader(file)
             found = [
-                {key: value for key, value in row.items() if key != "hospital"} for row in rows
+                {key: unguarded(value) for key, value in row.items() if key != "hospital"}
+                for row in rows
             ]
         steps = [{**row, "step": row["step"] or None} for row in found]
         return msgspec.convert(steps, list[ColumnEstimate], strict=False)

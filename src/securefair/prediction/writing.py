@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 
 from securefair.data import Table
 from securefair.data.headings import meant
+from securefair.data.sheets import csv_text, guarded
 from securefair.errors import DataError
 from securefair.prediction.predicted import Prediction
 
@@ -69,8 +68,6 @@ def predictions_csv(
         DataError: a column to repeat has the name of one of these.
     """
     kept = kept or {}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     own_names = [
         *prediction.numbers,
         *(["class"] if prediction.classes else []),
@@ -86,7 +83,7 @@ def predictions_csv(
             found=twice[0],
             hint="Rename it in the table of patients",
         )
-    writer.writerow([*before, *kept, *own_names])
+    rows = [[*before, *kept, *own_names]]
     images = [[name] for name in prediction.images] or [[]] * len(prediction.outside)
     repeated = list(zip(*kept.values(), strict=True)) or [()] * len(prediction.outside)
     chosen = prediction.chosen if chosen is None else chosen
@@ -105,5 +102,6 @@ def predictions_csv(
         said = [*(f"{value:.6f}" for value in row), *named]
         if at in prediction.unknown:
             said = [""] * len(said)
-        writer.writerow([*image, *own, *said, *map("; ".join, marks)])
-    return text.getvalue()
+        listed = ("; ".join(map(guarded, names)) for names in marks)
+        rows.append([*image, *own, *said, *listed])
+    return csv_text(rows)

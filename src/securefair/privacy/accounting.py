@@ -1,7 +1,7 @@
 """What mechanisms cost, alone and together: Google's dp-accounting, privacy loss distributions.
 
-Its distributions are discretised upwards, so every epsilon here is an upper bound. Neighbours
-differ by one patient more or less. Gaussian numbers are given as their standard deviation over
+Its distributions are discretised upwards, so every epsilon here is an upper bound. A patient of one
+neighbour has no part in the other. Gaussian numbers are given as their standard deviation over
 the sensitivity, "noise multiplier".
 """
 

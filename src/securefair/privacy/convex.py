@@ -64,10 +64,10 @@ def private_fit(
     """Softmax regression on a hospital's own patients, private for each of them.
 
     Formal guarantees:
-        (epsilon, delta)-differential privacy of the result, where neighbours differ by all rows
-        of one patient; with noise from `SystemNoise` only. The order of rows does not matter.
-        The features' scaling must come from public constants. Nobody may learn how long the fit
-        took, or see it fail.
+        (epsilon, delta)-differential privacy of the result, with or without all rows of one
+        patient; with noise from `SystemNoise` only. The fit does not use their number, and the
+        order of rows does not matter. The features' scaling must come from public constants.
+        Nobody may learn how long the fit took, or see it fail.
 
     Edge cases:
         no patients: the result is noise. One class only: as any other labels.

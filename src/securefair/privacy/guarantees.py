@@ -3,7 +3,10 @@
     P[fit says S | with the patient] <= e^epsilon P[fit says S | without] + delta
 
 for every set S of outcomes, and the other way round (Dwork and Roth 2014, Definition 2.4).
-Neighbouring data sets differ by all rows of one patient. Whatever is computed from the fit and
+One of two neighbours has all rows of a patient, the other nothing in their place; the number of
+patients is public and the same in both. Another patient's rows in their place are a patient less
+and one more: at most 2 epsilon at (1 + e^epsilon) delta; only alignments promise epsilon itself
+there, too. Whatever is computed from the fit and
 from other people's data alone (answers to any number of students, encrypted or not, quantised or
 not) keeps the promise: post-processing.
 """

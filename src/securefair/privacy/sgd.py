@@ -68,9 +68,9 @@ class PrivateTraining:
 
     Formal guarantees:
         The parameters after any number of steps that `advance` took, all of them together, are
-        (spent, delta)-differentially private, where neighbours differ by all rows of one patient;
-        with noise from `SystemNoise` only. Initial parameters, settings and the number of
-        patients are public.
+        (spent, delta)-differentially private, with or without all rows of one patient; with noise
+        from `SystemNoise` only. Initial parameters, settings and the number of patients are
+        public: it divides every step and is the same with and without.
 
     Edge cases:
         A step may find no patient in its sample: it consists of noise, as others would.

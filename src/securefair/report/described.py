@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 
 from securefair.collaboration.described import Described, DescribedRow
+from securefair.data.sheets import csv_text
 from securefair.report.pages import rendered
 from securefair.words import Words, words_of
 
@@ -55,14 +54,14 @@ _KEYS: Mapping[str, str] = {
 
 def described_csv(found: Described, hospital: str) -> str:
     """Figures of all and of one hospital, a row each, unrounded; empty where not told."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["variable", "figure", "level", "all", hospital])
-    writer.writerow(["", "patients", "", found.patients, found.by_hospital[hospital]])
+    rows: list[list[object]] = [
+        ["variable", "figure", "level", "all", hospital],
+        ["", "patients", "", found.patients, found.by_hospital[hospital]],
+    ]
     for row in found.rows:
         cells = ["" if one is None else f"{one:.6g}" for one in (row.together, _of(row, hospital))]
-        writer.writerow([row.variable, row.figure, row.level, *cells])
-    return text.getvalue()
+        rows.append([row.variable, row.figure, row.level, *cells])
+    return csv_text(rows)
 
 
 def described_page(found: Described, hospital: str, name: str, words: Words | None = None) -> str:

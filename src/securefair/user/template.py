@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import shutil
@@ -31,6 +29,7 @@ from securefair.data.findings import Finding
 from securefair.data.heart import heart_rows
 from securefair.data.meanings import yes_of
 from securefair.data.quality import SEVERAL_ROWS, column_of_patients
+from securefair.data.sheets import csv_text
 from securefair.errors import ConfigError
 from securefair.storage.files import error_about
 from securefair.user.files import from_files
@@ -197,12 +196,9 @@ def _example_files(name: str, unread: Collection[str]) -> dict[str, str]:
     }
     people: list[dict[str, object]] = []
     for hospital in HOSPITALS:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row.fields for row in heart_rows() if row.fields["hospital"] == hospital)
+        own = [row.fields for row in heart_rows() if row.fields["hospital"] == hospital]
         file = f"data/{hospital.lower().replace(' ', '-')}.csv"
-        files[file] = text.getvalue()
+        files[file] = csv_text([names, *([row[name] for name in names] for row in own)])
         people.append({"name": hospital, "file": file})
     table = table_settings(HEART_SPEC) | {"origin": "public"}
     files["config.toml"] = _config_text(

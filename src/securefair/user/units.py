@@ -86,9 +86,10 @@ def refuse_other_unit(whose: str, table: Table, section: TableSection) -> None:
         conversions = into_range((found[0], found[2]), (rule.low, rule.high))
         if conversions:
             raise DataError(
-                f"half of the values are {found[0]:g} to {found[2]:g}, beyond the agreed range, as "
-                f"if in another unit (such as {named(conversions)})",
+                "half of the values lie beyond the agreed range, as if in another unit (such as "
+                f"{named(conversions)})",
                 where=f"{whose}, column {rule.name}",
+                found=f"{found[0]:g} to {found[2]:g}",
                 expected=f"{rule.low:g} to {rule.high:g}",
                 hint="Convert to the unit that was agreed on, or correct the range",
             )

@@ -40,6 +40,37 @@ def test_a_class_of_nobody_here_is_told(invoke, settings):
     assert "no patient here is of class 2" in said.stdout
 
 
+def visits(heading):
+    people = [f"P{at:03},{40 + at % 30},{'ab'[at % 2]},{at % 2}" for at in range(40)]
+    return "\n".join([f"{heading},age,ward,ill", *people, *["P999,61,Huntington,0"] * 5]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("heading", "said"),
+    [("patient_id", ()), ("label", ("--patient-column", "label"))],
+)
+def test_a_patient_of_five_visits_names_no_level(invoke, tmp_path, heading, said):
+    (tmp_path / "own.csv").write_text(visits(heading))
+    words = ("project", "propose", "own.csv", "--label", "ill", "--out", "p.toml", *said)
+    done = invoke(*words)
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "p.toml").read_text()
+    assert "Huntington" not in text
+    assert "P999" not in text
+    assert f"not told: {heading} (names the patients)" in done.stdout
+    assert ("rows of one patient_id count as one patient" in done.stdout) == (not said)
+    facts = json.loads(invoke(*words, "--force", "--json").stdout)
+    assert facts["patient_column"] == heading
+
+
+def test_a_patient_column_that_is_not_there_is_named(invoke, tmp_path):
+    (tmp_path / "own.csv").write_text(visits("case"))
+    words = ("project", "propose", "own.csv", "--label", "ill", "--out", "p.toml")
+    refused = invoke(*words, "--patient-column", "who")
+    assert (refused.exit_code, "not in the table" in refused.stderr) == (2, True)
+    assert not (tmp_path / "p.toml").exists()
+
+
 def test_cards_keys_and_edited_files_are_told_apart(invoke, settings, tmp_path):
     words = ("project", "new", "sepsis", *settings, "--features", 3, "--classes", 2)
     assert invoke(*words, "--out", "a.toml").exit_code == 0

@@ -156,3 +156,68 @@ def test_codes_that_belong_to_no_agreed_class_are_refused():
     with pytest.raises(DataError, match="codes of the label belong to no class") as refused:
         propose(table, label="ill", classes=[["no"], ["maybe"]])
     assert "found 'yes'" in str(refused.value)
+
+
+def visits(diagnoses, ill, case="P999"):
+    """The table of `rows` with a number of the patient, and one more who came so many times."""
+    found = with_column("case", [f"P{at:03}" for at in range(40)])
+    last = found[-1].fields
+    return [
+        *found,
+        *(
+            dataclasses.replace(
+                found[-1],
+                line=42 + at,
+                fields=last | {"case": case, "pain": pain, "num": num, "age": "130"},
+            )
+            for at, (pain, num) in enumerate(zip(diagnoses, ill, strict=True))
+        ),
+    ]
+
+
+def test_a_level_of_one_patient_with_five_visits_is_not_named():
+    table = visits(["Huntington"] * 5, "00000")
+    assert "Huntington" in column(table, "pain").levels  # as rows they are five
+    pain = column(table, "pain", patient_column="case")
+    assert (pain.levels, pain.rare) == (("atypical", "none", "typical"), 2)
+    case = column(table, "case", patient_column="case")
+    assert (case.unused, case.present) == ("names the patients", False)
+
+
+def test_spellings_of_one_number_are_one_level_of_a_patient():
+    table = visits(["7", "7.0", "07", "7", "7.00"], "00000")
+    pain = column(table, "pain", patient_column="case")
+    assert (len(pain.levels), pain.rare) == (3, 2)
+
+
+def test_five_patients_still_name_a_level():
+    extra = [row for at in range(5) for row in visits(["Huntington"], "0", case=f"Q{at}")[40:]]
+    pain = column([*visits([], ""), *extra], "pain", patient_column="case")
+    assert "Huntington" in pain.levels
+
+
+def test_values_far_out_set_no_range_because_their_patient_came_often():
+    """Five of 45 rows are too many for outliers, one of 41 patients is not."""
+    table = visits(["none"] * 5, "00000")
+    for at, row in enumerate(table[40:]):
+        table[40 + at] = dataclasses.replace(row, fields=row.fields | {"age": "5000"})
+    assert column(table, "age").high == 5000
+    assert column(table, "age", patient_column="case").high < 100
+
+
+@pytest.mark.parametrize("classes", [(), (("0",), ("1",), ("2", "3"))])
+def test_a_class_of_one_patient_with_five_visits_is_too_few_to_be_named(classes):
+    """Codes of one class are one class of this patient, too."""
+    table = visits(["none"] * 5, "23232")
+    with pytest.raises(DataError, match="too few patients"):
+        propose(table, label="num", classes=classes, patient_column="case")
+
+
+def test_rows_that_name_nobody_count_as_one_patient():
+    pain = column(visits(["Huntington"] * 5, "00000", case=""), "pain", patient_column="case")
+    assert "Huntington" not in pain.levels
+
+
+def test_a_patient_column_that_is_not_there_is_refused():
+    with pytest.raises(DataError, match="not in the table"):
+        propose(rows(), label="num", patient_column="who")

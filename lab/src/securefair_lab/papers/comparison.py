@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 from rich.text import Text
 
+from securefair.data.sheets import csv_text
 from securefair.report import write_json, write_text
 from securefair_lab.papers.experiment import Experiment, Row, Size
 from securefair_lab.papers.origin import Origin
@@ -146,16 +145,14 @@ def _notes(experiment: Experiment, size: Size) -> tuple[str, str]:
 
 def write_comparison(comparison: Comparison, out: Path, *, bars: bool = True) -> list[Path]:
     """Write comparison.json, comparison.csv and, with bars, comparison.png; the files written."""
-    text = io.StringIO()
     keys = list(dict.fromkeys(key for number in comparison.numbers for key in number.fields))
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*keys, "metric", "ours", "spread", "paper", "difference"])
+    rows: list[list[object]] = [[*keys, "metric", "ours", "spread", "paper", "difference"]]
     for n in comparison.numbers:
         numbers = (n.ours, n.spread, n.paper, n.difference)
-        writer.writerow([*(n.fields.get(key) for key in keys), n.metric, *numbers])
+        rows.append([*(n.fields.get(key) for key in keys), n.metric, *numbers])
     files = [
         write_json(out / "comparison.json", comparison),
-        write_text(out / "comparison.csv", text.getvalue()),
+        write_text(out / "comparison.csv", csv_text(rows)),
     ]
     figure = out / "comparison.png"
     return [*files, write_figure(_bars(comparison), figure)] if bars else files

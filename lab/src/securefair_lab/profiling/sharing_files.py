@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from securefair.data.sheets import csv_text
 from securefair.report import write_json, write_text
 from securefair_lab.profiling.sharing_records import SharingProfile
 
@@ -57,13 +57,11 @@ def write_sharing(profile: SharingProfile, folder: Path) -> list[Path]:
 
 def table(profile: SharingProfile) -> str:
     """One row a probability, with bytes by message type, as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, *(f"{message}_bytes" for message in MESSAGES)])
+    rows: list[list[object]] = [[*COLUMNS, *(f"{message}_bytes" for message in MESSAGES)]]
     for point in profile.points:
         sizes = [point.bytes_by_message.get(message, 0) for message in MESSAGES]
-        writer.writerow([*(getattr(point, column) for column in COLUMNS), *sizes])
-    return out.getvalue()
+        rows.append([*(getattr(point, column) for column in COLUMNS), *sizes])
+    return csv_text(rows)
 
 
 def draw(profile: SharingProfile) -> Figure:

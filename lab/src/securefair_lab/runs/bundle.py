@@ -8,12 +8,12 @@
     summary.json         means, standard errors, gains, encryption, disclosure
     tables/*.tex         the same for a paper
 
-No patient, model, message or prediction is among it, and no count of patients below 5.
+No patient, model, message or prediction is among it, and no count of patients below 5, nor what
+gives one (`small`).
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
@@ -24,20 +24,20 @@ import msgspec
 
 from securefair.collaboration import toml_of
 from securefair.config import RunConfig, override
+from securefair.data.sheets import csv_text
 from securefair.errors import DataError
 from securefair.records import RunResult
 from securefair.report import write_bytes, write_text
 from securefair.run import Outcome
 from securefair_lab.runs.latex import gains_table, scores_table
-
-FEWEST = 5
-"""Patients; smaller counts are not told."""
+from securefair_lab.runs.small import FEWEST, Small, hidden_counts
 
 _README = """\
 # {name}
 
 Results of `securefair run`, without patients: no table, model, message or prediction is here, and
-no count of fewer than {fewest} patients.
+no count of fewer than {fewest} patients. Where a score would give one, such as a sensitivity, it is
+left out, and so are means that hold it.
 
 - `config.toml`: what was asked for. Files of data are named without their folders.
 - `versions.json`, `seeds.json`: what computed it, and with which seeds.
@@ -60,7 +60,8 @@ def bundle_files(run: Outcome) -> dict[str, str]:
     Raises:
         DataError: the run kept no scores by seed, as those of networks without stored models.
     """
-    result = run.result
+    small = Small(run.result)
+    result = small.without()
     metrics = [metric for one in result.algorithms.values() for metric in one.metrics.values()]
     if not any(metric.by_seed for metric in metrics):
         raise DataError(
@@ -75,7 +76,7 @@ def bundle_files(run: Outcome) -> dict[str, str]:
         "versions.json": _json(dict(run.versions)),
         "seeds.json": _json(result.seeds),
         "metrics.csv": _by_seed(result),
-        "summary.json": _json(_summary(result)),
+        "summary.json": _json(_summary(result, small)),
         "tables/scores.tex": scores_table(result),
         "tables/gains.tex": gains_table(result),
     }
@@ -118,32 +119,31 @@ def _zipped(files: Mapping[str, str]) -> bytes:
 
 
 def _by_seed(result: RunResult) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["algorithm", "score", "hospital", "seed", "value"])
+    rows: list[list[object]] = [["algorithm", "score", "hospital", "seed", "value"]]
     for name, one in result.algorithms.items():
         for score, metric in one.metrics.items():
             for hospital, values in metric.by_seed.items():
                 for seed, value in zip(result.seeds, values, strict=True):
                     shown = "" if value is None else repr(value)
-                    writer.writerow([name, score, hospital, seed, shown])
-    return text.getvalue()
+                    rows.append([name, score, hospital, seed, shown])
+    return csv_text(rows)
 
 
-def _summary(result: RunResult) -> dict[str, object]:
+def _summary(result: RunResult, small: Small) -> dict[str, object]:
     """The conclusions, without what counts few patients."""
     plain: dict[str, object] = msgspec.to_builtins(result)
     plain["class_counts"] = {
-        hospital: [count if count == 0 or count >= FEWEST else f"<{FEWEST}" for count in counts]
-        for hospital, counts in result.class_counts.items()
+        hospital: hidden_counts(counts) for hospital, counts in result.class_counts.items()
     }
+    plain["findings"] = {name: len(found) for name, found in result.findings.items()}
     algorithms = msgspec.to_builtins(result.algorithms)
+    plain["algorithms"] = algorithms
+    small.unshared(plain)
     for one in algorithms.values():
-        one.pop("confusion", None)  # small cells name patients
-        one.pop("reliability", None)
+        for counted in ("confusion", "reliability", "thresholds", "pictures"):
+            one.pop(counted, None)  # patients, one by one where they are few
         for metric in one.get("metrics", {}).values():
             metric.pop("by_seed", None)  # metrics.csv
-    plain["algorithms"] = algorithms
     return plain
 
 

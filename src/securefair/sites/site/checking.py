@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from securefair.collaboration.agreement import Agreement
 from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
-from securefair.data.findings import said_of
+from securefair.data.findings import place_of, said_of
 from securefair.errors import StorageError
 from securefair.report.wording import further_line, sensitivity_of
 from securefair.sites.couriers.register import courier_of
@@ -39,8 +39,8 @@ from securefair.sites.site.folder import (
 from securefair.sites.site.format import check_format
 from securefair.sites.site.hosting import stored_host
 from securefair.sites.site.records import peers_of, state_in, stored_records
-from securefair.sites.site.renewing import Taken, samples_begun, taken_in
-from securefair.sites.site.samples import own_findings
+from securefair.sites.site.renewing import Taken, samples_begun, samples_next, taken_in
+from securefair.sites.site.samples import SHOWN_BY_CHECK, own_findings, unquoted
 from securefair.sites.site.starting import check_stays, weights_seed
 from securefair.storage import Access, Keystore, Secret, Store
 from securefair.storage.generation import check_newest
@@ -49,8 +49,13 @@ ROOM = 4
 """Times the largest upload of all peers together that must be free on the disk."""
 
 
-def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
+def check_site(folder: Path, passphrase: Secret, *, quoting: bool = True) -> Iterator[str]:
     """Check a site's folder.
+
+    Args:
+        folder: of the site.
+        passphrase: of its keystore.
+        quoting: whether lines and errors may quote cells of the own table, as no log may.
 
     Raises:
         SecureFairError: something is not in order; one sentence says what.
@@ -70,19 +75,23 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
         taken = _read_store(folder, project, settings.name, keys)
         seed = weights_seed(keys.get(SEED))
     yield f"keys: of {settings.name}"
-    with Store.open(folder / STORE, access=Access.READ) as store:
-        data = samples_begun(settings, project.terms, seed, taken, store)
-    settings = settings.at(taken.number)
-    kind_in(project.terms).check_own(agreement, data)
-    if settings.ledger is not None:
-        kind_in(project.terms).check_told(agreement, data, settings.ledger)
+    with nullcontext() if quoting else unquoted():
+        with Store.open(folder / STORE, access=Access.READ) as store:
+            data = samples_begun(settings, project.terms, seed, taken, store)
+        if settings.renewals[taken.number :]:  # which a start reads as well
+            samples_next(settings, project.terms, seed, taken.number, data)
+        settings = settings.at(taken.number)
+        kind_in(project.terms).check_own(agreement, data)
+        if settings.ledger is not None:
+            kind_in(project.terms).check_told(agreement, data, settings.ledger)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
     if settings.columns:
         names = [str(one["name"]) for one in settings.columns]
         yield further_line(settings.name, names)
     for one in own_findings(settings.name, settings.data, project.terms, settings.columns):
         if one.severity != "note":
-            yield f"WARNING: {said_of(one)}"
+            place = place_of(one) or "the table"
+            yield f"WARNING: {said_of(one) if quoting else f'{place}: {SHOWN_BY_CHECK}'}"
     said = sensitivity_of(classes_of(project.terms), table=False)
     if said:
         yield f"scores: {said}"

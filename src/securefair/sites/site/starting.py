@@ -39,6 +39,7 @@ from securefair.sites.site.format import check_format, note_format
 from securefair.sites.site.hosting import host_of
 from securefair.sites.site.records import LEFT, note_neighbours, note_peers
 from securefair.sites.site.renewing import awaited, samples_begun, taken_in
+from securefair.sites.site.samples import unquoted
 from securefair.sites.site.schedule import Timetable
 from securefair.sites.site.site import Site
 from securefair.storage import Keystore, Secret, Store, Transaction
@@ -198,15 +199,17 @@ def with_samples(opened: OpenPost) -> OpenSite:
     """The same with the participant, over its samples.
 
     Raises:
-        SecureFairError: the samples cannot be used, or are not those that it began with.
+        SecureFairError: the samples cannot be used, or are not those that it began with; quotes
+            none of their cells.
     """
     settings, project, agreement = opened.settings, opened.project, opened.agreement
     store, keys, post, seed = opened.store, opened.keys, opened.post, opened.seed
     with store.view() as tx:
         taken = taken_in(tx)
-    data = samples_begun(settings, project.terms, seed, taken, store)
-    host = host_of(data, project, agreement, store, keys, seed, settings)
-    renewal = awaited(settings, project.terms, seed, taken, host)
+    with unquoted():
+        data = samples_begun(settings, project.terms, seed, taken, store)
+        host = host_of(data, project, agreement, store, keys, seed, settings)
+        renewal = awaited(settings, project.terms, seed, taken, host)
     clock, rehearsal = opened.clock, opened.rehearsal
     schedule = Timetable(
         rounds=rounds_of(project.terms),

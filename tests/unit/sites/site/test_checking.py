@@ -1,17 +1,28 @@
 """What a site is told of its folder before it starts."""
 
 import contextlib
+import logging
 import shutil
+from urllib.request import urlopen
 
 import pytest
 from msgspec.structs import replace
 
+from securefair.config import TableSection
+from securefair.config.columns import NumericColumn
+from securefair.data.findings import Finding
+from securefair.data.rows import parse_rows
+from securefair.errors import DataError
+from securefair.sites.operator.page import served
+from securefair.sites.site import checking
 from securefair.sites.site.checking import check_site
 from securefair.sites.site.folder import read_settings, write_settings
 from securefair.sites.site.format import FIRST, LATEST
+from securefair.sites.site.samples import unquoted
 from securefair.sites.site.starting import open_site
 from securefair.storage import Keystore, Secret, Store, schema
 from securefair.storage.generation import advance
+from securefair.user.units import refuse_other_unit
 from support.operators import PASSPHRASE, SETTINGS, found, securefair
 
 
@@ -164,3 +175,78 @@ def test_settings_name_no_path_with_a_nul_character(place):
         write_settings(place / "north", replace(settings, **changed))
         said = securefair("site", "status", place / "north", fails=True)
         assert "no path has a NUL character" in " ".join(said.split())
+
+
+CELL = "Erika Mustermann *1931-05-02"
+
+
+def spoil(table, cell=CELL):
+    """Another cell in the place of the third patient's age."""
+    lines = table.read_text(encoding="utf-8").splitlines()
+    lines[3] = ",".join([cell, *lines[3].split(",")[1:]])
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def shown_of(place):
+    """All that an operator, a page or Prometheus sees of a site that does not run."""
+    with served(place / "north") as server:
+        for what in ("", "metrics"):
+            yield urlopen(f"{server.address}{what}").read().decode()  # its own
+    yield securefair("site", "status", place / "north", "--json")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_cell_of_a_patient_is_in_no_log(place, more):
+    """The journal of a unit is read by many, kept, and sent on."""
+    spoil(place / "north.csv")
+    start = ("site", "start", place / "north", "--passphrase-file", place / "passphrase")
+    said = securefair(*start, *more, fails=True)
+    assert "line 4, column age: not a number" in said
+    assert "`securefair site check` shows it" in said
+    assert not any("Erika" in one for one in (said, *shown_of(place)))
+    (shown,) = refusals_of(place, "check")
+    assert f"found '{CELL}'" in shown
+
+
+def test_a_cell_of_patients_to_come_is_in_no_log(place):
+    secret = ("--passphrase-file", place / "passphrase")
+    with open_site(place / "north", Secret(PASSPHRASE.encode())) as opened:
+        assert opened.own  # it has begun with its first patients
+    table = shutil.copy(place / "south.csv", place / "later.csv")
+    securefair("site", "renew", place / "north", "--data", table, *secret)
+    spoil(table)
+    said = securefair("site", "start", place / "north", *secret, fails=True)
+    assert "later.csv, line 4, column age: not a number" in said
+    assert not any("Erika" in one for one in (said, *shown_of(place)))
+    (shown,) = refusals_of(place, "check")
+    assert f"found '{CELL}'" in shown
+
+
+def test_what_to_look_at_in_the_table_is_in_no_log(place, monkeypatch):
+    odd = Finding(
+        site="north", column="age", line=4, kind="stray", message=f"{CELL} is odd", remedy="Look"
+    )
+    monkeypatch.setattr(checking, "own_findings", lambda *_: [odd, replace(odd, column=None)])
+    secret = Secret(PASSPHRASE.encode())
+    quiet = "\n".join(check_site(place / "north", secret, quoting=False))
+    assert "WARNING: column age, line 4: `securefair site check` shows it" in quiet
+    assert "Erika" not in quiet
+    assert CELL in "\n".join(check_site(place / "north", secret))
+
+
+def test_warnings_of_ranges_are_in_no_log(caplog):
+    log = logging.getLogger("securefair.data.arrays")
+    with unquoted():
+        log.warning("values 17 to 18")
+    assert not caplog.records
+    log.warning("values 17 to 18")
+    assert len(caplog.records) == 1
+
+
+def test_half_of_the_values_are_in_no_log():
+    """Quartiles are values of patients."""
+    table = parse_rows(["height\n", *(f"{150 + at}\n" for at in range(40))], "t")
+    section = TableSection(label="ill", columns=(NumericColumn(name="height", low=1.2, high=2.2),))
+    with pytest.raises(DataError, match="another unit") as refused, unquoted():
+        refuse_other_unit("north", table, section)
+    assert refused.value.found is None
