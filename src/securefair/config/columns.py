@@ -232,6 +232,8 @@ class ImageColumn(_Column):
 class IgnoredColumn(_Column):
     """Not a feature."""
 
+    missing: ClassVar[tuple[str, ...]] = ()
+
     kind: Literal["ignored"] = Field(default="ignored", description="What the values are")
 
 
@@ -245,3 +247,8 @@ AnyColumn = Annotated[
     ColumnRule | IgnoredColumn,
     Field(discriminator="kind"),
 ]
+
+
+def missing_codes(codes: Sequence[str], columns: Sequence[AnyColumn]) -> tuple[str, ...]:
+    """Codes of a missing value in any column, and those of single ones; each once."""
+    return tuple(dict.fromkeys([*codes, *(one for rule in columns for one in rule.missing)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +19,11 @@ SHOWN = 5
 """Ranges of merged cells that an error names."""
 
 
-def read_excel(path: Path) -> Table:
+def read_excel(path: Path, missing: Collection[str] = ()) -> Table:
     """The first sheet of a workbook: names of columns in its first row that is not empty.
 
-    A formula counts as the value that was stored with it. Empty rows at the end are none.
+    A formula counts as the value that was stored with it. Empty rows at the end are none; `missing`
+    as of `decimal_commas.table_of_columns`.
 
     Raises:
         DataError: openpyxl is not installed, it is no workbook, cells of the table are merged, or a
@@ -81,6 +82,7 @@ def read_excel(path: Path) -> Table:
         line_of=lambda at: at + above + 2,
         unit="row",
         notes=[note] if others else [],
+        missing=missing,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ TEXT = (".csv", ".tsv", ".txt")
 KINDS = ".csv, .tsv or .txt (also .gz), .parquet, .xlsx, .sav, .dta, .sas7bdat, .xpt"
 
 
-def read_rows(path: Path | str, *, torn: bool = False) -> Table:
+def read_rows(path: Path | str, *, torn: bool = False, missing: Collection[str] = ()) -> Table:
     """The records of a table file, by the ending of its name, or of a query (`databases`).
 
     Text may be separated by commas, semicolons, tabs or bars, with decimal points or commas, in
@@ -29,27 +29,29 @@ def read_rows(path: Path | str, *, torn: bool = False) -> Table:
     Args:
         path: of the file, or a query.
         torn: take a line of text with too few or too many fields as a row without any value.
+        missing: codes of a missing value besides the usual ones: beside them, too, decimal commas
+            are read.
 
     Raises:
         DataError: it cannot be read, or is no such table; names file and line.
     """
     if isinstance(path, str) and is_query(path):
-        return read_query(path)
+        return read_query(path, missing)
     path = Path(path)
-    return replace(_read(path, torn), folder=path.parent)
+    return replace(_read(path, torn, missing), folder=path.parent)
 
 
-def _read(path: Path, torn: bool) -> Table:
+def _read(path: Path, torn: bool, missing: Collection[str]) -> Table:
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     match ending.lower():
         case ".parquet":
-            return read_parquet(path)
+            return read_parquet(path, missing)
         case ".xlsx":
-            return read_excel(path)
+            return read_excel(path, missing)
         case known if known in READERS:
-            return read_statistics(path)
+            return read_statistics(path, missing)
         case known if known in TEXT:
-            return read_delimited(path, torn=torn)
+            return read_delimited(path, torn=torn, missing=missing)
     if not path.exists():
         raise DataError("cannot read the table", where=str(path), found="it is not there")
     raise DataError(

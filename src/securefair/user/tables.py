@@ -38,13 +38,15 @@ class ReadTables:
     """Tables, each read once, however many look at it.
 
     Args:
+        section: how tables are read, with the codes of a missing value; None: arrays.
         drop: columns that nobody is to look at.
 
     Attributes:
         decoded: images that they name and that were found whole.
     """
 
-    def __init__(self, drop: Collection[str] = ()) -> None:
+    def __init__(self, section: TableSection | None = None, *, drop: Collection[str] = ()) -> None:
+        self._missing = () if section is None else section.every_missing
         self._drop = drop
         self._read: dict[Path | str, Table] = {}
         self.decoded: set[Path] = set()
@@ -57,7 +59,7 @@ class ReadTables:
         """
         rows = self._read.get(source)
         if rows is None:
-            rows = read_rows(source)
+            rows = read_rows(source, missing=self._missing)
             for name in self._drop:
                 rows = rows.without(name)
             self._read[source] = rows

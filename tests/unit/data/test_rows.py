@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from securefair.data import read_rows
@@ -167,6 +168,21 @@ def test_decimal_commas_beside_a_code_of_a_missing_value(code):
         *(one.replace(",", ".") for one in cells),
         code,
     ]
+
+
+def test_codes_of_a_missing_value_say_nothing_of_commas(tmp_path):
+    text = "crp;asa\n7,9;1\nNC;2\nNC;3\n"
+    assert read_rows(table(tmp_path, text)).columns["crp"].texts == ["7,9", "NC"]
+    assert read_rows(tmp_path / "ward.csv", missing=["NC"]).columns["crp"].texts == ["7.9", "NC"]
+
+
+def test_one_text_among_many_decimal_commas_is_a_code_however_often_it_stands():
+    cells = [*(f'"{n},{n % 7}"' for n in range(30)), *["NC"] * 30]
+    column = parse_rows(["crp\n", *(f"{one}\n" for one in cells)], "t.csv").columns["crp"]
+    assert np.isfinite(column.numbers).sum() == 30
+    lists = [f'"{n},{n + 1}"' for n in range(30)] + [f'"{n},2,3"' for n in range(30)]
+    column = parse_rows(["codes\n", *(f"{one}\n" for one in lists)], "t.csv").columns["codes"]
+    assert "1,2" in column.texts
 
 
 def test_the_index_that_pandas_writes_is_named():
