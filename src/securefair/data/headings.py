@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from securefair.data.cells import Note, Table
+from securefair.errors import DataError
 
 
 def under_agreed_names(table: Table, names: Sequence[str]) -> Table:
@@ -53,6 +54,30 @@ def meant(name: str, headings: Iterable[str]) -> str | None:
     by_key = {_key(one): one for one in known}
     near = alike or [by_key[one] for one in difflib.get_close_matches(_key(name), by_key, n=1)]
     return f"Did you mean {' or '.join(near)}" if near else None
+
+
+def check_known(table: Table, names: Sequence[str], whose: str = "") -> None:
+    """Refuse a table without the label, or without a column beside it.
+
+    Args:
+        table: of patients.
+        names: of columns that say what is known of them, the label first.
+        whose: table it is, for messages.
+
+    Raises:
+        DataError: one is not there; says which one may be meant.
+    """
+    for name in names:
+        if name not in table.columns:
+            raise DataError(
+                "the label is not a column of the table"
+                if name == names[0]
+                else "a column beside the label is not in the table",
+                where=f"{whose}, {table.source}" if whose else table.source,
+                found=", ".join(table.columns),
+                expected=name,
+                hint=meant(name, table.columns),
+            )
 
 
 def _alike(name: str, headings: Mapping[str, object], names: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from securefair.config import defaults
 from securefair.config.columns import code
 from securefair.data.cells import Column, Row, table_of
-from securefair.data.headings import meant
+from securefair.data.headings import check_known
 from securefair.data.identifying import (
     are_dates,
     are_persons,
@@ -145,17 +145,7 @@ def propose(
         raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
     table = table_of(rows)
     known = () if target is None else (target.name, *target.beside)
-    for name in known or (label,):
-        if name not in table.columns:
-            raise DataError(
-                "the label is not a column of the table"
-                if name == label
-                else "a column beside the label is not in the table",
-                where=table.source,
-                found=", ".join(table.columns),
-                expected=name,
-                hint=meant(name, table.columns),
-            )
+    check_known(table, known or (label,))
     groups = tuple(tuple(codes) for codes in classes)
     ends = None
     if target is None:

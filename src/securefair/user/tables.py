@@ -29,6 +29,7 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.cells import stacked
+from securefair.data.headings import check_known
 from securefair.data.proposal import rounded_outwards
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import outcome_named
@@ -184,10 +185,12 @@ def _with_range(
         return config
     ends: list[float] = []
     for one in files:
-        column = tables.of(one).columns.get(table.label or "")
-        if column is not None:
-            numbers = column.numbers[~column.among(table.missing)].tolist()
-            ends += [value for value in numbers if math.isfinite(value)]
+        with about(one.name):
+            rows = tables.of(one)
+            check_known(rows, (table.label or "", *table.beside.values()))
+        column = rows.columns[table.label or ""]
+        numbers = column.numbers[~column.among(table.missing)].tolist()
+        ends += [value for value in numbers if math.isfinite(value)]
     if not ends:
         raise DataError(
             "no table has a number to predict",

@@ -372,3 +372,9 @@ def test_decimal_commas_are_read_beside_codes_that_the_configuration_declares(fo
     north, _ = load_participants(config, 0)
     ages = np.concatenate([north.train.features[:, 0], north.test.features[:, 0]])
     assert sorted(ages[ages != 0]) == pytest.approx([(n - 24.5) / 35 for n in range(0, 12, 2)])
+
+
+def test_a_number_to_predict_that_no_table_has_is_named(folder):
+    text = HEAD.format("files") + '[table]\nlabel = "agge"\noutcome = "number"\n' + PEOPLE
+    with pytest.raises(DataError, match=r"north.csv: the label is not a column.*Did you mean age"):
+        resolve(config_in(folder, text), ReadTables())
