@@ -10,7 +10,7 @@ import numpy as np
 from securefair.data.cells import NUMBER, Column, Table
 from securefair.data.findings import Finding, Severity
 from securefair.data.identifying import are_dates, are_persons, heading_identifies
-from securefair.data.shape import MAX_LEVELS, Shape
+from securefair.data.shape import MAX_LEVELS, Shape, far_from_all
 
 MAYBE_MISSING = frozenset(
     (
@@ -46,9 +46,26 @@ def _with_units(texts: Sequence[str]) -> str:
 
 
 def column_findings(
-    site: str, name: str, column: Column, shape: Shape, table: Table, *, is_label: bool
+    site: str,
+    name: str,
+    column: Column,
+    shape: Shape,
+    table: Table,
+    *,
+    is_label: bool,
+    is_number: bool = False,
 ) -> Iterator[Finding]:
-    """Sentinels, outliers, limits, stray texts, dates, identifiers, constants."""
+    """Sentinels, outliers, limits, stray texts, dates, identifiers, constants.
+
+    Args:
+        site: whose table.
+        name: of the column.
+        column: its cells.
+        shape: what it looks like.
+        table: that it stands in.
+        is_label: whether its classes are predicted.
+        is_number: whether its numbers are.
+    """
 
     def finding(
         kind: str,
@@ -113,7 +130,20 @@ def column_findings(
             column.first(np.arange(column.different) == at),
             [value],
         )
-    for at in shape.outliers[:3]:
+    if is_number:
+        far = far_from_all(shape.values, column.counts())
+        others = shape.values[np.isfinite(shape.values) & ~far]
+        for at in np.flatnonzero(far).tolist()[:3]:
+            yield finding(
+                "outlier",
+                f'"{column.texts[at]}" is far from all other values, {others.min():g} to '
+                f"{others.max():g}, and it is to be predicted: it spoils what is learnt, and the "
+                "range",
+                "Correct it if it is a slip; leave the row out if it is no patient, as a total is",
+                column.first(np.arange(column.different) == at),
+                [column.texts[at]],
+            )
+    for at in () if is_number else shape.outliers[:3]:
         yield finding(
             "outlier",
             f'"{column.texts[at]}" is far from all other values, {shape.low:g} to {shape.high:g}; '

@@ -6,6 +6,7 @@ the outcome (`leaks`), and its rows. `between` compares what several say of thei
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,16 @@ LEAST_COLUMNS = 5
 
 MOST_ROWS = 10
 """Of a patient on average: what stands in more rows is shared by patients, as a ward's number."""
+
+FEW_EMPTY = 0.05
+"""Share of rows that may be nearly empty and no patients; more are how a table is filled in."""
+
+_TOTAL = re.compile(
+    r"(?:grand |sous-|zwischen)?(?:tota(?:l|ux|le|les)|somme|summe|gesamt|sum|suma|somma|moyenne|"
+    r"mittelwert|mean|average|media|promedio)\b.{0,20}",
+    re.IGNORECASE,
+)
+"""What a line below the patients begins with, in the languages of hospitals."""
 
 SEVERAL_ROWS = "several_rows"
 """Of a finding: a column that is no feature and names patients, some of them in several rows."""
@@ -61,7 +72,8 @@ def site_findings(
     what = "classes" if told == label else "events"
     for name, column in table.columns.items():
         shape = shapes[name]
-        yield from column_findings(site, name, column, shape, table, is_label=name == label)
+        of = {"is_label": name == label, "is_number": name in known[:1]}
+        yield from column_findings(site, name, column, shape, table, **of)
         others = name not in (label, *known) and shape.present and not heading_identifies(name)
         if classes is not None and others:
             yield from leaks(site, name, column, shape, classes, what)
@@ -71,8 +83,36 @@ def site_findings(
             )
     if label is not None and classes is not None:
         yield from _few(site, label, classes)
+    yield from _nearly_empty(site, table)
     yield from _duplicates(site, table)
     yield from _several_rows(site, table)
+
+
+def _nearly_empty(site: str, table: Table) -> Iterator[Finding]:
+    """Rows of which nearly all cells are empty, where others are filled in: totals, remarks."""
+    columns = table.columns.values()
+    filled = np.zeros(len(table), dtype=np.int64)
+    totals = np.zeros(len(table), dtype=bool)
+    for column in columns:
+        filled += ~column.among(defaults.MISSING)[column.codes]
+        named = np.array([_TOTAL.fullmatch(text) is not None for text in column.texts])
+        totals |= named[column.codes]
+    usual = float(np.median(filled))
+    rows = np.flatnonzero(filled <= usual / 4)
+    if usual < LEAST_COLUMNS or not 0 < len(rows) <= max(1, FEW_EMPTY * len(table)):
+        return
+    empty = len(columns) - int(filled[rows[0]])
+    more = f", and so in {len(rows) - 1} more rows" if len(rows) > 1 else ""
+    yield Finding(
+        site=site,
+        column=None,
+        line=table.line_of(int(rows[0])),
+        kind="nearly_empty_row",
+        message=f"{empty} of {len(columns)} cells are empty{more}: it may be a line of totals or a "
+        "remark, and counts as a patient",
+        remedy="Delete it if it is no patient",
+        severity="grave" if totals[rows].any() else "warning",
+    )
 
 
 def _says_whether(shape: Shape) -> bool:

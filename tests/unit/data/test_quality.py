@@ -346,3 +346,24 @@ def test_two_numbers_in_a_cell_are_told():
     pressures = [f"{120 + n}/{70 + n}" for n in range(80)]
     told = [one for one in found(clean(chol=pressures)) if one.column == "chol"]
     assert [one.kind for one in told] == ["two_numbers_in_cell"]
+
+
+@pytest.mark.parametrize(("slip", "told"), [("180", ["stay"]), ("24", [])])
+def test_a_slip_in_a_number_to_predict_is_told_though_days_repeat(slip, told):
+    stay = [str(3 + n % 7) for n in range(79)]
+    made = table(clean(stay=[*stay, slip]))
+    own = site_findings("north", made, shapes_of(made, MISSING), label=None, known=["stay"])
+    assert [one.column for one in own if one.kind == "outlier"] == told
+
+
+@pytest.mark.parametrize(("first", "severity"), [("Total", "grave"), ("checked", "warning")])
+def test_a_line_of_totals_is_no_patient(first, severity):
+    columns = {name: [*cells, ""] for name, cells in clean(stay=range(80)).items()}
+    (told,) = found(columns | {"ward": [*columns["ward"][:-1], first]}, label="stay")[:1]
+    assert (told.kind, told.line, told.severity) == ("nearly_empty_row", 82, severity)
+    assert "5 of 6 cells are empty" in told.message
+
+
+def test_columns_that_few_patients_have_are_no_totals():
+    sparse = {f"extra{at}": ["", *[str(n % 5) for n in range(79)]] for at in range(2)}
+    assert "nearly_empty_row" not in {one.kind for one in found(clean(**sparse))}
