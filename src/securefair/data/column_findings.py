@@ -9,7 +9,12 @@ import numpy as np
 
 from securefair.data.cells import NUMBER, Column, Table
 from securefair.data.findings import Finding, Severity
-from securefair.data.identifying import are_dates, are_persons, heading_identifies
+from securefair.data.identifying import (
+    are_dates,
+    are_persons,
+    are_record_numbers,
+    heading_identifies,
+)
 from securefair.data.shape import MAX_LEVELS, Shape, far_from_all
 
 MAYBE_MISSING = frozenset(
@@ -89,7 +94,8 @@ def column_findings(
     if not shape.present:
         yield finding("empty_column", "there is no value", "Leave the column out")
         return
-    if heading_identifies(name) and not is_label:
+    feature = not (is_label or is_number)
+    if feature and heading_identifies(name, column.texts):
         yield finding(
             "identifier",
             "the heading names an identifier; the column is no feature",
@@ -112,6 +118,15 @@ def column_findings(
             "Leave it out of the table",
         )
         return
+    kept = shape.counted
+    if feature and shape.numeric and are_record_numbers(shape.values[kept], column.counts()[kept]):
+        yield finding(
+            "identifier",
+            "the values are whole numbers that hardly repeat, as of patients or files; the column "
+            "is no feature unless rules describe it",
+            "Leave it out of the table, or describe it if it is a measurement",
+        )
+        return
     if not is_label and int(shape.counted.sum()) == 1 and shape.rows >= 2:
         yield finding(
             "constant_column",
@@ -132,12 +147,12 @@ def column_findings(
         )
     if is_number:
         far = far_from_all(shape.values, column.counts())
-        others = shape.values[np.isfinite(shape.values) & ~far]
+        near = shape.values[np.isfinite(shape.values) & ~far]
         for at in np.flatnonzero(far).tolist()[:3]:
             yield finding(
                 "outlier",
-                f'"{column.texts[at]}" is far from all other values, {others.min():g} to '
-                f"{others.max():g}, and it is to be predicted: it spoils what is learnt, and the "
+                f'"{column.texts[at]}" is far from all other values, {near.min():g} to '
+                f"{near.max():g}, and it is to be predicted: it spoils what is learnt, and the "
                 "range",
                 "Correct it if it is a slip; leave the row out if it is no patient, as a total is",
                 column.first(np.arange(column.different) == at),

@@ -21,6 +21,7 @@ from securefair.data.headings import check_known
 from securefair.data.identifying import (
     are_dates,
     are_persons,
+    are_record_numbers,
     heading_identifies,
     tell_numbers_apart,
     tell_texts_apart,
@@ -272,6 +273,8 @@ def _proposed(
     counts = _levels(column, shape)
     kept = np.flatnonzero(shape.counted)[: 4 * MAX_LEVELS]
     why = None if is_label else _identifies(name, [column.texts[at] for at in kept])
+    if why is None and not is_label and _of_records(shape, column):
+        why = "whole numbers that hardly repeat, as identifiers do"
     if why is not None:
         return ColumnProposal(name=name, optional=optional, unused=why)
     numeric = shape.numeric and shape.present
@@ -311,11 +314,17 @@ def _identifies(name: str, texts: Sequence[str]) -> str | None:
     """Why a column tells of persons or days rather than of an illness, or None."""
     if not texts:
         return None
-    if heading_identifies(name):
+    if heading_identifies(name, texts):
         return "looks like an identifier"
     if are_dates(texts):
         return "looks like dates"  # they tell of persons; an age or a time span can be a feature
     return "looks like names of persons" if are_persons(texts) else None
+
+
+def _of_records(shape: Shape, column: Column) -> bool:
+    """See `identifying.are_record_numbers`: such a column's range is not told either."""
+    kept = shape.counted
+    return shape.numeric and are_record_numbers(shape.values[kept], column.counts()[kept])
 
 
 def _apart(shape: Shape, column: Column) -> bool | None:

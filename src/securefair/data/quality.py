@@ -74,7 +74,8 @@ def site_findings(
         shape = shapes[name]
         of = {"is_label": name == label, "is_number": name in known[:1]}
         yield from column_findings(site, name, column, shape, table, **of)
-        others = name not in (label, *known) and shape.present and not heading_identifies(name)
+        others = name not in (label, *known) and shape.present
+        others = others and not heading_identifies(name, column.texts)
         if classes is not None and others:
             yield from leaks(site, name, column, shape, classes, what)
         if known and name not in known and shape.present:
@@ -150,7 +151,7 @@ class Repeated(NamedTuple):
 def repeated_rows(table: Table) -> Repeated | None:
     """Rows that are equal to one above but for identifiers; None where there are none, or columns
     are so few that different patients may be alike."""
-    names = [name for name in table.columns if not heading_identifies(name)]
+    names = [name for name, one in table.columns.items() if not heading_identifies(name, one.texts)]
     return None if len(names) < LEAST_COLUMNS else _repeated(row_numbers(table, names))
 
 
@@ -160,7 +161,8 @@ def repeated_patients(table: Table) -> tuple[str, Repeated] | None:
     for name, column in table.columns.items():
         named = ~column.among(defaults.MISSING)
         rows = np.flatnonzero(named[column.codes])
-        if not heading_names_patients(name) or MOST_ROWS * named.sum() < len(rows):
+        patients = heading_names_patients(name, column.texts)
+        if not patients or MOST_ROWS * named.sum() < len(rows):
             continue
         found = _repeated(column.codes[rows])
         if found is not None:
