@@ -22,7 +22,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header, release_memory
+from securefair.data.cells import (
+    BELOW_A_TITLE,
+    Note,
+    Table,
+    check_header,
+    heading_of,
+    release_memory,
+)
 from securefair.data.decimal_commas import table_of_columns
 from securefair.data.text_records import checked_lines, records, without_torn
 from securefair.errors import DataError
@@ -83,7 +90,7 @@ def parse_delimited(
     data = _lines_ended(data, found)
     data, before, separator = _without_preamble(data, found)
     rows = ([text.strip() for text in fields] for _, fields in records(data, separator, source))
-    header = next(rows, [])
+    header = list(map(heading_of, next(rows, [])))
     check_header(header, where=f"{source}, line 1", below=islice(rows, BELOW_A_TITLE))
     lines: Callable[[int], int] = partial(add, before + 2)
     kept, whole = 0, without_torn(data, separator, source, header, before) if torn else None

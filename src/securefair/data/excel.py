@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from securefair.data.arrow_tables import cell_text
-from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header
+from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header, heading_of
 from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
 
@@ -52,7 +52,10 @@ def read_excel(path: Path, missing: Collection[str] = ()) -> Table:
         rows.pop()
     above = next((at for at, row in enumerate(rows) if any(row)), 0)
     rows = rows[above:]
-    header = [_text(cell, path, above + 1, at) for at, cell in enumerate(rows[0])] if rows else []
+    header = [
+        heading_of(_text(cell, path, above + 1, at))
+        for at, cell in enumerate(rows[0] if rows else [])
+    ]
     while header and not header[-1]:
         header.pop()
     source = f"{path.name}, sheet {sheet.title}" + f" (not read: {', '.join(others)})" * bool(

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from securefair.data.arrow_tables import read_parquet
-from securefair.data.cells import Row, Table
+from securefair.data.cells import Note, Row, Table
 from securefair.data.databases import is_query, read_query
 from securefair.data.delimited import parse_delimited, read_delimited
 from securefair.data.excel import read_excel
@@ -28,7 +30,8 @@ def read_rows(path: Path | str, *, torn: bool = False, missing: Collection[str] 
 
     Args:
         path: of the file, or a query.
-        torn: take a line of text with too few or too many fields as a row without any value.
+        torn: take a line of text with too few or too many fields as a row without any value, and
+            keep such rows, which are left out otherwise: each has its place among predictions.
         missing: codes of a missing value besides the usual ones: beside them, too, decimal commas
             are read.
 
@@ -38,7 +41,28 @@ def read_rows(path: Path | str, *, torn: bool = False, missing: Collection[str] 
     if isinstance(path, str) and is_query(path):
         return read_query(path, missing)
     path = Path(path)
-    return replace(_read(path, torn, missing), folder=path.parent)
+    table = replace(_read(path, torn, missing), folder=path.parent)
+    return table if torn else _without_empty(table)
+
+
+def _without_empty(table: Table) -> Table:
+    """The table without rows of nothing but separators, as Excel leaves them between others."""
+    filled = np.zeros(len(table), dtype=bool)
+    for column in table.columns.values():
+        filled |= np.array([text != "" for text in column.texts], dtype=bool)[column.codes]
+    if len(table.columns) == 1 or filled.all():
+        return table
+    gone = np.flatnonzero(~filled)
+    message = f"{len(gone)} rows without any value were left out"
+    note = Note(
+        None,
+        table.line_of(int(gone[0])),
+        "empty rows",
+        "a row without any value was left out" if len(gone) == 1 else message,
+        "Nothing to do if no patient stands there",
+        settled=True,
+    )
+    return replace(table.of_rows(np.flatnonzero(filled)), notes=(*table.notes, note))
 
 
 def _read(path: Path, torn: bool, missing: Collection[str]) -> Table:

@@ -1,3 +1,5 @@
+import unicodedata
+
 import numpy as np
 import pytest
 
@@ -195,10 +197,25 @@ def test_the_index_that_pandas_writes_is_named():
 @pytest.mark.parametrize("above", ["\n\n", " \n", ",,\n;;\n", "# exported\n\n", "\n# exported\n"])
 def test_nothing_above_and_nothing_below_is_no_patient(tmp_path, above):
     rows = read_rows(table(tmp_path, f"{above}age,sex\n63,1\n,\n41,2\n,\n , \n"))
-    assert [list(row.fields.values()) for row in rows] == [["63", "1"], ["", ""], ["41", "2"]]
-    assert rows[0].line == above.count("\n") + 2
-    (note,) = rows.notes
-    assert "above the table" in note.message
+    assert [list(row.fields.values()) for row in rows] == [["63", "1"], ["41", "2"]]
+    first = above.count("\n") + 2
+    assert [row.line for row in rows] == [first, first + 2]
+    before, between = rows.notes
+    assert "above the table" in before.message
+    assert (between.line, between.settled) == (first + 1, True)
+    kept = read_rows(tmp_path / "ward.csv", torn=True)  # predictions have a row for each
+    assert [list(row.fields.values()) for row in kept] == [["63", "1"], ["", ""], ["41", "2"]]
+
+
+def test_headings_that_look_the_same_are_the_same(tmp_path):
+    names = ["Âge", "Score ASA", "Coût (EUR)"]
+    for change in (
+        lambda name: unicodedata.normalize("NFD", name),
+        lambda name: name.replace(" ", "\xa0"),
+        lambda name: f"{name} ".replace(" ", "\u202f"),
+    ):
+        written = ";".join(map(change, names))
+        assert list(read_rows(table(tmp_path, f"{written}\n1;2;3\n")).columns) == names
 
 
 def test_a_quotation_mark_that_stays_open_is_named_with_its_line():
