@@ -36,7 +36,9 @@ MAYBE_MISSING = frozenset(
 """Words that may be levels as well."""
 
 
-_WITH_UNIT = re.compile(r"[<>]?\s*[+-]?\d+(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19}")
+_WITH_UNIT = re.compile(
+    r"[<>]?\s*[+-]?\d+(?:[ '\u2019\xa0\u202f]\d{3})*(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19}"
+)
 
 
 _TWO_NUMBERS = re.compile(r"\d+(?:[.,]\d+)?\s*[/|]\s*\d+(?:[.,]\d+)?")
@@ -242,7 +244,7 @@ def column_findings(
         yield finding(
             "unit_in_cell",
             f'values such as "{beside}" hold a number and a text; the column is no feature',
-            "Write the number alone, and the unit into the heading",
+            "Write the number alone, with nothing between thousands, and the unit into the heading",
             values=[beside],
         )
     pairs = [text for text in texts if _TWO_NUMBERS.fullmatch(text)]

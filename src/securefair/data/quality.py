@@ -124,16 +124,23 @@ def _says_whether(shape: Shape) -> bool:
 def _few(site: str, label: str, classes: Classes) -> Iterator[Finding]:
     if len(classes.names) > MAX_LEVELS:
         return  # no label of classes: refused elsewhere
-    for name, count in zip(classes.names, classes.counts(), strict=True):
-        if count < FEW:
-            yield Finding(
-                site=site,
-                column=label,
-                line=None,
-                kind="few_of_a_class",
-                message=f'only {count} patient{"s are" if count > 1 else " is"} of class "{name}"',
-                remedy="Join it with another class, or expect nothing for it",
-            )
+    counts = zip(classes.names, classes.counts(), strict=True)
+    few = [(name, int(count)) for name, count in counts if count < FEW]
+    if not few:
+        return
+    (name, count), *others = few
+    rest = ", ".join(f'{count} of "{name}"' for name, count in others)
+    yield Finding(
+        site=site,
+        column=label,
+        line=None,
+        kind="few_of_a_class",
+        message=f'only {count} patient{"s are" if count > 1 else " is"} of class "{name}"'
+        + (f", {rest}" if rest else ""),
+        remedy="Join them with other classes, or expect nothing for them"
+        if others
+        else "Join it with another class, or expect nothing for it",
+    )
 
 
 class Repeated(NamedTuple):
