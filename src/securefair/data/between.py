@@ -31,7 +31,7 @@ PREVALENCE = 0.3
 """Difference between the shares of a class at two hospitals that is worth a line."""
 
 NUMBERED = 5
-"""Classes that are whole numbers, of which more may count or measure something: grades are fewer."""
+"""Classes that are whole numbers, of which more may count or measure things: grades are fewer."""
 
 MOSTLY = 0.5
 """Share of the rows of a hospital without a value that is worth a line where no other has it."""

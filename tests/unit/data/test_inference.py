@@ -318,3 +318,15 @@ def test_a_small_hospital_and_a_row_that_stands_twice_hide_no_numbers_of_records
     assert found.unused == {"NB": "whole numbers that hardly repeat, as identifiers do"}
     (told,) = [one for one in large.columns if one.name == "NB"]
     assert (told.low, told.levels) == (None, ())  # nor is their range told
+
+
+def test_a_column_that_differs_by_an_accent_is_no_column_of_its_own():
+    tables = {
+        site: summary(
+            [f"{name},sex,ill\n", *(f"{n},{'fm'[n % 2]},{n // 2 % 2}\n" for n in range(30, 70))]
+        )
+        for site, name in (("north", "Âge"), ("south", "AGE"))
+    }
+    found = infer_table(tables)
+    assert found.further == {}
+    assert found.unused["Âge"] == 'only in the table of north; others have "AGE"'
