@@ -80,7 +80,9 @@ def predict(
     kept = load_model(model)
     rows: Path | str | Table = table
     if keep and (is_query(table) or not Path(table).is_dir()):
-        rows = read_rows(table if is_query(table) else Path(table), torn=True)
+        rules = kept.record.table
+        missing = () if rules is None else rules.every_missing
+        rows = read_rows(table if is_query(table) else Path(table), torn=True, missing=missing)
     prediction = kept.predict_details(rows, horizons=horizon or ())
     chosen = chosen_from(prediction, threshold)
     kept_columns = columns_of(rows, keep or [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ from securefair.cli.outcomes import (
 from securefair.report.telling import tell
 
 if TYPE_CHECKING:
-    from securefair.data import Target
+    from securefair.data import Table, Target
 
 
 def propose(
@@ -50,6 +50,14 @@ def propose(
             "repeats, where there is one.",
         ),
     ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option("--missing", help="A further code of a missing value; repeatable."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", help="Column of which nothing is told; repeatable."),
+    ] = None,
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -64,6 +72,7 @@ def propose(
     """
     from msgspec import to_builtins
 
+    from securefair.config import defaults
     from securefair.config.columns import code
     from securefair.config.writing import plain_toml
     from securefair.data import propose as proposed
@@ -90,7 +99,9 @@ def propose(
     if known and classes:
         raise ConfigError("this outcome has no classes", where="--class", found=known["outcome"])
     groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
-    rows = read_rows(data)
+    codes = (*defaults.MISSING, *(missing or ()))
+    target = _target(label, known)
+    rows = _without(read_rows(data, missing=codes), drop or (), (label, *_beside(target)))
     repeated = repeated_patients(rows) if patient_column is None else None
     patient_column = patient_column or (repeated and repeated[0])
     proposal = proposed(
@@ -98,7 +109,8 @@ def propose(
         label=label,
         classes=groups,
         at_least=at_least,
-        target=_target(label, known),
+        missing=codes,
+        target=target,
         patient_column=patient_column,
     )
     write_text(out, plain_toml(to_builtins(proposal)))
@@ -114,6 +126,7 @@ def propose(
     ]
     if repeated is not None:
         lines.append(f"rows of one {patient_column} count as one patient (--patient-column)")
+    lines += _strays(rows, codes)
     if groups:
         found = {code(text) for text in rows.columns[label].texts}
         lines += [
@@ -124,6 +137,42 @@ def propose(
     columns = [column.name for column in told if not column.unused]
     facts = {"columns": columns, "unused": unused, "rare": rare, "patient_column": patient_column}
     tell(json, "\n".join(lines), facts | {"file": str(out)})
+
+
+def _without(rows: Table, drop: Sequence[str], predicted: Sequence[str]) -> Table:
+    """The table without columns of which nothing is told."""
+    from securefair.errors import ConfigError
+
+    for name in drop:
+        if name in predicted or name not in rows.columns:
+            raise ConfigError(
+                "a column to predict cannot be left out"
+                if name in predicted
+                else "the table has no such column",
+                where="--drop",
+                found=name,
+                expected=", ".join(one for one in rows.columns if one not in predicted),
+            )
+        rows = rows.without(name)
+    return rows
+
+
+def _strays(rows: Table, codes: Sequence[str]) -> Iterator[str]:
+    """Texts among numbers, which make levels of a measurement and may be codes."""
+    from securefair.data.shape import shapes_of
+
+    for name, shape in shapes_of(rows, codes).items():
+        if shape.stray.any():
+            column = rows.columns[name]
+            text = column.texts[int(shape.stray.argmax())]
+            yield (
+                f'{name}: "{text}" stands among numbers; if it is a code of a missing value, say '
+                f'--missing "{text}"'
+            )
+
+
+def _beside(target: Target | None) -> tuple[str, ...]:
+    return () if target is None else target.beside
 
 
 def _target(label: str, known: Mapping[str, object]) -> Target | None:

@@ -187,7 +187,7 @@ def check(
     check_trusted(loaded, trust=trust)
     findings: list[Finding] = []
     try:
-        kinds, tables = kinds_of(loaded), ReadTables()
+        kinds, tables = kinds_of(loaded), ReadTables(loaded.table)
         refuse_unread(loaded)
         findings += inspect_tables(
             loaded.table,

@@ -80,7 +80,7 @@ class ResolvedRun:
             DataError: a file cannot be read, or no common rules can be found.
         """
         kinds = kinds_of(config) if kinds is None else kinds
-        tables = ReadTables() if tables is None else tables
+        tables = ReadTables(config.table) if tables is None else tables
         further = all(kind.takes_own for kind in kinds.values())
         found = resolve(config, tables, further=further)
         return cls(

@@ -7,6 +7,7 @@ record; `data.encoding` applies it.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
@@ -21,8 +22,8 @@ T = TypeVar("T")
 
 
 def code(text: str, *, joined: bool = False) -> str:
-    """One spelling for a code: "3", "3.0" and "03" are the same, "0.5" and ".50" as well; what is
-    no finite number is left alone.
+    """One spelling for a code: "3", "3.0" and "03" are the same, "0.5" and ".50" as well. In what
+    is no finite number an accent is one with its letter; otherwise it is left alone.
 
     Args:
         text: as it stands in a table.
@@ -31,8 +32,9 @@ def code(text: str, *, joined: bool = False) -> str:
     try:
         value = float(text)
     except ValueError:
-        return " ".join(text.casefold().split()) if joined else text
+        value = math.nan
     if not math.isfinite(value):
+        text = unicodedata.normalize("NFC", text)  # Macintoshes write accents apart
         return " ".join(text.casefold().split()) if joined else text
     return str(int(value)) if value.is_integer() else repr(value)
 
@@ -232,6 +234,8 @@ class ImageColumn(_Column):
 class IgnoredColumn(_Column):
     """Not a feature."""
 
+    missing: ClassVar[tuple[str, ...]] = ()
+
     kind: Literal["ignored"] = Field(default="ignored", description="What the values are")
 
 
@@ -245,3 +249,8 @@ AnyColumn = Annotated[
     ColumnRule | IgnoredColumn,
     Field(discriminator="kind"),
 ]
+
+
+def missing_codes(codes: Sequence[str], columns: Sequence[AnyColumn]) -> tuple[str, ...]:
+    """Codes of a missing value in any column, and those of single ones; each once."""
+    return tuple(dict.fromkeys([*codes, *(one for rule in columns for one in rule.missing)]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
 
 
-def read_parquet(path: Path) -> Table:
-    """A Parquet file.
+def read_parquet(path: Path, missing: Collection[str] = ()) -> Table:
+    """A Parquet file; `missing` as of `from_arrow`.
 
     Raises:
         DataError: it cannot be read, two columns share a name, or one holds something else than
@@ -37,13 +38,14 @@ def read_parquet(path: Path) -> Table:
         ) from error
     except pa.ArrowException as error:
         raise DataError("not a Parquet file", where=str(path), found=str(error)) from error
-    return from_arrow(table, source=path.name)
+    return from_arrow(table, source=path.name, missing=missing)
 
 
-def read_frame(frame: Any, *, source: str) -> Table:
+def read_frame(frame: Any, *, source: str, missing: Collection[str] = ()) -> Table:
     """A data frame of pandas or polars, or an Arrow table.
 
-    The same texts are read as in a file: "<5" is a limit, and decimal commas are noted.
+    The same texts are read as in a file: "<5" is a limit, and decimal commas are noted; `missing`
+    as of `from_arrow`.
 
     Raises:
         DataError: it is none, or a column holds something that no rule of a table reads.
@@ -64,7 +66,7 @@ def read_frame(frame: Any, *, source: str) -> Table:
             found=f"{type(frame).__name__}: {error}",
             expected="a DataFrame of pandas or polars, or an Arrow table",
         ) from error
-    return from_arrow(table, source=source)
+    return from_arrow(table, source=source, missing=missing)
 
 
 def is_frame(data: object) -> bool:
@@ -74,8 +76,13 @@ def is_frame(data: object) -> bool:
     )
 
 
-def from_arrow(table: Any, *, source: str) -> Table:
+def from_arrow(table: Any, *, source: str, missing: Collection[str] = ()) -> Table:
     """An Arrow table; a null or NaN is empty text.
+
+    Args:
+        table: of any columns.
+        source: the name that errors give.
+        missing: as of `decimal_commas.table_of_columns`.
 
     Raises:
         DataError: a column holds something that no rule of a table reads.
@@ -83,7 +90,9 @@ def from_arrow(table: Any, *, source: str) -> Table:
     header = [str(name).strip() for name in table.column_names]
     check_header(header, where=source)
     arrays = [_texts(column, source, name) for name, column in zip(header, table, strict=True)]
-    return table_of_columns(header, arrays, source=source, line_of=lambda at: at + 1, unit="row")
+    return table_of_columns(
+        header, arrays, source=source, line_of=lambda at: at + 1, unit="row", missing=missing
+    )
 
 
 def cell_text(value: object) -> str:

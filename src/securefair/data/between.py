@@ -5,6 +5,7 @@ Only what each says of its columns meets here, never a row (`shared_rows` compar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
@@ -28,6 +29,9 @@ LEAST_NUMBER = 1000
 
 PREVALENCE = 0.3
 """Difference between the shares of a class at two hospitals that is worth a line."""
+
+NUMBERED = 5
+"""Classes that are whole numbers, of which more may count or measure things: grades are fewer."""
 
 MOSTLY = 0.5
 """Share of the rows of a hospital without a value that is worth a line where no other has it."""
@@ -127,9 +131,29 @@ def findings_between(
             apart = list(_tells_sites(name, columns))
             yield from apart or (() if name in same_unit else _units(name, columns))
     if label is not None:
+        yield from _numbers(
+            label, {code(one) for site in sites.values() for one in site[label].levels}
+        )
         yield from _prevalence(
             label, {site: columns[label] for site, columns in sites.items()}, joined
         )
+
+
+def _numbers(label: str, classes: Collection[str]) -> Iterator[Finding]:
+    """Classes that are so many whole numbers that they are hardly classes."""
+    if len(classes) <= NUMBERED or not all(re.fullmatch(r"-?\d+", one) for one in classes):
+        return
+    ends = sorted(map(int, classes))
+    yield Finding(
+        site=EVERYONE,
+        column=label,
+        line=None,
+        kind="classes_of_numbers",
+        message=f"the {len(classes)} classes are whole numbers, {ends[0]} to {ends[-1]}: each is "
+        "learnt by itself, and none is nearer to another",
+        remedy='If they count or measure something, say outcome = "number" or "count" in [table] '
+        "(--outcome of securefair new)",
+    )
 
 
 def _numbered_anew(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:

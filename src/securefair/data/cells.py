@@ -7,6 +7,7 @@ texts and one number a row. Whatever looks at values looks at each different one
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -172,6 +173,16 @@ class Table(Sequence[Row]):
         kept = {name: one for name, one in self.columns.items() if name != column}
         return replace(self, columns=kept)
 
+    def of_rows(self, kept: NDArray[np.int64]) -> Table:
+        """Some of the rows, by number."""
+        lines, buffer = self.line_of, pa.py_buffer(np.ascontiguousarray(kept, dtype=np.int64))
+        rows = pa.Array.from_buffers(pa.int64(), len(kept), [None, buffer])
+        columns = {
+            name: Column(one.cells.take(rows).dictionary_decode().dictionary_encode())
+            for name, one in self.columns.items()
+        }
+        return replace(self, columns=columns, line_of=lambda at: lines(int(kept[at])))
+
     def place(self, at: int, column: str) -> str:
         """Of one cell: file, line and column."""
         return f"{self.source}, {self.unit} {self.line_of(at)}, column {column}"
@@ -229,6 +240,13 @@ def recoded(column: Column, texts: Mapping[str, str]) -> Column:
     others = texts_of([texts.get(text, text) for text in column.texts])
     array = pa.DictionaryArray.from_arrays(column.cells.indices, others)
     return Column(array.dictionary_decode().dictionary_encode())
+
+
+def heading_of(text: str) -> str:
+    """A heading as it is looked up: accents are one with their letters, and spaces usual ones; in
+    files of Macintoshes and of web pages they are not."""
+    whole = unicodedata.normalize("NFC", text.replace("\ufeff", "").replace("\u200b", ""))
+    return re.sub("[\xa0\u2007\u202f]", " ", whole).strip()
 
 
 def check_header(header: Sequence[str], where: str, below: Iterable[Sequence[str]] = ()) -> None:

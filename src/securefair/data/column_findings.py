@@ -9,8 +9,13 @@ import numpy as np
 
 from securefair.data.cells import NUMBER, Column, Table
 from securefair.data.findings import Finding, Severity
-from securefair.data.identifying import are_dates, are_persons, heading_identifies
-from securefair.data.shape import MAX_LEVELS, Shape
+from securefair.data.identifying import (
+    are_dates,
+    are_persons,
+    are_record_numbers,
+    heading_identifies,
+)
+from securefair.data.shape import MAX_LEVELS, Shape, far_from_all
 
 MAYBE_MISSING = frozenset(
     (
@@ -31,7 +36,9 @@ MAYBE_MISSING = frozenset(
 """Words that may be levels as well."""
 
 
-_WITH_UNIT = re.compile(r"[<>]?\s*[+-]?\d+(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19}")
+_WITH_UNIT = re.compile(
+    r"[<>]?\s*[+-]?\d+(?:[ '\u2019\xa0\u202f]\d{3})*(?:[.,]\d+)?\s*[^\d\s.,:;/-][^,;]{0,19}"
+)
 
 
 _TWO_NUMBERS = re.compile(r"\d+(?:[.,]\d+)?\s*[/|]\s*\d+(?:[.,]\d+)?")
@@ -46,9 +53,26 @@ def _with_units(texts: Sequence[str]) -> str:
 
 
 def column_findings(
-    site: str, name: str, column: Column, shape: Shape, table: Table, *, is_label: bool
+    site: str,
+    name: str,
+    column: Column,
+    shape: Shape,
+    table: Table,
+    *,
+    is_label: bool,
+    is_number: bool = False,
 ) -> Iterator[Finding]:
-    """Sentinels, outliers, limits, stray texts, dates, identifiers, constants."""
+    """Sentinels, outliers, limits, stray texts, dates, identifiers, constants.
+
+    Args:
+        site: whose table.
+        name: of the column.
+        column: its cells.
+        shape: what it looks like.
+        table: that it stands in.
+        is_label: whether its classes are predicted.
+        is_number: whether its numbers are.
+    """
 
     def finding(
         kind: str,
@@ -72,7 +96,8 @@ def column_findings(
     if not shape.present:
         yield finding("empty_column", "there is no value", "Leave the column out")
         return
-    if heading_identifies(name) and not is_label:
+    feature = not (is_label or is_number)
+    if feature and heading_identifies(name, column.texts):
         yield finding(
             "identifier",
             "the heading names an identifier; the column is no feature",
@@ -95,6 +120,15 @@ def column_findings(
             "Leave it out of the table",
         )
         return
+    kept = shape.counted
+    if feature and shape.numeric and are_record_numbers(shape.values[kept], column.counts()[kept]):
+        yield finding(
+            "identifier",
+            "the values are whole numbers that hardly repeat, as of patients or files; the column "
+            "is no feature unless rules describe it",
+            "Leave it out of the table, or describe it if it is a measurement",
+        )
+        return
     if not is_label and int(shape.counted.sum()) == 1 and shape.rows >= 2:
         yield finding(
             "constant_column",
@@ -113,7 +147,20 @@ def column_findings(
             column.first(np.arange(column.different) == at),
             [value],
         )
-    for at in shape.outliers[:3]:
+    if is_number:
+        far = far_from_all(shape.values, column.counts())
+        near = shape.values[np.isfinite(shape.values) & ~far]
+        for at in np.flatnonzero(far).tolist()[:3]:
+            yield finding(
+                "outlier",
+                f'"{column.texts[at]}" is far from all other values, {near.min():g} to '
+                f"{near.max():g}, and it is to be predicted: it spoils what is learnt, and the "
+                "range",
+                "Correct it if it is a slip; leave the row out if it is no patient, as a total is",
+                column.first(np.arange(column.different) == at),
+                [column.texts[at]],
+            )
+    for at in () if is_number else shape.outliers[:3]:
         yield finding(
             "outlier",
             f'"{column.texts[at]}" is far from all other values, {shape.low:g} to {shape.high:g}; '
@@ -197,7 +244,7 @@ def column_findings(
         yield finding(
             "unit_in_cell",
             f'values such as "{beside}" hold a number and a text; the column is no feature',
-            "Write the number alone, and the unit into the heading",
+            "Write the number alone, with nothing between thousands, and the unit into the heading",
             values=[beside],
         )
     pairs = [text for text in texts if _TWO_NUMBERS.fullmatch(text)]

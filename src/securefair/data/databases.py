@@ -11,6 +11,7 @@ SQLAlchemy's, with its driver installed; its query runs in a transaction that is
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -84,8 +85,8 @@ def is_query(text: str) -> bool:
     return text.startswith(DUCKDB) or "://" in text.partition("?")[0]
 
 
-def read_query(text: str) -> Table:
-    """The rows of a query.
+def read_query(text: str, missing: Collection[str] = ()) -> Table:
+    """The rows of a query; `missing` as of `decimal_commas.table_of_columns`.
 
     Raises:
         DataError: the library is not installed, the database cannot be read, the query is none that
@@ -93,7 +94,7 @@ def read_query(text: str) -> Table:
     """
     query = DatabaseQuery.parse(text)
     table = _duckdb(query) if query.address.startswith(DUCKDB) else _sqlalchemy(query)
-    return from_arrow(table, source=query.name)
+    return from_arrow(table, source=query.name, missing=missing)
 
 
 def _duckdb(query: DatabaseQuery) -> Any:

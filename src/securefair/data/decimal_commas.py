@@ -8,7 +8,7 @@ A file, a workbook, a query and a data frame with the same texts become the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from securefair.config import defaults
 from securefair.data.cells import Column, Note, Table, column_of, matching, recoded
+from securefair.data.shape import FEW_STRAYS
 
 COMMA_NUMBER = r"^[+-]?\d+,\d+$"
 COMMA_IN_NUMBER = r"^([<>]=?\s*)?[+-]?\d*,\d+$"
@@ -39,7 +40,7 @@ MANY = 0.05
 """Of the rows with a value, from which whole numbers beside three decimals are worth a line."""
 
 FEW_TEXTS = 0.1
-"""Of the rows of a column of numbers that hold other texts, at most."""
+"""Of the rows of a column of numbers that hold other texts, at most, where these differ."""
 
 
 def table_of_columns(
@@ -50,6 +51,7 @@ def table_of_columns(
     line_of: Callable[[int], int],
     unit: str = "line",
     notes: Sequence[Note] = (),
+    missing: Collection[str] = (),
 ) -> Table:
     """Arrow arrays of text under their names.
 
@@ -58,28 +60,33 @@ def table_of_columns(
         arrays: without nulls, one a name.
         source, line_of, unit: as of a `Table`.
         notes: what the reader has noted so far.
+        missing: codes of a missing value besides the usual ones; they say nothing of commas.
     """
     found = list(notes)
+    absent = {*defaults.MISSING, *missing}
     columns = {name: column_of(array) for name, array in zip(header, arrays, strict=True)}
-    columns = _with_points(columns, line_of, found)
+    columns = _with_points(columns, line_of, found, absent)
     return Table(source=source, columns=columns, line_of=line_of, unit=unit, notes=tuple(found))
 
 
 def _with_points(
-    columns: dict[str, Column], lines: Callable[[int], int], notes: list[Note]
+    columns: dict[str, Column],
+    lines: Callable[[int], int],
+    notes: list[Note],
+    absent: Collection[str],
 ) -> dict[str, Column]:
     """Decimal commas become points, column by column, and every such column is noted.
 
     "1,234" alone is 1.234 or 1234. It counts as decimal where another column of the file surely
     has decimal commas; otherwise it stays a text, and is noted. In such a file "1.234" is 1234.
     """
-    kinds = {name: _commas(column) for name, column in columns.items()}
+    kinds = {name: _commas(column, absent) for name, column in columns.items()}
     sure = any(kind == "decimal" for kind in kinds.values())
     result = {}
     for name, column in columns.items():
         kind = kinds[name]
         if kind == "none":
-            result[name], noted = _thousands(name, column, lines, sure=sure)
+            result[name], noted = _thousands(name, column, lines, absent, sure=sure)
             notes.extend(noted)
             continue
         marked = matching(column.cells.dictionary, r"\d,\d")
@@ -101,7 +108,7 @@ def _with_points(
     return result
 
 
-def _commas(column: Column) -> str:
+def _commas(column: Column, absent: Collection[str]) -> str:
     """What the commas within a column's numbers are: "none", "decimal", "either" or "mixed"."""
     texts = column.cells.dictionary
     commas = pc.match_substring_regex(texts, COMMA_NUMBER)
@@ -109,9 +116,11 @@ def _commas(column: Column) -> str:
         return "none"
     others = pc.filter(texts, pc.invert(commas))
     strange = ~matching(texts, f"{_BESIDE}|{COMMA_NUMBER}")
-    strange &= np.array([text not in defaults.MISSING for text in column.texts], dtype=bool)
+    strange &= ~_absent(column, absent)
     counts = column.counts()
-    if counts[strange].sum() > FEW_TEXTS * counts.sum():
+    # A few texts among many different numbers are codes, however often they stand.
+    codes = strange.sum() <= FEW_STRAYS and matching(texts, COMMA_NUMBER).sum() > 2 * FEW_STRAYS
+    if not codes and counts[strange].sum() > FEW_TEXTS * counts.sum():
         return "none"  # texts such as lists of codes
     if pc.any(pc.match_substring_regex(others, _DOT_NUMBER), min_count=0).as_py():
         return "mixed"
@@ -119,8 +128,17 @@ def _commas(column: Column) -> str:
     return "either" if pc.all(three).as_py() else "decimal"
 
 
+def _absent(column: Column, codes: Collection[str]) -> NDArray[np.bool_]:
+    return np.array([text in codes for text in column.texts], dtype=bool)
+
+
 def _thousands(
-    name: str, column: Column, lines: Callable[[int], int], *, sure: bool
+    name: str,
+    column: Column,
+    lines: Callable[[int], int],
+    absent: Collection[str],
+    *,
+    sure: bool,
 ) -> tuple[Column, list[Note]]:
     """A column without decimal commas, and what its separators of thousands are.
 
@@ -128,10 +146,11 @@ def _thousands(
         name: of the column.
         column: of texts.
         lines: the line of a row.
+        absent: codes of a missing value.
         sure: whether the file has decimal commas.
     """
     texts, counts = column.cells.dictionary, column.counts()
-    present = np.array([text not in defaults.MISSING for text in column.texts], dtype=bool)
+    present = ~_absent(column, absent)
     rows = int(counts[present].sum())
     grouped = matching(texts, f"{_APART}|{_BOTH}")
     numbers = grouped | np.isfinite(column.numbers)

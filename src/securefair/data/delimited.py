@@ -12,7 +12,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import islice
 from operator import add
@@ -22,7 +22,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header, release_memory
+from securefair.data.cells import (
+    BELOW_A_TITLE,
+    Note,
+    Table,
+    check_header,
+    heading_of,
+    release_memory,
+)
 from securefair.data.decimal_commas import table_of_columns
 from securefair.data.text_records import checked_lines, records, without_torn
 from securefair.errors import DataError
@@ -44,13 +51,14 @@ _UNUSUAL = re.compile(rb'"|\n[ \t\r]*\n|\r(?!\n)')
 """Quotes, blank lines and lone carriage returns: lines are then counted one by one."""
 
 
-def read_delimited(path: Path, *, torn: bool = False) -> Table:
+def read_delimited(path: Path, *, torn: bool = False, missing: Collection[str] = ()) -> Table:
     """A .csv, .tsv or .txt file, perhaps with .gz behind.
 
     Args:
         path: of the file.
         torn: take a row with too few or too many fields as one without any value, and note it;
             which of its values belongs to which column, nobody knows.
+        missing: as of `decimal_commas.table_of_columns`.
 
     Raises:
         DataError: it cannot be read, is no table, or can be read in two ways; names file and line.
@@ -65,18 +73,24 @@ def read_delimited(path: Path, *, torn: bool = False) -> Table:
         raise DataError("cannot read the table", where=str(path), found=error.strerror) from error
     utf8, note = _as_utf8(data, path.name)
     del data
-    return parse_delimited(utf8, source=path.name, notes=[note] if note else [], torn=torn)
+    notes = [note] if note else []
+    return parse_delimited(utf8, source=path.name, notes=notes, torn=torn, missing=missing)
 
 
 def parse_delimited(
-    data: bytes, *, source: str, notes: Sequence[Note] = (), torn: bool = False
+    data: bytes,
+    *,
+    source: str,
+    notes: Sequence[Note] = (),
+    torn: bool = False,
+    missing: Collection[str] = (),
 ) -> Table:
     """As `read_delimited`, from UTF-8; `source` is the name that errors give."""
     found = list(notes)
     data = _lines_ended(data, found)
     data, before, separator = _without_preamble(data, found)
     rows = ([text.strip() for text in fields] for _, fields in records(data, separator, source))
-    header = next(rows, [])
+    header = list(map(heading_of, next(rows, [])))
     check_header(header, where=f"{source}, line 1", below=islice(rows, BELOW_A_TITLE))
     lines: Callable[[int], int] = partial(add, before + 2)
     kept, whole = 0, without_torn(data, separator, source, header, before) if torn else None
@@ -97,7 +111,9 @@ def parse_delimited(
                 settled=True,
             )
         )
-    table = table_of_columns(header, arrays, source=source, line_of=lines, notes=found)
+    table = table_of_columns(
+        header, arrays, source=source, line_of=lines, notes=found, missing=missing
+    )
     del arrays
     release_memory()
     return table

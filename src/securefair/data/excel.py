@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from securefair.data.arrow_tables import cell_text
-from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header
+from securefair.data.cells import BELOW_A_TITLE, Note, Table, check_header, heading_of
 from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
 
@@ -19,10 +19,11 @@ SHOWN = 5
 """Ranges of merged cells that an error names."""
 
 
-def read_excel(path: Path) -> Table:
+def read_excel(path: Path, missing: Collection[str] = ()) -> Table:
     """The first sheet of a workbook: names of columns in its first row that is not empty.
 
-    A formula counts as the value that was stored with it. Empty rows at the end are none.
+    A formula counts as the value that was stored with it. Empty rows at the end are none; `missing`
+    as of `decimal_commas.table_of_columns`.
 
     Raises:
         DataError: openpyxl is not installed, it is no workbook, cells of the table are merged, or a
@@ -51,7 +52,10 @@ def read_excel(path: Path) -> Table:
         rows.pop()
     above = next((at for at, row in enumerate(rows) if any(row)), 0)
     rows = rows[above:]
-    header = [_text(cell, path, above + 1, at) for at, cell in enumerate(rows[0])] if rows else []
+    header = [
+        heading_of(_text(cell, path, above + 1, at))
+        for at, cell in enumerate(rows[0] if rows else [])
+    ]
     while header and not header[-1]:
         header.pop()
     source = f"{path.name}, sheet {sheet.title}" + f" (not read: {', '.join(others)})" * bool(
@@ -81,6 +85,7 @@ def read_excel(path: Path) -> Table:
         line_of=lambda at: at + above + 2,
         unit="row",
         notes=[note] if others else [],
+        missing=missing,
     )
 
 

@@ -12,6 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from securefair.data.cells import Note, Table
+from securefair.data.identifier_words import unaccented
+from securefair.errors import DataError
+
+_ELIDED = re.compile(r"\b(?:d|l|qu|dell|nell|all|un)['\u2019]")
+"""Articles and the like of French and Italian that end in an apostrophe."""
 
 
 def under_agreed_names(table: Table, names: Sequence[str]) -> Table:
@@ -50,9 +55,45 @@ def meant(name: str, headings: Iterable[str]) -> str | None:
     """A hint at the heading that whoever wrote `name` may have meant; None where none is near."""
     known = list(headings)
     alike = [one for one in known if _key(one) == _key(name)]
+    alike = alike or [one for one in known if are_alike(one, name)]
     by_key = {_key(one): one for one in known}
     near = alike or [by_key[one] for one in difflib.get_close_matches(_key(name), by_key, n=1)]
     return f"Did you mean {' or '.join(near)}" if near else None
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether headings differ in case, accents, spaces, signs and elided articles only: Mode
+    d'entrée and MODE ENTREE."""
+    return _letters(one) == _letters(other)
+
+
+def _letters(name: str) -> str:
+    plain = _ELIDED.sub("", unaccented(name).casefold())
+    return re.sub(r"[\W_]", "", plain) or name
+
+
+def check_known(table: Table, names: Sequence[str], whose: str = "") -> None:
+    """Refuse a table without the label, or without a column beside it.
+
+    Args:
+        table: of patients.
+        names: of columns that say what is known of them, the label first.
+        whose: table it is, for messages.
+
+    Raises:
+        DataError: one is not there; says which one may be meant.
+    """
+    for name in names:
+        if name not in table.columns:
+            raise DataError(
+                "the label is not a column of the table"
+                if name == names[0]
+                else "a column beside the label is not in the table",
+                where=f"{whose}, {table.source}" if whose else table.source,
+                found=", ".join(table.columns),
+                expected=name,
+                hint=meant(name, table.columns),
+            )
 
 
 def _alike(name: str, headings: Mapping[str, object], names: Sequence[str]) -> list[str]:

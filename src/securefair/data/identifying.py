@@ -6,11 +6,21 @@ and who uses inferred rules must look at them.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from securefair.data.identifier_words import (
+    LAST,
+    LAST_PATIENTS,
+    SHORT,
+    WHOLE,
+    WHOLE_PATIENTS,
+    spelt_out,
+)
 
 LEAST_TEXTS = 6
 """In fewer rows nothing can be told from texts that do not repeat."""
@@ -19,21 +29,9 @@ LEAST_NUMBERS, MANY_NUMBERS = 20, 50
 """So many whole numbers without a repetition count rows if they are as dense as rows, or identify
 them however far apart they are: measurements of so many patients repeat."""
 
-_IDENTIFIERS = re.compile(
-    r"(?:patient|subject|case|study|record|person|visit|encounter|hospital|insurance|medical|"
-    r"first|last|middle|maiden|family|full|given|user|row)?"
-    r"(?:id|nr|no|number|mrn|uuid|guid|pseudonym|initials|name|address|street|email|mail|phone|"
-    r"telephone|mobile|ssn|zip|zipcode|postcode)"
-    r"|aktenzeichen|(?:fall|patienten|pat|versicherten|fallakten)(?:nummer|nr|id)|kennung"
-    r"|(?:fore|sur)name|(?:vor|nach)name|anschrift|adresse|telefon|strasse|straße|plz"
-)
-_PATIENTS = re.compile(
-    r"(?:patient|pat|patienten|versicherten|subject|person|proband(?:en)?|participant|case|fall|"
-    r"fallakten|record|user)?(?:id|nr|uuid|guid|pseudonym|mrn)"
-    r"|(?:patient|patienten|versicherten|subject|case|fall|record|insurance)(?:no|number|nummer)"
-    r"|patient|ssn|aktenzeichen|kennung"
-)
-"""Of the identifiers those that name who a row is of: a ward or a visit has numbers as well."""
+HARDLY, LONG = 0.95, 1e5
+"""Share of rows that numbers of records tell apart, at least: of measurements as dense as rows two
+in ten repeat. And the least number of six digits."""
 
 _SECONDS = re.compile(r"1[0-9]{9}(?:\.0+)?|1[0-9]{12}(?:\.0+)?")
 """Seconds or milliseconds since 1970, of the years 2001 to 2033."""
@@ -52,25 +50,41 @@ _PERSON = re.compile(
 )
 
 
-def heading_identifies(name: str) -> bool:
-    """Whether a heading ends in a word for an identifier: patient_id, PatientID, Last name, MRN."""
+def heading_identifies(name: str, texts: Iterable[str]) -> bool:
+    """Whether a heading is that of an identifier: patient_id, PatientID, Last name, Prénom.
+
+    Args:
+        name: the heading.
+        texts: some of the values, which decide where a short heading may be another thing.
+    """
     words = [word.lower() for word in _WORDS.findall(name)]
     if not words:
         return False
     if words[-1].isdigit() and len(words) > 1:  # address2
         words.pop()
-    return (
-        _IDENTIFIERS.fullmatch(words[-1]) is not None
+    if (
+        LAST.fullmatch(words[-1]) is not None
         or words == ["patient"]
         or words[-2:] in (["zip", "code"], ["postal", "code"])
-    )
+    ):
+        return True
+    spelt = spelt_out(name)
+    needed = SHORT.get(spelt)
+    if needed is not None:
+        return any(re.search(needed, text) for text in texts)
+    return WHOLE.fullmatch(spelt) is not None
 
 
-def heading_names_patients(name: str) -> bool:
-    """Whether a heading is that of an identifier of patients: patient_id, ID, MRN, Fallnummer; not
-    hospital_id, zip or name, which patients share."""
+def heading_names_patients(name: str, texts: Iterable[str]) -> bool:
+    """Whether a heading is that of an identifier of patients: patient_id, ID, MRN, N° dossier; not
+    hospital_id, zip or name, which patients share. `texts` as of `heading_identifies`."""
+    if not heading_identifies(name, texts):
+        return False
     words = [word.lower() for word in _WORDS.findall(name)]
-    return heading_identifies(name) and _PATIENTS.fullmatch("".join(words[-2:])) is not None
+    return (
+        LAST_PATIENTS.fullmatch("".join(words[-2:])) is not None
+        or WHOLE_PATIENTS.fullmatch(spelt_out(name)) is not None
+    )
 
 
 def are_dates(texts: Sequence[str]) -> bool:
@@ -106,5 +120,31 @@ def tell_numbers_apart(different: NDArray[np.float64], counts: NDArray[np.int64]
         return None
     if len(np.unique(different)) < total or not (different == np.rint(different)).all():
         return False
-    dense = float(different.max() - different.min()) < 2 * total
-    return dense or total >= MANY_NUMBERS
+    if _dense(different, total) or total >= MANY_NUMBERS:
+        return True
+    return None  # so few measurements need not repeat, and say nothing of other hospitals'
+
+
+def are_record_numbers(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
+    """Whether numbers are those of records, whatever other hospitals see: whole, nearly all
+    different, and as dense as a count of many rows or of six digits or more, all as many.
+
+    A few rows that stand twice, or patients who came twice, change nothing. Counts of cells have
+    six digits too, but end in zeros.
+
+    Args:
+        different, counts: as of `tell_numbers_apart`.
+    """
+    total = int(counts.sum())
+    few = total < LEAST_NUMBERS or len(np.unique(different)) < HARDLY * total
+    if few or not (different == np.rint(different)).all():
+        return False
+    low, high = float(different.min()), float(different.max())
+    long = low >= LONG and high < 10.0 ** (math.floor(math.log10(low)) + 1)
+    if long and (different % 10 != 0).any():
+        return True
+    return total >= MANY_NUMBERS and _dense(different, total)
+
+
+def _dense(different: NDArray[np.float64], total: int) -> bool:
+    return float(different.max() - different.min()) < 2 * total

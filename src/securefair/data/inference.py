@@ -6,7 +6,6 @@ something of everyone's data. Ranges and levels known beforehand (`TableSpec`) t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from securefair.config.columns import (
     OwnColumn,
     code,
 )
+from securefair.data.headings import are_alike
 from securefair.data.known import is_ranged
 from securefair.data.proposal import ColumnProposal, Proposal, check_classes, number
 from securefair.data.shape import MAX_LEVELS
@@ -114,7 +114,7 @@ def _further(
             rule_of([one], [site], joined=joined)
             for one in each.columns
             if one.name not in {*common, *known}
-            and not any(_alike(one.name, name) for name in names - {one.name})
+            and not any(are_alike(one.name, name) for name in names - {one.name})
         ]
         if own := tuple(rule for rule in rules if not isinstance(rule, str)):
             found[site] = own
@@ -237,16 +237,11 @@ def _common(
     for name in order:
         if name not in shared:
             having = [site for site, columns in by_name.items() if name in columns]
-            alike = sorted({one for one in order if one != name and _alike(one, name)})
+            alike = sorted({one for one in order if one != name and are_alike(one, name)})
             others[name] = f"only in the table of {', '.join(having)}"
             others[name] += f'; others have "{alike[0]}"' if alike else ""
     common = [[columns[name] for columns in by_name.values()] for name in order if name in shared]
     return common, others
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether headings differ in case, spaces and signs only."""
-    return re.sub(r"[\W_]", "", one).casefold() == re.sub(r"[\W_]", "", other).casefold()
 
 
 def _column(

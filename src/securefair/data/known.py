@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from securefair.config.registers import OUTCOMES, looked_up
 from securefair.data.cells import Table
+from securefair.data.headings import check_known
 from securefair.data.table import Target
 from securefair.errors import DataError
 
@@ -103,6 +104,7 @@ def few_events_of(numbers: Array | None, who: NDArray[np.int64], outcome: str) -
 def few_events_in(table: Table, target: Target, missing: Sequence[str]) -> int | None:
     """The same of a table; None where what is known cannot be read, which is told elsewhere."""
     try:
+        check_known(table, (target.name, *target.beside))
         found = known_of(table, target, missing)
     except DataError:
         return None

@@ -19,10 +19,11 @@ from securefair.config import defaults
 from securefair.config.columns import code
 from securefair.data.cells import Column, Row, table_of
 from securefair.data.groups import patients_of
-from securefair.data.headings import meant
+from securefair.data.headings import check_known
 from securefair.data.identifying import (
     are_dates,
     are_persons,
+    are_record_numbers,
     heading_identifies,
     tell_numbers_apart,
     tell_texts_apart,
@@ -150,17 +151,7 @@ def propose(
         raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
     table = table_of(rows)
     known = () if target is None else (target.name, *target.beside)
-    for name in known or (label,):
-        if name not in table.columns:
-            raise DataError(
-                "the label is not a column of the table"
-                if name == label
-                else "a column beside the label is not in the table",
-                where=table.source,
-                found=", ".join(table.columns),
-                expected=name,
-                hint=meant(name, table.columns),
-            )
+    check_known(table, known or (label,))
     groups = tuple(tuple(codes) for codes in classes)
     whose = None
     if patient_column is not None:
@@ -312,6 +303,8 @@ def _proposed(
     counts = _levels(column, shape)
     kept = np.flatnonzero(shape.counted)[: 4 * MAX_LEVELS]
     why = None if is_label else _identifies(name, [column.texts[at] for at in kept])
+    if why is None and not is_label and _of_records(shape, column):
+        why = "whole numbers that hardly repeat, as identifiers do"
     if why is not None:
         return ColumnProposal(name=name, optional=optional, unused=why)
     numeric = shape.numeric and shape.present
@@ -351,11 +344,17 @@ def _identifies(name: str, texts: Sequence[str]) -> str | None:
     """Why a column tells of persons or days rather than of an illness, or None."""
     if not texts:
         return None
-    if heading_identifies(name):
+    if heading_identifies(name, texts):
         return "looks like an identifier"
     if are_dates(texts):
         return "looks like dates"  # they tell of persons; an age or a time span can be a feature
     return "looks like names of persons" if are_persons(texts) else None
+
+
+def _of_records(shape: Shape, column: Column) -> bool:
+    """See `identifying.are_record_numbers`: such a column's range is not told either."""
+    kept = shape.counted
+    return shape.numeric and are_record_numbers(shape.values[kept], column.counts()[kept])
 
 
 def _apart(shape: Shape, column: Column) -> bool | None:

@@ -6,6 +6,7 @@ the outcome (`leaks`), and its rows. `between` compares what several say of thei
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,16 @@ LEAST_COLUMNS = 5
 
 MOST_ROWS = 10
 """Of a patient on average: what stands in more rows is shared by patients, as a ward's number."""
+
+FEW_EMPTY = 0.05
+"""Share of rows that may be nearly empty and no patients; more are how a table is filled in."""
+
+_TOTAL = re.compile(
+    r"(?:grand |sous-|zwischen)?(?:tota(?:l|ux|le|les)|somme|summe|gesamt|sum|suma|somma|moyenne|"
+    r"mittelwert|mean|average|media|promedio)\b.{0,20}",
+    re.IGNORECASE,
+)
+"""What a line below the patients begins with, in the languages of hospitals."""
 
 SEVERAL_ROWS = "several_rows"
 """Of a finding: a column that is no feature and names patients, some of them in several rows."""
@@ -61,8 +72,10 @@ def site_findings(
     what = "classes" if told == label else "events"
     for name, column in table.columns.items():
         shape = shapes[name]
-        yield from column_findings(site, name, column, shape, table, is_label=name == label)
-        others = name not in (label, *known) and shape.present and not heading_identifies(name)
+        of = {"is_label": name == label, "is_number": name in known[:1]}
+        yield from column_findings(site, name, column, shape, table, **of)
+        others = name not in (label, *known) and shape.present
+        others = others and not heading_identifies(name, column.texts)
         if classes is not None and others:
             yield from leaks(site, name, column, shape, classes, what)
         if known and name not in known and shape.present:
@@ -71,8 +84,36 @@ def site_findings(
             )
     if label is not None and classes is not None:
         yield from _few(site, label, classes)
+    yield from _nearly_empty(site, table)
     yield from _duplicates(site, table)
     yield from _several_rows(site, table)
+
+
+def _nearly_empty(site: str, table: Table) -> Iterator[Finding]:
+    """Rows of which nearly all cells are empty, where others are filled in: totals, remarks."""
+    columns = table.columns.values()
+    filled = np.zeros(len(table), dtype=np.int64)
+    totals = np.zeros(len(table), dtype=bool)
+    for column in columns:
+        filled += ~column.among(defaults.MISSING)[column.codes]
+        named = np.array([_TOTAL.fullmatch(text) is not None for text in column.texts])
+        totals |= named[column.codes]
+    usual = float(np.median(filled))
+    rows = np.flatnonzero(filled <= usual / 4)
+    if usual < LEAST_COLUMNS or not 0 < len(rows) <= max(1, FEW_EMPTY * len(table)):
+        return
+    empty = len(columns) - int(filled[rows[0]])
+    more = f", and so in {len(rows) - 1} more rows" if len(rows) > 1 else ""
+    yield Finding(
+        site=site,
+        column=None,
+        line=table.line_of(int(rows[0])),
+        kind="nearly_empty_row",
+        message=f"{empty} of {len(columns)} cells are empty{more}: it may be a line of totals or a "
+        "remark, and counts as a patient",
+        remedy="Delete it if it is no patient",
+        severity="grave" if totals[rows].any() else "warning",
+    )
 
 
 def _says_whether(shape: Shape) -> bool:
@@ -83,16 +124,23 @@ def _says_whether(shape: Shape) -> bool:
 def _few(site: str, label: str, classes: Classes) -> Iterator[Finding]:
     if len(classes.names) > MAX_LEVELS:
         return  # no label of classes: refused elsewhere
-    for name, count in zip(classes.names, classes.counts(), strict=True):
-        if count < FEW:
-            yield Finding(
-                site=site,
-                column=label,
-                line=None,
-                kind="few_of_a_class",
-                message=f'only {count} patient{"s are" if count > 1 else " is"} of class "{name}"',
-                remedy="Join it with another class, or expect nothing for it",
-            )
+    counts = zip(classes.names, classes.counts(), strict=True)
+    few = [(name, int(count)) for name, count in counts if count < FEW]
+    if not few:
+        return
+    (name, count), *others = few
+    rest = ", ".join(f'{count} of "{name}"' for name, count in others)
+    yield Finding(
+        site=site,
+        column=label,
+        line=None,
+        kind="few_of_a_class",
+        message=f'only {count} patient{"s are" if count > 1 else " is"} of class "{name}"'
+        + (f", {rest}" if rest else ""),
+        remedy="Join them with other classes, or expect nothing for them"
+        if others
+        else "Join it with another class, or expect nothing for it",
+    )
 
 
 class Repeated(NamedTuple):
@@ -110,7 +158,7 @@ class Repeated(NamedTuple):
 def repeated_rows(table: Table) -> Repeated | None:
     """Rows that are equal to one above but for identifiers; None where there are none, or columns
     are so few that different patients may be alike."""
-    names = [name for name in table.columns if not heading_identifies(name)]
+    names = [name for name, one in table.columns.items() if not heading_identifies(name, one.texts)]
     return None if len(names) < LEAST_COLUMNS else _repeated(row_numbers(table, names))
 
 
@@ -120,7 +168,8 @@ def repeated_patients(table: Table) -> tuple[str, Repeated] | None:
     for name, column in table.columns.items():
         named = ~column.among(defaults.MISSING)
         rows = np.flatnonzero(named[column.codes])
-        if not heading_names_patients(name) or MOST_ROWS * named.sum() < len(rows):
+        patients = heading_names_patients(name, column.texts)
+        if not patients or MOST_ROWS * named.sum() < len(rows):
             continue
         found = _repeated(column.codes[rows])
         if found is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from securefair.data.arrow_tables import read_parquet
-from securefair.data.cells import Row, Table
+from securefair.data.cells import Note, Row, Table
 from securefair.data.databases import is_query, read_query
 from securefair.data.delimited import parse_delimited, read_delimited
 from securefair.data.excel import read_excel
@@ -20,7 +22,7 @@ TEXT = (".csv", ".tsv", ".txt")
 KINDS = ".csv, .tsv or .txt (also .gz), .parquet, .xlsx, .sav, .dta, .sas7bdat, .xpt"
 
 
-def read_rows(path: Path | str, *, torn: bool = False) -> Table:
+def read_rows(path: Path | str, *, torn: bool = False, missing: Collection[str] = ()) -> Table:
     """The records of a table file, by the ending of its name, or of a query (`databases`).
 
     Text may be separated by commas, semicolons, tabs or bars, with decimal points or commas, in
@@ -28,28 +30,52 @@ def read_rows(path: Path | str, *, torn: bool = False) -> Table:
 
     Args:
         path: of the file, or a query.
-        torn: take a line of text with too few or too many fields as a row without any value.
+        torn: take a line of text with too few or too many fields as a row without any value, and
+            keep such rows, which are left out otherwise: each has its place among predictions.
+        missing: codes of a missing value besides the usual ones: beside them, too, decimal commas
+            are read.
 
     Raises:
         DataError: it cannot be read, or is no such table; names file and line.
     """
     if isinstance(path, str) and is_query(path):
-        return read_query(path)
+        return read_query(path, missing)
     path = Path(path)
-    return replace(_read(path, torn), folder=path.parent)
+    table = replace(_read(path, torn, missing), folder=path.parent)
+    return table if torn else _without_empty(table)
 
 
-def _read(path: Path, torn: bool) -> Table:
+def _without_empty(table: Table) -> Table:
+    """The table without rows of nothing but separators, as Excel leaves them between others."""
+    filled = np.zeros(len(table), dtype=bool)
+    for column in table.columns.values():
+        filled |= np.array([text != "" for text in column.texts], dtype=bool)[column.codes]
+    if len(table.columns) == 1 or filled.all():
+        return table
+    gone = np.flatnonzero(~filled)
+    message = f"{len(gone)} rows without any value were left out"
+    note = Note(
+        None,
+        table.line_of(int(gone[0])),
+        "empty rows",
+        "a row without any value was left out" if len(gone) == 1 else message,
+        "Nothing to do if no patient stands there",
+        settled=True,
+    )
+    return replace(table.of_rows(np.flatnonzero(filled)), notes=(*table.notes, note))
+
+
+def _read(path: Path, torn: bool, missing: Collection[str]) -> Table:
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     match ending.lower():
         case ".parquet":
-            return read_parquet(path)
+            return read_parquet(path, missing)
         case ".xlsx":
-            return read_excel(path)
+            return read_excel(path, missing)
         case known if known in READERS:
-            return read_statistics(path)
+            return read_statistics(path, missing)
         case known if known in TEXT:
-            return read_delimited(path, torn=torn)
+            return read_delimited(path, torn=torn, missing=missing)
     if not path.exists():
         raise DataError("cannot read the table", where=str(path), found="it is not there")
     raise DataError(

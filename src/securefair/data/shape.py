@@ -204,9 +204,21 @@ def _stands_apart(value: float, rest: NDArray[np.float64]) -> bool:
 
 def _outliers(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which different values are so far out that a range should not follow them."""
+    if np.isfinite(values).sum() < LEAST_FOR_OUTLIERS:
+        return np.zeros(len(values), dtype=bool)
+    return far_from_all(values, counts)
+
+
+def far_from_all(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The same where a few values repeat, as days do: of what is predicted one slip spoils all.
+
+    Args:
+        values: (K,) different ones, NaN where none is.
+        counts: (K,) how often each occurs.
+    """
     known = np.isfinite(values)
     none = np.zeros(len(values), dtype=bool)
-    if known.sum() < LEAST_FOR_OUTLIERS:
+    if counts[known].sum() < LEAST_FOR_OUTLIERS:
         return none
     rows = np.repeat(values[known], counts[known])
     first, third = np.quantile(rows, (0.25, 0.75))

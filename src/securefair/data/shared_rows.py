@@ -38,7 +38,8 @@ def shared_rows(tables: Mapping[str, Table], predicted: Collection[str] = ()) ->
         predicted: columns that are equal for many patients: they alone make no equal rows.
     """
     common = set.intersection(*(set(table.columns) for table in tables.values()))
-    names = sorted(one for one in common if not heading_identifies(one))
+    columns = next(iter(tables.values())).columns
+    names = sorted(one for one in common if not heading_identifies(one, columns[one].texts))
     if not set(names) - set(predicted):
         return
     rows = {site: row_numbers(table, names) for site, table in tables.items()}

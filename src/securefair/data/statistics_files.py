@@ -6,7 +6,7 @@ that count differently mean the same by them. Values that the file itself calls 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,12 @@ READERS = {
 """The function of pyreadstat that reads a kind of file, by the ending of its name."""
 
 
-def read_statistics(path: Path) -> Table:
+def read_statistics(path: Path, missing: Collection[str] = ()) -> Table:
     """A file of SPSS (.sav, .zsav, .por), Stata (.dta) or SAS (.sas7bdat, .xpt).
 
     A column whose every value has a name of its own in the file holds these names; otherwise it
     holds the values, and a note says so. Names that SAS keeps in a catalogue beside are not read.
+    `missing` as of `decimal_commas.table_of_columns`.
 
     Raises:
         DataError: pyreadstat is not installed, it is no such file, or a column holds something that
@@ -61,7 +62,7 @@ def read_statistics(path: Path) -> Table:
         if named:
             frame[name], note = _with_names(frame[name], str(name), named)
             notes += [] if note is None else [note]
-    table = read_frame(frame, source=path.name)
+    table = read_frame(frame, source=path.name, missing=missing)
     return replace(table, notes=(*notes, *table.notes))
 
 

@@ -15,7 +15,13 @@ from pydantic import Field
 
 from securefair.config import defaults
 from securefair.config.base import Section
-from securefair.config.columns import CategoricalColumn, ColumnRule, ImageColumn, code
+from securefair.config.columns import (
+    CategoricalColumn,
+    ColumnRule,
+    ImageColumn,
+    code,
+    missing_codes,
+)
 from securefair.errors import ConfigError
 
 Codes = Annotated[tuple[str, ...], Field(strict=False)]
@@ -137,6 +143,11 @@ class TableSpec(Section):
     def known(self) -> tuple[str, ...]:
         """Columns that say what is known of a patient: the target, and those beside it."""
         return (self.target.name, *self.target.beside)
+
+    @property
+    def every_missing(self) -> tuple[str, ...]:
+        """Codes of a missing value in any column, or in one of them."""
+        return missing_codes(self.missing, self.columns)
 
     @property
     def images(self) -> tuple[ImageColumn, ...]:

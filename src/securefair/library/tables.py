@@ -65,7 +65,8 @@ def participants_of_tables(
         ConfigError: something is no table, or no class has that code.
         DataError: a table cannot be read or breaks the rules; names hospital, row and column.
     """
-    parts = {name: _parts(name, given) for name, given in hospitals.items()}
+    missing = label.every_missing if isinstance(label, TableSpec) else ()
+    parts = {name: _parts(name, given, missing) for name, given in hospitals.items()}
     patients: dict[str, list[NDArray[np.int64] | None]] = {
         name: [None] * len(tables) for name, tables in parts.items()
     }
@@ -155,19 +156,19 @@ def _unused(name: str, why: str) -> Finding:
     )
 
 
-def _parts(name: str, given: object) -> list[Table]:
+def _parts(name: str, given: object, missing: Sequence[str] = ()) -> list[Table]:
     parts = list(given) if isinstance(given, tuple) and len(given) == 2 else [given]
-    return [_table(name, part) for part in parts]
+    return [_table(name, part, missing) for part in parts]
 
 
-def _table(name: str, given: object) -> Table:
+def _table(name: str, given: object, missing: Sequence[str]) -> Table:
     with about(name):
         if isinstance(given, Table):
             table = given
         elif isinstance(given, str | Path):
-            table = read_rows(given)
+            table = read_rows(given, missing=missing)
         elif is_frame(given):
-            table = read_frame(given, source="data frame")
+            table = read_frame(given, source="data frame", missing=missing)
         else:
             raise ConfigError(
                 "with a label everyone brings a table",

@@ -93,7 +93,8 @@ def evaluate(
             hint="From Python: securefair.load_model(FOLDER).predict_proba(array), and score that",
         )
     rows = under_agreed_names(
-        read_rows(table), [*(column.name for column in spec.columns), *spec.known]
+        read_rows(table, missing=spec.every_missing),
+        [*(column.name for column in spec.columns), *spec.known],
     )
     known = encode_known(rows, spec, learns=False)
     found = model.predict_details(rows)

@@ -301,7 +301,9 @@ class HospitalModel:
                 expected=f"an array (B, {inputs_of(self.function)})",
                 hint="From Python: securefair.load_model(FOLDER).predict_proba(array)",
             )
-        rows: Sequence[Row] = read_frame(data, source="data frame") if is_frame(data) else data
+        rows: Sequence[Row] = data
+        if is_frame(data):
+            rows = read_frame(data, source="data frame", missing=table.every_missing)
         if isinstance(data, str | Path):
             rows = patients_in(data, table)
         return under_agreed_names(table_of(rows), [column.name for column in table.columns])

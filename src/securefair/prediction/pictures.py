@@ -37,7 +37,7 @@ def patients_in(place: Path | str, spec: TableSpec) -> Table:
             if len(spec.columns) == 1
             else f"a table with {', '.join(column.name for column in spec.columns)}",
         )
-    return read_rows(place, torn=True)
+    return read_rows(place, torn=True, missing=spec.every_missing)
 
 
 def folder_table(folder: Path, spec: TableSpec) -> Table:

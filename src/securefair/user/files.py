@@ -89,7 +89,7 @@ def one_from_files(
     Raises:
         DataError: a file cannot be used; names file, line and column.
     """
-    load, further = _FileLoader(config, ReadTables(), classes), one.columns or ()
+    load, further = _FileLoader(config, ReadTables(config.table), classes), one.columns or ()
     fraction = config.data.test_fraction
     own = _loaded(partial(load, further=further), one, fraction, seed, by_rows=by_rows)
     return load.completed(own, further)

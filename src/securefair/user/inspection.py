@@ -13,7 +13,7 @@ from securefair.data.between import OF_SOME_SITES, findings_between, site_column
 from securefair.data.cells import Table, column_of, recoded
 from securefair.data.findings import EVERYONE, Finding, by_weight
 from securefair.data.fitting import class_findings, label_findings, range_findings
-from securefair.data.headings import meant
+from securefair.data.headings import check_known
 from securefair.data.images.findings import (
     Pictures,
     image_findings,
@@ -26,7 +26,6 @@ from securefair.data.shape import shapes_of
 from securefair.data.shared_rows import shared_rows
 from securefair.data.swapped import swapped_codes
 from securefair.data.table import Target
-from securefair.errors import DataError
 from securefair.user.tables import ReadTables, about, target_of
 
 
@@ -164,17 +163,7 @@ def look_at(
     found: list[Finding] = []
     sites, looked = {}, {}
     for site, as_read in tables.items():
-        for name in known or (label,):
-            if name not in as_read.columns:
-                raise DataError(
-                    "the label is not a column of the table"
-                    if name == label
-                    else "a column beside the label is not in the table",
-                    where=f"participant {site}, {as_read.source}",
-                    found=", ".join(as_read.columns),
-                    expected=name,
-                    hint=meant(name, as_read.columns),
-                )
+        check_known(as_read, known or (label,), f"participant {site}")
         table = _with_classes(as_read, label, classes, joined=joined)
         shapes = shapes_of(table, missing)
         own = site_findings(site, table, shapes, label=of_classes, joined=joined, known=known)

@@ -31,7 +31,7 @@ def load_participants(
     Raises:
         SecureFairError: the data cannot be read, used or divided so.
     """
-    tables = ReadTables() if tables is None else tables
+    tables = ReadTables(config.table) if tables is None else tables
     data = config.data
     if data.source in OWN:
         everyone = OWN[data.source](config, seed, tables, outlines=outlines)

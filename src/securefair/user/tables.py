@@ -29,6 +29,7 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.cells import stacked
+from securefair.data.headings import check_known
 from securefair.data.proposal import rounded_outwards
 from securefair.errors import ConfigError, DataError
 from securefair.model.outcomes import outcome_named
@@ -38,13 +39,15 @@ class ReadTables:
     """Tables, each read once, however many look at it.
 
     Args:
+        section: how tables are read, with the codes of a missing value; None: arrays.
         drop: columns that nobody is to look at.
 
     Attributes:
         decoded: images that they name and that were found whole.
     """
 
-    def __init__(self, drop: Collection[str] = ()) -> None:
+    def __init__(self, section: TableSection | None = None, *, drop: Collection[str] = ()) -> None:
+        self._missing = () if section is None else section.every_missing
         self._drop = drop
         self._read: dict[Path | str, Table] = {}
         self.decoded: set[Path] = set()
@@ -57,7 +60,7 @@ class ReadTables:
         """
         rows = self._read.get(source)
         if rows is None:
-            rows = read_rows(source)
+            rows = read_rows(source, missing=self._missing)
             for name in self._drop:
                 rows = rows.without(name)
             self._read[source] = rows
@@ -182,10 +185,12 @@ def _with_range(
         return config
     ends: list[float] = []
     for one in files:
-        column = tables.of(one).columns.get(table.label or "")
-        if column is not None:
-            numbers = column.numbers[~column.among(table.missing)].tolist()
-            ends += [value for value in numbers if math.isfinite(value)]
+        with about(one.name):
+            rows = tables.of(one)
+            check_known(rows, (table.label or "", *table.beside.values()))
+        column = rows.columns[table.label or ""]
+        numbers = column.numbers[~column.among(table.missing)].tolist()
+        ends += [value for value in numbers if math.isfinite(value)]
     if not ends:
         raise DataError(
             "no table has a number to predict",

@@ -246,7 +246,7 @@ def _own_files(
     people = [plain(one.in_folder(Path.cwd())) for one in given]
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
-    read = ReadTables(drop)
+    read = ReadTables(smallest.table, drop=drop)
     _check_drop(drop, smallest)
     looked_at = []
     for one in smallest.participants:

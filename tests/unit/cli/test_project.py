@@ -282,3 +282,16 @@ def test_nothing_is_made_in_the_place_of_a_share(invoke, settings, tmp_path):
     assert "Mount the share" in done.stderr
     done = invoke("project", "new", "sepsis", "--share", "share", "--max-samples", 40)
     assert "the shared folder is not there" in done.stderr
+
+
+def test_a_proposal_says_which_text_may_be_a_code_and_leaves_columns_out(invoke, tmp_path):
+    rows = (f"{'NC' if n % 4 == 0 else f'{n},5'};{900 + n};{n % 2}\n" for n in range(60))
+    (tmp_path / "t.csv").write_text("crp;cost;ill\n" + "".join(rows))
+    words = ("project", "propose", "t.csv", "--label", "ill", "--out", "t.toml", "--force")
+    assert 'crp: "NC" stands among numbers' in invoke(*words).stdout
+    done = invoke(*words, "--missing", "NC", "--drop", "cost")
+    assert (done.exit_code, "NC" in done.stdout) == (0, False), done.output
+    told = (tmp_path / "t.toml").read_text()
+    assert ("low = 0.0" in told, "cost" in told, '"NC"' in told) == (True, False, True)
+    assert "the table has no such column" in invoke(*words, "--drop", "costs").stderr
+    assert "cannot be left out" in invoke(*words, "--drop", "ill").stderr

@@ -111,7 +111,7 @@ class TestFrames:
         ]
         assert found == [
             ("decimal_comma", "crp"), ("decimal_comma", "chol"), ("censored", "crp"),
-            ("few_of_a_class", "ill"), ("few_of_a_class", "ill"),
+            ("few_of_a_class", "ill"),
         ]  # fmt: skip
 
     def test_numbers_and_texts_may_share_a_column_of_pandas(self):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.data.headings import meant, under_agreed_names
+from securefair.data.headings import are_alike, meant, under_agreed_names
 from securefair.data.rows import parse_rows
 
 
@@ -38,3 +38,22 @@ def test_a_likely_heading_is_named():
     assert meant("glucose", ["age", "gluc"]) == "Did you mean gluc"
     assert meant("age", ["AGE", "Age", "sex"]) == "Did you mean AGE or Age"
     assert meant("age", ["sex", "ward"]) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("Âge", "AGE", True),
+        ("Mode d'entrée", "Mode entrée", True),
+        ("Mode d\N{RIGHT SINGLE QUOTATION MARK}entrée", "mode_entree", True),
+        ("CRP (mg/L)", "CRP(mg/l)", True),
+        ("Mode d'entrée", "Mode de sortie", False),
+        ("%", "#", False),
+    ],
+)
+def test_headings_that_differ_by_accents_and_apostrophes_are_alike(one, other, alike):
+    assert are_alike(one, other) == alike
+
+
+def test_an_accent_is_guessed_at_first():
+    assert meant("Age", ["Äge", "Age2"]) == "Did you mean Äge"

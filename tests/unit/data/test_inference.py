@@ -69,7 +69,8 @@ def test_what_names_a_person_or_a_day_is_no_feature(name, values, used):
     [
         (["Ann", "Bea", "Cem", "Dan", "Eve", "Fay", "Ann"], "texts that hardly repeat"),
         (["Smith, Ann", "Jones, Bea"] * 4, "names of persons"),
-        ([str(40_000_000 + 1_237 * n) for n in range(50)], "whole numbers that never repeat"),
+        ([str(40_000_000 + 1_237 * n) for n in range(50)], "whole numbers that hardly repeat"),
+        ([str(1_237 * n) for n in range(50)], "whole numbers that never repeat"),
         ([str(n) for n in range(101, 121)], "whole numbers that never repeat"),
     ],
 )
@@ -305,3 +306,27 @@ def test_participants_who_predict_something_else_have_no_common_rules():
     agreed = [proposal(said(), classes=c) for c in ((("0",), ("1",)), (("0",), ("1", "2")))]
     with pytest.raises(ConfigError, match=r"agreed on different classes.*0 \| 1, 2"):
         infer_table(dict(zip("ab", agreed, strict=True)))
+
+
+def test_a_small_hospital_and_a_row_that_stands_twice_hide_no_numbers_of_records():
+    def lines(numbers):
+        return ["NB,age,ill\n", *(f"{one},{n % 7},{n % 2}\n" for n, one in enumerate(numbers))]
+
+    large = summary(lines([*range(10_000, 10_100), 10_003]))
+    small = summary(lines(range(70_000, 70_012)))
+    found = infer_table({"large": large, "small": small})
+    assert found.unused == {"NB": "whole numbers that hardly repeat, as identifiers do"}
+    (told,) = [one for one in large.columns if one.name == "NB"]
+    assert (told.low, told.levels) == (None, ())  # nor is their range told
+
+
+def test_a_column_that_differs_by_an_accent_is_no_column_of_its_own():
+    tables = {
+        site: summary(
+            [f"{name},sex,ill\n", *(f"{n},{'fm'[n % 2]},{n // 2 % 2}\n" for n in range(30, 70))]
+        )
+        for site, name in (("north", "Âge"), ("south", "AGE"))
+    }
+    found = infer_table(tables)
+    assert found.further == {}
+    assert found.unused["Âge"] == 'only in the table of north; others have "AGE"'

@@ -7,7 +7,7 @@ import pytest
 
 from securefair.config.defaults import MISSING
 from securefair.data.between import findings_between, site_columns
-from securefair.data.findings import Finding, by_weight, of_weight
+from securefair.data.findings import EVERYONE, Finding, by_weight, of_weight
 from securefair.data.quality import site_findings
 from securefair.data.rows import parse_rows
 from securefair.data.shape import shapes_of
@@ -346,3 +346,48 @@ def test_two_numbers_in_a_cell_are_told():
     pressures = [f"{120 + n}/{70 + n}" for n in range(80)]
     told = [one for one in found(clean(chol=pressures)) if one.column == "chol"]
     assert [one.kind for one in told] == ["two_numbers_in_cell"]
+
+
+@pytest.mark.parametrize(("slip", "told"), [("180", ["stay"]), ("24", [])])
+def test_a_slip_in_a_number_to_predict_is_told_though_days_repeat(slip, told):
+    stay = [str(3 + n % 7) for n in range(79)]
+    made = table(clean(stay=[*stay, slip]))
+    own = site_findings("north", made, shapes_of(made, MISSING), label=None, known=["stay"])
+    assert [one.column for one in own if one.kind == "outlier"] == told
+
+
+@pytest.mark.parametrize(("first", "severity"), [("Total", "grave"), ("checked", "warning")])
+def test_a_line_of_totals_is_no_patient(first, severity):
+    columns = {name: [*cells, ""] for name, cells in clean(stay=range(80)).items()}
+    (told,) = found(columns | {"ward": [*columns["ward"][:-1], first]}, label="stay")[:1]
+    assert (told.kind, told.line, told.severity) == ("nearly_empty_row", 82, severity)
+    assert "5 of 6 cells are empty" in told.message
+
+
+def test_columns_that_few_patients_have_are_no_totals():
+    sparse = {f"extra{at}": ["", *[str(n % 5) for n in range(79)]] for at in range(2)}
+    assert "nearly_empty_row" not in {one.kind for one in found(clean(**sparse))}
+
+
+@pytest.mark.parametrize("apart", [" ", "\xa0", "\u202f"])
+def test_money_as_a_spreadsheet_writes_it_has_a_remedy(apart):
+    cost = [f'"{n % 9 + 1}{apart}{100 + n},75{apart}EUR"' for n in range(80)]
+    (told,) = [one for one in found(clean(cost=cost)) if one.column == "cost"]
+    assert told.kind == "unit_in_cell"
+    assert "nothing between thousands" in told.remedy
+
+
+@pytest.mark.parametrize(("most", "told"), [(4, False), (12, True)])
+def test_many_whole_numbers_are_hardly_classes(most, told):
+    made = table(clean(ill=[n % (most + 1) for n in range(80)]))
+    sites = {"north": site_columns(made, shapes_of(made, MISSING))}
+    between = [one for one in findings_between(sites, label="ill") if one.site == EVERYONE]
+    assert [one.kind for one in between] == ["classes_of_numbers"] * told
+    if told:
+        assert "the 13 classes are whole numbers, 0 to 12" in between[0].message
+        assert "--outcome" in between[0].remedy
+
+
+def test_classes_of_few_patients_are_told_in_one_line():
+    (told,) = found(clean(ill=["a"] * 70 + ["b"] * 7 + ["c"] * 3))
+    assert told.message == 'only 7 patients are of class "b", 3 of "c"'

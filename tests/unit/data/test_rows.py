@@ -1,3 +1,6 @@
+import unicodedata
+
+import numpy as np
 import pytest
 
 from securefair.data import read_rows
@@ -169,6 +172,21 @@ def test_decimal_commas_beside_a_code_of_a_missing_value(code):
     ]
 
 
+def test_codes_of_a_missing_value_say_nothing_of_commas(tmp_path):
+    text = "crp;asa\n7,9;1\nNC;2\nNC;3\n"
+    assert read_rows(table(tmp_path, text)).columns["crp"].texts == ["7,9", "NC"]
+    assert read_rows(tmp_path / "ward.csv", missing=["NC"]).columns["crp"].texts == ["7.9", "NC"]
+
+
+def test_one_text_among_many_decimal_commas_is_a_code_however_often_it_stands():
+    cells = [*(f'"{n},{n % 7}"' for n in range(30)), *["NC"] * 30]
+    column = parse_rows(["crp\n", *(f"{one}\n" for one in cells)], "t.csv").columns["crp"]
+    assert np.isfinite(column.numbers).sum() == 30
+    lists = [f'"{n},{n + 1}"' for n in range(30)] + [f'"{n},2,3"' for n in range(30)]
+    column = parse_rows(["codes\n", *(f"{one}\n" for one in lists)], "t.csv").columns["codes"]
+    assert "1,2" in column.texts
+
+
 def test_the_index_that_pandas_writes_is_named():
     with pytest.raises(DataError, match="a column has no name") as refused:
         parse_rows([",age,ill\n", "0,31,no\n"], "t.csv")
@@ -179,10 +197,25 @@ def test_the_index_that_pandas_writes_is_named():
 @pytest.mark.parametrize("above", ["\n\n", " \n", ",,\n;;\n", "# exported\n\n", "\n# exported\n"])
 def test_nothing_above_and_nothing_below_is_no_patient(tmp_path, above):
     rows = read_rows(table(tmp_path, f"{above}age,sex\n63,1\n,\n41,2\n,\n , \n"))
-    assert [list(row.fields.values()) for row in rows] == [["63", "1"], ["", ""], ["41", "2"]]
-    assert rows[0].line == above.count("\n") + 2
-    (note,) = rows.notes
-    assert "above the table" in note.message
+    assert [list(row.fields.values()) for row in rows] == [["63", "1"], ["41", "2"]]
+    first = above.count("\n") + 2
+    assert [row.line for row in rows] == [first, first + 2]
+    before, between = rows.notes
+    assert "above the table" in before.message
+    assert (between.line, between.settled) == (first + 1, True)
+    kept = read_rows(tmp_path / "ward.csv", torn=True)  # predictions have a row for each
+    assert [list(row.fields.values()) for row in kept] == [["63", "1"], ["", ""], ["41", "2"]]
+
+
+def test_headings_that_look_the_same_are_the_same(tmp_path):
+    names = ["Âge", "Score ASA", "Coût (EUR)"]
+    for change in (
+        lambda name: unicodedata.normalize("NFD", name),
+        lambda name: name.replace(" ", "\xa0"),
+        lambda name: f"{name} ".replace(" ", "\u202f"),
+    ):
+        written = ";".join(map(change, names))
+        assert list(read_rows(table(tmp_path, f"{written}\n1;2;3\n")).columns) == names
 
 
 def test_a_quotation_mark_that_stays_open_is_named_with_its_line():

@@ -6,6 +6,7 @@ import pytest
 from securefair.config import ParticipantSection, TableSection
 from securefair.config.defaults import MISSING
 from securefair.data.rows import parse_rows
+from securefair.errors import DataError
 from securefair.user.inspection import inspect_tables, look_at
 from securefair.user.tables import ReadTables
 
@@ -76,3 +77,12 @@ def test_rows_of_one_patient_are_told_unless_the_patients_are_named(tmp_path, pa
     one = ParticipantSection(name="north", file=tmp_path / "t.csv")
     found = inspect_tables(section, [one], ReadTables())
     assert [each.kind for each in found] == kinds
+
+
+def test_a_slip_in_the_name_of_a_number_is_told_with_what_may_be_meant(tmp_path):
+    (tmp_path / "t.csv").write_text("age,dur\N{LATIN SMALL LETTER E WITH ACUTE}e\n50,3\n60,5\n")
+    one = ParticipantSection(name="north", file=tmp_path / "t.csv")
+    section = TableSection(label="duree", outcome="number")
+    with pytest.raises(DataError, match="the label is not a column") as refused:
+        inspect_tables(section, [one], ReadTables())
+    assert "Did you mean dur\N{LATIN SMALL LETTER E WITH ACUTE}e" in str(refused.value)

@@ -357,3 +357,24 @@ def test_a_pair_of_arrays_is_one_data_set_and_a_pair_of_pairs_is_two():
     assert (len(one.train), len(one.test)) == (8, 4)
     two = participant_of("a", ((x, y), (x, y)), test_fraction=1 / 3, seed=0)
     assert (len(two.train), len(two.test)) == (12, 12)
+
+
+def test_decimal_commas_are_read_beside_codes_that_the_configuration_declares(folder):
+    """Codes of a missing value are put aside first."""
+    for name, rows in (("north", 12), ("south", 9)):
+        lines = [
+            f"{'NC' if n % 2 else f'{30 + n},5'};{'fm'[n % 2]};{n % 3 % 2}" for n in range(rows)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["age;sex;ill", *lines]) + "\n")
+    table = TABLE.replace('label = "ill"', 'label = "ill"\nmissing = ["NC"]')
+    table = table.replace("high = 90", "high = 90\noptional = true")
+    config = config_in(folder, HEAD.format("files") + table + PEOPLE)
+    north, _ = load_participants(config, 0)
+    ages = np.concatenate([north.train.features[:, 0], north.test.features[:, 0]])
+    assert sorted(ages[ages != 0]) == pytest.approx([(n - 24.5) / 35 for n in range(0, 12, 2)])
+
+
+def test_a_number_to_predict_that_no_table_has_is_named(folder):
+    text = HEAD.format("files") + '[table]\nlabel = "agge"\noutcome = "number"\n' + PEOPLE
+    with pytest.raises(DataError, match=r"north.csv: the label is not a column.*Did you mean age"):
+        resolve(config_in(folder, text), ReadTables())

@@ -112,7 +112,8 @@ def _said(part: ColumnProposal) -> str:
     if part.measured and part.low is not None:
         return f"{part.low:g} to {part.high:g}"
     rare = f"{part.rare} rare" if part.rare else ""
-    named = ", ".join(part.levels) if len(part.levels) != 1 else f"always {part.levels[0]}"
+    alone = len(part.levels) == 1 and not part.rare
+    named = f"always {part.levels[0]}" if alone else ", ".join(part.levels)
     return " and ".join(text for text in (named, rare) if text) or "empty"
 
 

@@ -170,7 +170,8 @@ def own_samples(
         )
     table = terms.config.table
     if table is not None:
-        rows = read_rows(settings.data if query else Path(settings.data))
+        data = settings.data if query else Path(settings.data)
+        rows = read_rows(data, missing=table.every_missing)
         refuse_other_unit(settings.name, rows, table)
     section = _section(settings.name, settings.data, test, settings.columns)
     own = one_from_files(terms.config, section, classes=classes, seed=seed, by_rows=by_rows)
@@ -245,7 +246,7 @@ def own_findings(
         return inspect_tables(
             terms.config.table,
             [_section(name, data, None, columns)],
-            ReadTables(),
+            ReadTables(terms.config.table),
         )
     except DataError:
         return []
@@ -270,7 +271,7 @@ def own_columns(terms: Terms, name: str, data: str, wanted: Sequence[str]) -> tu
     if table is None or not table.columns:
         raise ConfigError("arrays have no columns with names", where=f"{name}, columns")
     spec = table_spec(table)
-    rows = read_rows(data if is_query(data) else Path(data))
+    rows = read_rows(data if is_query(data) else Path(data), missing=spec.every_missing)
     told = {
         one.name: one
         for one in propose(

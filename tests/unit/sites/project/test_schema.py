@@ -56,3 +56,9 @@ def test_another_label_and_other_classes_are_differences():
     assert "south predicts dead" in found(proposal(AGE), proposal(AGE, label="dead"))
     agreed = proposal(AGE, classes=(("0",), ("1", "2")))
     assert "--class" in found(proposal(AGE), agreed)
+
+
+def test_a_level_beside_rare_ones_does_not_stand_always():
+    some = ColumnProposal(name="pain", levels=("NC",), rare=163)
+    assert "NC and 163 rare at south" in found(proposal(AGE, PAIN), proposal(AGE, some))
+    assert "always" not in found(proposal(AGE, PAIN), proposal(AGE, some))
