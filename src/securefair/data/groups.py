@@ -83,8 +83,12 @@ def _groups(column: Column, name: str, source: str) -> NDArray[np.str_]:
     return result
 
 
-def patients_of(table: Table, name: str) -> NDArray[np.int64]:
+def patients_of(table: Table, name: str, known: dict[str, int] | None = None) -> NDArray[np.int64]:
     """Whose each row is, (B,), by the column that names patients; equal numbers are one of them.
+
+    Args:
+        table, name: as above.
+        known: numbers of patients in other tables of the hospital; those who are new are added.
 
     Raises:
         DataError: the column is not there, or says nothing of a row.
@@ -101,4 +105,6 @@ def patients_of(table: Table, name: str) -> NDArray[np.int64]:
     nobody = np.array([not text for text in column.texts])
     if nobody.any():
         raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
-    return column.codes
+    known = {} if known is None else known
+    numbers = [known.setdefault(text, len(known)) for text in column.texts]
+    return np.array(numbers, dtype=np.int64)[column.codes]
