@@ -176,8 +176,6 @@ def init(
     check_asked(folder, identity, data, test_data)
     secret = passphrase(passphrase_file)
     own = identity_in(identity, loaded, secret)
-    for line in agreed_lines(loaded, own.card.name):
-        say(line, err=json)
     name, found, unit = make_site(
         folder,
         loaded,
@@ -192,6 +190,8 @@ def init(
         secret=secret,
         again=again,
     )
+    for line in agreed_lines(loaded, name):
+        say(line, err=json)
     say_own_findings(read_settings(folder), loaded, json=json)
     text = (
         f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"
