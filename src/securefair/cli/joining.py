@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from securefair.cli.agreed import agreed_lines, say_own_findings
 from securefair.cli.ending import interrupted, shown
 from securefair.cli.identity import PassphraseOption, passphrase
 from securefair.cli.options import JsonOption
@@ -94,7 +95,6 @@ def join(
     """
     import time
 
-    from securefair.cli.project import agreed_lines
     from securefair.sites.couriers.folder import check_share
     from securefair.sites.operator.making import identity_in
     from securefair.sites.project.agreeing import check_agreement
@@ -107,7 +107,7 @@ def join(
     check_asked(folder, identity, data, test_data)
     secret = passphrase(passphrase_file)
     own = identity_in(identity, loaded, secret)
-    for line in agreed_lines(loaded):
+    for line in agreed_lines(loaded, own.card.name):
         say(line, err=json)
     if own.card.name in loaded.unsigned:
         brought = site_settings(
@@ -116,6 +116,7 @@ def join(
         # A signature binds: what is wrong with the own table is said before.
         found = own_samples(brought, loaded.terms, seed=0)
         check_own(loaded, found, identity, again=again)
+        say_own_findings(brought, loaded, json=json)
         if shared_folder is not None:
             check_share(shared_folder)
         if not yes:
@@ -170,14 +171,16 @@ def init(
     """
     from securefair.sites.operator.making import identity_in
     from securefair.sites.project.project import load_project
+    from securefair.sites.site.folder import read_settings
 
     loaded = load_project(project)
     check_asked(folder, identity, data, test_data)
     secret = passphrase(passphrase_file)
+    own = identity_in(identity, loaded, secret)
     name, found, unit = make_site(
         folder,
         loaded,
-        identity_in(identity, loaded, secret),
+        own,
         data,
         keys=identity,
         test_data=test_data,
@@ -188,6 +191,9 @@ def init(
         secret=secret,
         again=again,
     )
+    for line in agreed_lines(loaded, name):
+        say(line, err=json)
+    say_own_findings(read_settings(folder), loaded, json=json)
     text = (
         f"{name}: {len(found.train)} training and {len(found.test)} test samples.\n"
         f"Next: securefair site start {folder}; a systemd unit is in {unit}"

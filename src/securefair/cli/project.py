@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from securefair.cli.agreed import agreed_lines, groups_in, table_lines
 from securefair.cli.identity import PassphraseOption, card_file, passphrase
 from securefair.cli.options import ForceOption, JsonOption
 from securefair.cli.proposing import propose
-from securefair.report.telling import say, tell
+from securefair.report.telling import say, say_json, tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -205,10 +206,12 @@ def sign(
     check_agreement(loaded)
     check_keys(identity)
     own = identity_in(identity, loaded, passphrase(passphrase_file))
+    for line in agreed_lines(load_project(project), own.card.name):
+        say(line, err=json)
     file = write_signature(project, loaded.signed(own), own.card.name)
-    _show(load_project(project), json)
-    if not json:
-        say(f"Signature: {file}; it belongs beside the project file wherever that is read")
+    say(f"Signature: {file}; it belongs beside the project file wherever that is read", err=json)
+    if json:
+        say_json(_facts(load_project(project)))
 
 
 @app.command()
@@ -327,34 +330,11 @@ def _rules(
     return table_settings(rules.spec) | meant | {"origin": "participants"}, lines
 
 
-def agreed_lines(project: Project) -> list[str]:
-    """What a project says, a line each, with what to think of before signing."""
-    from securefair.report.wording import sensitivity_of
-    from securefair.sites.project.agreeing import (
-        agreement_of,
-        cautions_of,
-        classes_of,
-        predicted_in,
-        rounds_of,
-    )
-
-    settings, totals = project.terms.project, project.terms.config.disclosure
-    lines = [f"{settings.name}, digest {project.digest.hex()}"]
-    for card in project.cards:
-        state = "signed" if card.name in project.signatures else "NOT SIGNED"
-        lines.append(f"  {card.name}: {state}\n    {card.spoken}")
-    lines.append(
-        f"{settings.algorithm}, rounds: {rounds_of(project.terms)}; "
-        f"{agreement_of(project).summary}\nAt most "
-        f"{totals.student_total} numbers to one student, {totals.teacher_total} of one teacher"
-    )
-    lines += [f"Predicts {predicted}"] if (predicted := predicted_in(project.terms)) else []
-    said = sensitivity_of(classes_of(project.terms), table=project.terms.config.table is not None)
-    lines += [said] if said else []
-    return lines + [f"Before you sign: {one}" for one in cautions_of(project)]
-
-
 def _show(project: Project, json: bool, more: Mapping[str, object] = MappingProxyType({})) -> None:
+    tell(json, "\n".join(agreed_lines(project)), _facts(project) | dict(more))
+
+
+def _facts(project: Project) -> dict[str, object]:
     from securefair.sites.project.agreeing import (
         agreement_of,
         cautions_of,
@@ -364,7 +344,8 @@ def _show(project: Project, json: bool, more: Mapping[str, object] = MappingProx
     )
 
     settings, totals = project.terms.project, project.terms.config.disclosure
-    facts = {
+    agreement = agreement_of(project)
+    return {
         "name": settings.name,
         "digest": project.digest.hex(),
         "sites": {card.name: card.spoken for card in project.cards},
@@ -373,9 +354,10 @@ def _show(project: Project, json: bool, more: Mapping[str, object] = MappingProx
         "classes": classes_of(project.terms),
         "predicts": predicted_in(project.terms),
         "rounds": rounds_of(project.terms),
-        "plan": agreement_of(project).summary,
+        "plan": agreement.summary,
+        "table": table_lines(project.terms),
+        "groups": groups_in(agreement),
         "cautions": cautions_of(project),
         "student_total": totals.student_total,
         "teacher_total": totals.teacher_total,
     }
-    tell(json, "\n".join(agreed_lines(project)), facts | dict(more))

@@ -12,7 +12,8 @@ class DescribedRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         variable: the column, or the outcome.
-        figure: "mean", "sd", "q25", "median", "q75" of a measurement; "level" of a level;
+        figure: "mean", "sd", "q25", "median", "q75" of a measurement, which of all hospitals
+            together follow from groups, so roughly; "level" of a level;
             "missing"; "others", levels that are not told apart.
         level: of a count.
         together: over all hospitals; None where it may not be told.
@@ -34,8 +35,9 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
         by_hospital: patients of each.
         hospitals: that have three patients or more in a cell that is told.
         rows: figures.
-        filled: variables whose missing values count as their hospital's mean, as how many there are
-            may not be told.
+        filled: variables whose missing values count as their hospital's median, as how many there
+            are may not be told.
+        first_rows: whether rows name their patients, of whom each counts once, by the first one.
         strata_of: the outcome, where its levels are no codes of a table but names of parts, such as
             whether an event came; empty elsewhere.
         numbers: that each hospital opened, of sums over the others, as ledgers count them.
@@ -47,6 +49,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     hospitals: int
     rows: list[DescribedRow]
     filled: list[str]
+    first_rows: bool = False
     strata_of: str = ""
     numbers: int
     bits: int
@@ -62,4 +65,5 @@ def beside_each_other(tables: Sequence[Described]) -> Described:
         for at, row in enumerate(first.rows)
     ]
     people = {name: count for one in tables for name, count in one.by_hospital.items()}
-    return msgspec.structs.replace(first, rows=rows, by_hospital=people)
+    named = any(one.first_rows for one in tables)
+    return msgspec.structs.replace(first, rows=rows, by_hospital=people, first_rows=named)

@@ -83,12 +83,15 @@ def _groups(column: Column, name: str, source: str) -> NDArray[np.str_]:
     return result
 
 
-def patients_of(table: Table, name: str, *, all_named: bool = True) -> NDArray[np.int64]:
+def patients_of(
+    table: Table, name: str, known: dict[str, int] | None = None, *, all_named: bool = True
+) -> NDArray[np.int64]:
     """Whose each row is, (B,), by the column that names patients; equal numbers are one of them.
 
     Args:
         table: of at least one row.
         name: of the column.
+        known: numbers of patients in other tables of the hospital; those who are new are added.
         all_named: whether a row must say whose it is; otherwise those that do not are one patient.
 
     Raises:
@@ -106,4 +109,6 @@ def patients_of(table: Table, name: str, *, all_named: bool = True) -> NDArray[n
     nobody = np.array([not text for text in column.texts])
     if all_named and nobody.any():
         raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
-    return column.codes
+    known = {} if known is None else known
+    numbers = [known.setdefault(text, len(known)) for text in column.texts]
+    return np.array(numbers, dtype=np.int64)[column.codes]

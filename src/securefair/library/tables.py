@@ -72,8 +72,9 @@ def participants_of_tables(
     }
     if patient_column is not None:
         for name, tables in parts.items():
+            numbers: dict[str, int] = {}
             with about(name):
-                patients[name] = [patients_of(table, patient_column) for table in tables]
+                patients[name] = [patients_of(table, patient_column, numbers) for table in tables]
         parts = {
             name: [table.without(patient_column) for table in tables]
             for name, tables in parts.items()

@@ -85,6 +85,8 @@ def described_notes(found: Described, words: Words) -> list[str]:
     ]
     if found.filled:
         said.append(words("described.filled", names=words.listing(found.filled)))
+    if found.first_rows:
+        said.append(words("described.first_rows"))
     return said
 
 

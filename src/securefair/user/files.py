@@ -52,7 +52,12 @@ def from_files(
     def loaded(one: ParticipantSection, further: Sequence[OwnColumn]) -> ParticipantData:
         if not outlines:
             return _loaded(partial(load, further=further), one, held_out, seed)
-        own = _loaded(lambda path: _outline(load(path, further=further)), one, held_out, seed)
+        own = _loaded(
+            lambda path, known: _outline(load(path, further=further, known=known)),
+            one,
+            held_out,
+            seed,
+        )
         return replace(own, train=_outline(own.train), test=_outline(own.test))
 
     everyone = []
@@ -101,17 +106,18 @@ def _outline(samples: Samples) -> Samples:
 
 
 def _loaded(
-    load: Callable[[Path | str], Samples],
+    load: Callable[..., Samples],
     one: ParticipantSection,
     held_out: float,
     seed: int,
     *,
     by_rows: bool = False,
 ) -> ParticipantData:
+    known: dict[str, int] = {}  # who is in both files has one number
     with about(one.name):
-        samples = load(one.source)
+        samples = load(one.source, known=known)
         if one.test_file is not None:
-            return ParticipantData(one.name, samples, load(one.test_file))
+            return ParticipantData(one.name, samples, load(one.test_file, known=known))
     return hold_out(one.name, samples, held_out, seed, by_rows=by_rows)
 
 
@@ -143,7 +149,13 @@ class _FileLoader:
                 + 1
             )
 
-    def __call__(self, path: Path | str, *, further: Sequence[OwnColumn] = ()) -> Samples:
+    def __call__(
+        self,
+        path: Path | str,
+        *,
+        further: Sequence[OwnColumn] = (),
+        known: dict[str, int] | None = None,
+    ) -> Samples:
         if isinstance(path, Path) and path.suffix == ".npz":
             if self._patients is not None:
                 raise DataError(
@@ -169,7 +181,7 @@ class _FileLoader:
         samples = replace(samples, further=len(spec.features) - len(self._spec.features))
         if self._patients is None:
             return samples
-        return replace(samples, patients=patients_of(rows, self._patients))
+        return replace(samples, patients=patients_of(rows, self._patients, known))
 
     def completed(self, own: ParticipantData, further: Sequence[OwnColumn]) -> ParticipantData:
         """See `data.filling.completed`."""

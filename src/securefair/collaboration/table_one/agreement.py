@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import msgspec
+import numpy as np
 
 from securefair.collaboration.agreement import PublicFacts
 from securefair.collaboration.table_one.counted import Counted
@@ -22,7 +23,7 @@ from securefair.config import (
     defaults,
 )
 from securefair.data import TableSpec
-from securefair.data.dataset import ParticipantData, Samples, together
+from securefair.data.dataset import ParticipantData, Samples, of_one_hospital
 from securefair.data.table import class_names
 from securefair.errors import ConfigError, DataError
 from securefair.model.transfer.peers import Opened
@@ -120,8 +121,11 @@ class TableAgreement(TransferAgreement):
         return hashlib.sha256(content).hexdigest()
 
     def patients_of(self, own: ParticipantData) -> Samples:
-        """See `TransferTerms`: all, each once."""
-        return together(self.asked_parts(own)).common
+        """See `TransferTerms`: all, each once, by the row that comes first in the table. Several
+        rows of one would pass for several patients."""
+        everyone, order = of_one_hospital(self.asked_parts(own)).common, np.argsort(own.rows)
+        _, first = np.unique(everyone.who[order], return_index=True)
+        return everyone.take(order[np.sort(first)])
 
     def asked_parts(self, own: ParticipantData) -> tuple[Samples, ...]:
         """See `TransferTerms`: training and test patients alike."""
@@ -148,7 +152,7 @@ class TableAgreement(TransferAgreement):
             DataError: as there, or too few patients.
         """
         super().check_data(own)
-        patients = sum(map(len, self.asked_parts(own)))
+        patients = len(self.patients_of(own))
         if patients < FEWEST_PATIENTS:
             raise DataError(
                 "too few to be described together",

@@ -7,7 +7,7 @@ be missing, among those without one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +70,9 @@ class OwnVariable:
     """One variable of one hospital.
 
     Attributes:
-        cell: (n,) the cell of each patient.
-        scaled: (n,) a measurement in [-1, 1]; NaN where it is missing; empty for levels.
+        cell: (n,) the cell in which each patient is counted.
+        scaled: (n,) a measurement in [-1, 1]; NaN where it is missing; empty for levels. Nothing
+            of it leaves: it is for the hospital's own column.
         cells: that there are.
     """
 
@@ -85,20 +86,11 @@ class OwnVariable:
         return np.bincount(self.cell, minlength=self.cells)
 
     def filled(self) -> OwnVariable:
-        """With the mean of own values in place of missing ones."""
-        mean = float(np.nanmean(self.scaled)) if np.isfinite(self.scaled).any() else 0.0
-        scaled = np.where(np.isnan(self.scaled), mean, self.scaled)
-        return OwnVariable(bins_of(scaled), scaled, self.cells)
-
-    @property
-    def values(self) -> int:
-        """Patients with a measurement."""
-        return int(np.isfinite(self.scaled).sum())
-
-    @property
-    def moments(self) -> Array:
-        """Sums of values and of their squares, (2,)."""
-        return np.array([np.nansum(self.scaled), np.nansum(self.scaled**2)])
+        """Of a measurement, with missing values counted in the bin of the own median: as of a
+        hospital where these patients have that value."""
+        there = np.sort(self.cell[self.cell < BINS])
+        middle = there[(len(there) - 1) // 2] if len(there) else BINS // 2
+        return replace(self, cell=np.where(self.cell < BINS, self.cell, middle))
 
 
 def bins_of(scaled: Array) -> Counts:

@@ -64,7 +64,7 @@ def cautions_of(agreed: TableAgreement) -> list[str]:
         f"Every hospital gets sums over the other {people - 1}: patients, and of every column "
         f"counts of cells in which {'all' if hospitals == people else hospitals} hospitals have "
         f"{FEWEST_EACH} patients or more, and of how many hospitals have so many in each other "
-        "cell; of measurements sums of values and squares where so many hospitals have "
+        "cell; of measurements counts of parts of their ranges, where so many hospitals have "
         f"{FEWEST_PATIENTS} values. All others together know the last one's."
     ]
     if hospitals < people:

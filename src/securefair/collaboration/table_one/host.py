@@ -81,6 +81,7 @@ class TableHost(OwnFitHost):
             hospitals=self.agreement.hospitals,
             own_patients=exchange.patients,
             patients=round(float(exchange.total(0, opened[FIRST])[0])),
+            first_rows=self.data.train.patients is not None,
             total=exchange.total(1, opened[SECOND]),
             strata_of=counted.label if strata else "",
             numbers=ROUNDS * self.agreement.numbers_a_round,
@@ -101,11 +102,11 @@ class TableHost(OwnFitHost):
         return super()._masked_answer(job, gathering)
 
     def _combine(self, job: Combine) -> None:
-        mean = self._opened(job)
+        opened = self._opened(job)
+        self.agreement.question.check_sum(job.round, opened, job.senders)
         if job.round == 0:
-            self.agreement.question.check_first(mean, job.senders)
-            self._exchange.decide(mean)
-        self.notes.released = {**self.notes.released, SUMS[job.round]: mean}
+            self._exchange.decide(opened)
+        self.notes.released = {**self.notes.released, SUMS[job.round]: opened}
         self.notes.senders = job.senders
 
     def _bound_to(self, round: int) -> bytes:

@@ -36,7 +36,7 @@ class TableObserver(TransferObserver[TableHost]):
                 )
                 continue
             others = [hosts[peer].added(round) for peer in self.agreement.teachers_of(name)]
-            self.audit.compare(own.notes.released[SUMS[round]], np.mean(others, axis=0))
+            self.audit.compare(own.notes.released[SUMS[round]], np.sum(others, axis=0))
         nothing: list[list[float | None]] = [[None] * len(names) for _ in names]
         return RoundRecord(
             algorithm=self.algorithm,

@@ -8,6 +8,7 @@ size.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging import Gathering, SumSpec
-from securefair.averaging.fixed_point import FixedPlan
+from securefair.averaging.fixed_point import FixedPlan, FixedPoint
 from securefair.collaboration.table_one.cells import own_variables
 from securefair.collaboration.table_one.counted import Counted
 from securefair.collaboration.table_one.rules import (
@@ -42,11 +43,8 @@ Array = NDArray[np.float64]
 ROUNDS = 2
 """Whether there are patients in each cell, then how many."""
 
-PRECISION = 2.0**-40
-"""Of a sum, over the most patients of a hospital: counts come out whole."""
-
-NEARLY = 0.1
-"""Most that an opened count may be from a whole number."""
+NEARLY_HALF = 0.500001
+"""Of a patient, by which a hospital's part may be off: words hold whole numbers, and no more."""
 
 
 class CountsExchange(MaskedExchange):
@@ -88,16 +86,21 @@ class CountsExchange(MaskedExchange):
             raise LocalProtocolError("nobody has decided yet which cells may be told")
         return told(self.own, variables, self.allowed)
 
-    def decide(self, mean: Array) -> Allowed:
+    def decide(self, opened: Array) -> Allowed:
         """Which cells may be told, from what all others added first."""
-        counted, total = self._question.counted, self.total(0, mean)
+        counted, total = self._question.counted, self.total(0, opened)
         yes = np.rint(total).astype(np.int64)
         self.allowed = decided(counted.variables, yes, counted.hospitals)
         return self.allowed
 
-    def total(self, round: int, mean: Array) -> Array:
-        """Over all hospitals, from the mean of the others."""
-        return self._question.counted.others * mean + self.numbers(round)
+    def total(self, round: int, opened: Array) -> Array:
+        """Over all hospitals, from the sum of the others."""
+        return opened + self.numbers(round)
+
+    def masked(self, gathering: Gathering, keys: MaskKeys, numbers: Array) -> bytes:
+        """See `MaskedExchange`: whole numbers for a sum, whose digits tell nothing of its parts.
+        Each one's share of a mean is rounded by itself, which a third of a count would show."""
+        return super().masked(gathering, keys, len(gathering.senders) * numbers)
 
     def request(self) -> bytes:
         """See `HospitalExchange`: of the first round."""
@@ -155,14 +158,15 @@ class CountsQuestion(MaskedQuestion):
     @cached_property
     def plan(self) -> FixedPlan:
         """See `MaskedQuestion`: nobody has more of anything than patients."""
-        return self.sums.plan(
+        plan = self.sums.plan(
             SumSpec(
                 parameters=length(self.counted.variables),
                 senders=self.counted.others,
-                bound=float(self.counted.patients),
-                precision=PRECISION,
+                bound=float(self.counted.others * self.counted.patients),
+                precision=NEARLY_HALF / self.counted.patients,
             )
         )
+        return replace(plan, fixed=FixedPoint(plan.fixed.word_bits, log2_scale=0))
 
     def request(self, round: int) -> bytes:
         """How the question of a round begins."""
@@ -179,22 +183,21 @@ class CountsQuestion(MaskedQuestion):
                 return round
         raise RemoteProtocolError("asks for another sum than agreed", culprit=student)
 
-    def check_first(self, mean: Array, senders: Sequence[str]) -> None:
-        """Refuse sums of yes and no that honest hospitals cannot have added.
+    def check_sum(self, round: int, opened: Array, senders: Sequence[str]) -> None:
+        """Refuse sums that honest hospitals cannot have added: of yes and no, then of counts.
 
         Raises:
             RemoteProtocolError: one of the senders is the culprit, and nobody can tell which.
         """
-        hospitals, most = len(senders), self.counted.patients
-        total = hospitals * mean
-        bounds = np.full(len(total), float(hospitals))
-        bounds[0] = hospitals * most
-        whole = np.abs(total - np.rint(total)) < NEARLY
-        if not (whole & (total > -NEARLY) & (total < bounds + NEARLY)).all():
+        everybody = len(senders) * self.counted.patients
+        most = everybody if round else len(senders)
+        bounds = np.full(len(opened), float(most))
+        bounds[0] = everybody
+        if not ((opened >= 0) & (opened <= bounds)).all():
             raise RemoteProtocolError(
-                "a sum of yes and no holds what nobody could have said",
+                "a sum holds what nobody could have said",
                 culprit=" or ".join(senders),
-                expected=f"whole numbers, 0 to {hospitals}",
+                expected=f"0 to {most}",
             )
 
     @property

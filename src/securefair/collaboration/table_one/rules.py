@@ -7,7 +7,8 @@ little as a rare one, and neither is one that does pass beside it: else all pati
 that are told would be the cell that is not.
 
 Of a measurement the range is halved as long as a half passes; one that does not is counted with its
-neighbour. So groups hold everybody, and each holds a part that passes by itself.
+neighbour. So groups hold everybody, and each holds a part that passes by itself. Nothing else of
+values is told: an exact sum of them would tell the one rare value that it holds.
 
 How many hospitals have anybody is not asked: with how many have several it would tell a cell of
 one patient in each.
@@ -40,8 +41,8 @@ HALVES = tuple(
 """Of the range of a measurement, and halves of halves, down to single bins: first and last + 1."""
 
 FEWEST_PATIENTS = 5
-"""Of a cell; and that a hospital must have to take part, and values to count where they are
-averaged."""
+"""Of a cell; and that a hospital must have to take part, and values of a measurement that is
+told."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,14 @@ class TellableVariable:
     Attributes:
         groups: cells that are counted together, of which the count is sent; ranges of bins, or
             single levels.
-        moments: whether sums of values are sent.
-        filled: whether missing values count as the hospital's mean, since their number may not be
-            told.
+        filled: whether missing values count as the hospital's median, since their number may not
+            be told.
+        cores: of each group of bins the part that passes by itself, first and last + 1.
     """
 
     groups: tuple[tuple[int, ...], ...]
-    moments: bool = False
     filled: bool = False
-
-    @property
-    def numbers(self) -> int:
-        """That a hospital sends."""
-        return len(self.groups) + 2 * self.moments
+    cores: tuple[tuple[int, int], ...] = ()
 
 
 LAYOUT_BYTES = 32
@@ -87,13 +83,20 @@ def length(variables: Sequence[Variable]) -> int:
 
 def answers(own: OwnVariable, variable: Variable) -> Array:
     """Of each whether `FEWEST_EACH` are in it; of a measurement whether there are
-    `FEWEST_PATIENTS` values; (width,) as there."""
+    `FEWEST_PATIENTS` values; (width,) as there.
+
+    Missing values that are too few to be told are filled from the start: groups with more patients
+    than the halves that do not pass have room for would tell of them.
+    """
     counts = own.counts
     if not variable.measured:
         return (counts >= FEWEST_EACH).astype(np.float64)
+    if counts[BINS:].sum() < FEWEST_EACH:
+        counts = own.filled().counts
     halves = [counts[start:end].sum() >= FEWEST_EACH for start, end in HALVES]
     missing = (counts[BINS:] >= FEWEST_EACH).tolist()
-    return np.array([*halves, *missing, own.values >= FEWEST_PATIENTS], dtype=np.float64)
+    enough = counts[:BINS].sum() >= FEWEST_PATIENTS
+    return np.array([*halves, *missing, enough], dtype=np.float64)
 
 
 def asked_first(patients: int, own: Sequence[OwnVariable], variables: Sequence[Variable]) -> Array:
@@ -119,7 +122,7 @@ def decided(variables: Sequence[Variable], yes: Counts, hospitals: int) -> Allow
 
 def layout_of(allowed: Allowed) -> bytes:
     """32 bytes over what is told: sums of hospitals that decided otherwise do not open."""
-    plain = [(one.groups, one.moments, one.filled) for one in allowed]
+    plain = [(one.groups, one.filled) for one in allowed]
     return hashlib.sha256(b"securefair description\0" + msgspec.msgpack.encode(plain)).digest()
 
 
@@ -144,42 +147,38 @@ def _of_halves(variable: Variable, passes: NDArray[np.bool_]) -> TellableVariabl
         return TellableVariable(())
     may = dict(zip(HALVES, passes.tolist(), strict=False))
 
-    def cuts(start: int, end: int) -> list[int]:
-        """Where groups of a part that passes end; one that does not goes to its neighbour."""
-        if end - start == 1:
-            return [end]
+    def parts(start: int, end: int) -> list[tuple[tuple[int, int], int]]:
+        """Cores of a part that passes, and where their groups end; a half that does not goes to its
+        neighbour."""
         middle = (start + end) // 2
-        left = cuts(start, middle) if may.get((start, middle)) else []
-        right = cuts(middle, end) if may.get((middle, end)) else []
-        return [*(left if right else left[:-1]), *(right or [end])]
+        halves = ((start, middle), (middle, end)) if end - start > 1 else ()
+        found = [one for half in halves if may.get(half) for one in parts(*half)]
+        *before, (core, _) = found or [((start, end), end)]
+        return [*before, (core, end)]
 
-    ends = cuts(0, BINS)
+    cores, ends = zip(*parts(0, BINS), strict=True)
     groups = [tuple(range(start, end)) for start, end in pairwise([0, *ends])]
     filled = variable.optional and not passes[len(HALVES)]
-    return TellableVariable(tuple(groups), moments=True, filled=filled)
+    return TellableVariable(tuple(groups), filled=filled, cores=cores)
 
 
 def told(own: Sequence[OwnVariable], variables: Sequence[Variable], allowed: Allowed) -> Array:
-    """What a hospital adds then, (length,): counts of groups, in the place of their first cell, and
-    sums of values at the end; 0 elsewhere."""
+    """What a hospital adds then, (length,): counts of groups, in the place of their first cell; 0
+    elsewhere."""
     parts = [np.zeros(1)]
     for one, variable, rule in zip(own, variables, allowed, strict=True):
         counted, part = one.filled() if rule.filled else one, np.zeros(width(variable))
         counts = counted.counts
         for group in rule.groups:
             part[group[0]] = counts[list(group)].sum()
-        if rule.moments:
-            part[-2:] = counted.moments
         parts.append(part)
     return np.concatenate(parts)
 
 
 def told_of(total: Array, variables: Sequence[Variable], allowed: Allowed) -> list[Array]:
-    """Of an opened sum what each variable has: counts of its groups, then sums of values."""
+    """Of an opened sum what each variable has: counts of its groups."""
     ends = np.cumsum([1, *map(width, variables)])[:-1]
     return [
-        np.concatenate(
-            [part[[group[0] for group in rule.groups]], part[-2:] if rule.moments else part[:0]]
-        )
+        part[[group[0] for group in rule.groups]]
         for variable, rule, part in zip(variables, allowed, np.split(total, ends)[1:], strict=True)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,11 @@ Array = NDArray[np.float64]
 QUARTERS = (0.25, 0.5, 0.75)
 WIDEST = BINS // 8
 """Bins of a group in which a quartile is read: an eighth of the range."""
+WIDEST_MEAN = BINS // 4
+"""Bins of a patient's group on average, where a mean is read: two groups at least."""
+BESIDE = 0.2
+"""Of a group, that counts as spread over all of it. All spread so made the SD of ages of four
+hospitals 1.4 times what it is."""
 
 
 def table_one(
@@ -26,6 +32,7 @@ def table_one(
     hospitals: int,
     own_patients: int,
     patients: int,
+    first_rows: bool,
     total: Array,
     strata_of: str,
     numbers: int,
@@ -41,7 +48,7 @@ def table_one(
         hospitals: that have patients in a cell that is told.
         own_patients, patients: its own, and all.
         total: (length,) of all hospitals, of what is told.
-        strata_of, numbers, bits: as of `Described`.
+        first_rows, strata_of, numbers, bits: as of `Described`.
     """
     rows: list[DescribedRow] = []
     parts = told_of(total, variables, allowed)
@@ -63,6 +70,7 @@ def table_one(
         hospitals=hospitals,
         rows=rows,
         filled=[one.name for one, rule in zip(variables, allowed, strict=True) if rule.filled],
+        first_rows=first_rows,
         strata_of=strata_of,
         numbers=numbers,
         bits=bits,
@@ -76,9 +84,7 @@ _Figure = tuple[str, str, float | None, float | None]
 def _counted(
     variable: Variable, rule: TellableVariable, part: Array, patients: int, own: OwnVariable
 ) -> list[_Figure]:
-    counts = {
-        group[0]: round(value) for group, value in zip(rule.groups, part.tolist(), strict=True)
-    }
+    counts = {group[0]: int(value) for group, value in zip(rule.groups, part.tolist(), strict=True)}
     rows: list[_Figure] = [
         ("level", level, counts.get(at), int(own.counts[at]))
         for at, level in enumerate(variable.levels)
@@ -101,15 +107,14 @@ def _measured(
 ) -> list[_Figure]:
     figures: dict[str, float | None] = dict.fromkeys(("mean", "sd", "q25", "median", "q75"))
     missing: float | None = None if variable.optional else 0
-    if rule.moments:
-        counts = np.rint(part[:-2])
-        values = int(counts.sum())
-        mean = part[-2] / values
-        spread = max(0.0, part[-1] - values * mean**2) / max(1, values - 1)
-        figures["mean"] = variable.in_unit(float(mean))
-        figures["sd"] = float(np.sqrt(spread)) * (variable.high - variable.low) / 2
-        ends = [group[-1] + 1 for group in rule.groups]
-        quarters = _quantiles(counts, [0, *ends])
+    if rule.groups:
+        edges = [0, *(group[-1] + 1 for group in rule.groups)]
+        values = int(part.sum())
+        if part @ np.diff(edges) <= WIDEST_MEAN * values:
+            mean, sd = _mean_and_sd(part, edges, rule.cores)
+            figures["mean"] = variable.in_unit(mean)
+            figures["sd"] = sd * (variable.high - variable.low) / 2
+        quarters = _quantiles(part, edges)
         figures |= {
             name: None if quarter is None else variable.in_unit(quarter)
             for name, quarter in zip(("q25", "median", "q75"), quarters, strict=True)
@@ -119,6 +124,19 @@ def _measured(
     alone = _own_figures(variable, own)
     together = {**figures, "missing": missing}
     return [(figure, "", value, alone[figure]) for figure, value in together.items()]
+
+
+def _mean_and_sd(
+    counts: Array, edges: Sequence[int], cores: Sequence[tuple[int, int]]
+) -> tuple[float, float]:
+    """In [-1, 1], as if values were spread evenly: of a group four of five in its core, and one of
+    five over all of it."""
+    ends = 2 * np.array([*cores, *pairwise(edges)]) / BINS - 1
+    middles, widths, values = ends.mean(axis=1), np.ptp(ends, axis=1), counts.sum()
+    weights = np.concatenate([(1 - BESIDE) * counts, BESIDE * counts])
+    mean = float(weights @ middles / values)
+    spread = weights @ ((middles - mean) ** 2 + widths**2 / 12) / max(1.0, values - 1)
+    return mean, float(np.sqrt(spread))
 
 
 def _quantiles(counts: Array, edges: Sequence[int]) -> list[float | None]:

