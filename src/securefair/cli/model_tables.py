@@ -91,5 +91,5 @@ def fitting(table: ScoreTable) -> list[RenderableType]:
         )
         for at, heading in enumerate(table.headings)
     ]
-    parts: list[RenderableType] = [FittingTable(table.title, columns)]
+    parts: list[RenderableType] = [FittingTable(table.title, columns, continued=True)]
     return [*parts, Text(table.note, style="dim"), Text()] if table.note else parts

@@ -97,7 +97,7 @@ def new(
     Example: securefair new skin --data north.csv --data south.csv --label finding --image photo
     """
 
-    from securefair.cli.findings import line_of
+    from securefair.cli.findings import told
     from securefair.collaboration.kinds import default_algorithm, unread_by
     from securefair.config import load_config
     from securefair.errors import ConfigError
@@ -139,8 +139,8 @@ def new(
         )
     for whose, columns in project.further.items():
         say(further_line(whose, columns))
-    for finding in project.findings:
-        say(line_of(finding))
+    for _, line in told(project.findings):
+        say(line)
     if project.missable:
         say(f'The class that must not be missed: "{project.missable}" (--positive names another).')
     config = name / "config.toml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
@@ -78,6 +79,15 @@ def demo_config() -> RunConfig:
     return parse_config(text, source="demo.toml")
 
 
+def _comma(text: str, error: tomllib.TOMLDecodeError) -> str | None:
+    """A hint where the line of an error holds a number with a decimal comma."""
+    place = re.search(r"line (\d+)", str(error))
+    lines = text.splitlines()
+    line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""
+    found = re.search(r"=\s*([+-]?\d+),(\d+)\s*(?:#.*)?$", line)
+    return None if found is None else f"Numbers have a decimal point: {found[1]}.{found[2]}"
+
+
 def parse_config(text: str, *, source: str) -> RunConfig:
     """Check TOML text; `source` names it in errors.
 
@@ -87,7 +97,9 @@ def parse_config(text: str, *, source: str) -> RunConfig:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError("this is not valid TOML", where=source, found=str(error)) from error
+        raise ConfigError(
+            "this is not valid TOML", where=source, found=str(error), hint=_comma(text, error)
+        ) from error
     if "project" in table:
         raise ConfigError(
             "this is a project of sites, no configuration of a run",

@@ -29,9 +29,9 @@ LEAST_NUMBERS, MANY_NUMBERS = 20, 50
 """So many whole numbers without a repetition count rows if they are as dense as rows, or identify
 them however far apart they are: measurements of so many patients repeat."""
 
-HARDLY, LONG = 0.95, 1e5
-"""Share of rows that numbers of records tell apart, at least: of measurements as dense as rows two
-in ten repeat. And the least number of six digits."""
+HARDLY, GAPS, LONG = 0.95, 1.25, 1e5
+"""Share of rows that numbers of records tell apart, at least, and numbers a row that they are taken
+from, at most: of measurements so dense three in ten repeat. And the least number of six digits."""
 
 _SECONDS = re.compile(r"1[0-9]{9}(?:\.0+)?|1[0-9]{12}(?:\.0+)?")
 """Seconds or milliseconds since 1970, of the years 2001 to 2033."""
@@ -120,7 +120,8 @@ def tell_numbers_apart(different: NDArray[np.float64], counts: NDArray[np.int64]
         return None
     if len(np.unique(different)) < total or not (different == np.rint(different)).all():
         return False
-    if _dense(different, total) or total >= MANY_NUMBERS:
+    dense = float(different.max() - different.min()) < 2 * total
+    if dense or total >= MANY_NUMBERS:
         return True
     return None  # so few measurements need not repeat, and say nothing of other hospitals'
 
@@ -143,8 +144,4 @@ def are_record_numbers(different: NDArray[np.float64], counts: NDArray[np.int64]
     long = low >= LONG and high < 10.0 ** (math.floor(math.log10(low)) + 1)
     if long and (different % 10 != 0).any():
         return True
-    return total >= MANY_NUMBERS and _dense(different, total)
-
-
-def _dense(different: NDArray[np.float64], total: int) -> bool:
-    return float(different.max() - different.min()) < 2 * total
+    return total >= MANY_NUMBERS and high - low < GAPS * total

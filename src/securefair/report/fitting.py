@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -44,6 +44,8 @@ class FittingTable:
         columns: from the left.
         note, mark: a line below it where a cell that is shown holds the mark; empty for none.
         hidden: begins a line below it that names columns that do not fit; empty for no such line.
+        continued: whether columns that do not fit follow in a table of their own instead, which
+            begins with the first column as well.
     """
 
     title: str
@@ -51,6 +53,7 @@ class FittingTable:
     note: str = ""
     mark: str = ""
     hidden: str = ""
+    continued: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Without the most dispensable columns, until what remains fits."""
@@ -60,15 +63,20 @@ class FittingTable:
             unlimited = options.update(max_width=_UNLIMITED)
             if Measurement.get(console, unlimited, table).maximum <= options.max_width:
                 break
-        yield Text(self.title, style="bold")
-        yield Text()
+        if self.title:
+            yield Text(self.title, style="bold")
+            yield Text()
         yield table
         if self.note and any(self.mark in str(cell) for one in shown for cell in one.cells):
             yield Text(self.note, style="dim")
-        left_out = [one.heading for one in self.columns if one not in shown]
+        left_out = [one for one in self.columns if one not in shown]
         if self.hidden and left_out:
-            yield Text(printable(f"{self.hidden} {', '.join(left_out)}"), style="dim")
+            names = ", ".join(one.heading for one in left_out)
+            yield Text(printable(f"{self.hidden} {names}"), style="dim")
         yield Text()
+        if self.continued and left_out:
+            rest = [replace(one, dispensable=at) for at, one in enumerate(left_out)]
+            yield replace(self, title="", columns=[self.columns[0], *rest])
 
     def _table(self, columns: Sequence[TableColumn]) -> Table:
         table = Table(

@@ -31,8 +31,8 @@ def test_a_project_file_that_was_replaced_is_not_joined():
 def test_who_is_stopped_hears_how_to_go_on(monkeypatch, capsys):
     """`site stop` of a join ended with "Interrupted." alone."""
 
-    def looked_at(folder, secret):
-        del folder, secret
+    def looked_at(folder, secret, *, quoting):
+        del folder, secret, quoting
         yield "keys are in order"
         os.kill(os.getpid(), signal.SIGTERM)
         yield "data are in order"

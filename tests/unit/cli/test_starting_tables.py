@@ -162,7 +162,9 @@ class TestFindings:
             (tmp_path / f"{name}.csv").write_text(site(["no", "yes"], shift=len(name)))
         read = []
         real = own_tables.read_rows
-        monkeypatch.setattr(own_tables, "read_rows", lambda path: read.append(path) or real(path))
+        monkeypatch.setattr(
+            own_tables, "read_rows", lambda path, **how: read.append(path) or real(path, **how)
+        )
         given = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
         assert invoke("new", "p", *given).exit_code == 0
         assert len(read) == 2

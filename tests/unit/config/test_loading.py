@@ -180,3 +180,8 @@ def test_several_hidden_layers_are_refused_with_the_reason():
     assert mistake(HEART + "[model]\nhidden = []\n").expected == "one width, such as hidden = 16"
     config = parse_config(HEART + "[model]\nhidden = 32\n", source="t")
     assert config.model.hidden == 32
+
+
+def test_a_decimal_comma_in_a_number_is_named():
+    with pytest.raises(ConfigError, match=r"not valid TOML.*decimal point: 0\.33"):
+        parse_config('[run]\nname = "x"\n[data]\ntest_fraction = 0,33\n', source="c.toml")
