@@ -74,7 +74,8 @@ class Ward:
         with self.rounds_go_by():
             for name, goal in goals.items():
                 self.machine.until(
-                    lambda name=name, goal=goal: self.over(name) >= goal, f"{name} ends round {goal}"
+                    lambda name=name, goal=goal: self.over(name) >= goal,
+                    f"{name} ends round {goal}",
                 )
         for name in names:
             assert self.unit(name, "ActiveState", "SubState") == ("active", "running")
