@@ -28,7 +28,7 @@ from securefair.user.participants import load_participants
 
 GRID = 2.0**-10
 PAIRS, CALM = 12, 8
-VICTIMS = 16  # each of four hospitals, twice a patient with the feature and twice one without
+VICTIMS = 8  # each of four hospitals, once a patient with the feature and once one without
 WEIGHT = 7.5  # of a teacher among four
 
 

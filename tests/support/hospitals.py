@@ -3,6 +3,7 @@
 import os
 import shutil
 
+from support.impatient import IMPATIENT
 from support.operators import securefair, write_table
 from support.processes import Process
 
@@ -44,7 +45,7 @@ class Hospital:
 
     def start(self, *words):
         variables = os.environ | {"HOME": str(self.home)}
-        return Process("securefair", self.words(words), cwd=self.work, env=variables)
+        return Process(IMPATIENT, self.words(words), cwd=self.work, env=variables)
 
 
 def hospitals_in(place, monkeypatch, *names):

@@ -165,19 +165,19 @@ def test_a_stop_is_heard_wherever_it_interrupts(heart, monkeypatch):
         run_site(heart[0].home / "north", Secret(PASSPHRASE.encode()), lambda *_: None, stop)
 
 
-@pytest.mark.slow  # a site is started a dozen times
+@pytest.mark.slow  # a site is started seven times
 def test_a_site_stops_at_any_moment_of_its_beginning(heart, monkeypatch):
     north = heart[0]
     north.run(INIT.split(), monkeypatch)
     store = north.home / "north" / "store"
     took = []
-    for at in range(12):
+    for at in range(7):
         running = north.start("site", "start", "~/north")
         try:
             # The first moments are those before it has its store, which a signal just ends.
             while at and running.returncode is None and running_process(store) is None:
                 time.sleep(0.001)
-            time.sleep(max(0, at - 1) * 0.1)
+            time.sleep(max(0, at - 1) * 0.2)  # until a second after its store
             asked = time.monotonic()
             running.send_signal(signal.SIGINT if at % 3 == 2 else signal.SIGTERM)
             said = "".join(running.communicate(timeout=STOPS_WITHIN))

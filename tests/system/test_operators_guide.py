@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.hospitals import hospitals_in
-from support.impatient import IMPATIENT
 from support.operators import ended
-from support.processes import Process
 
 GUIDE = Path(__file__).parents[2] / "docs" / "operators-guide.md"
 BOTH = {
@@ -77,16 +75,7 @@ def change_passphrases(hospitals, words, monkeypatch):
 
 
 def run_sites(hospitals, words):
-    running = [
-        Process(
-            IMPATIENT,
-            one.words(words),
-            cwd=one.work,
-            env=os.environ | {"HOME": str(one.home)},
-        )
-        for one in hospitals
-    ]
-    outputs = ended(running, timeout=600)
+    outputs = ended([one.start(*words) for one in hospitals], timeout=600)
     assert all("All rounds are over" in output for output in outputs)
 
 

@@ -47,8 +47,12 @@ def test_a_rehearsal_with_kills_and_faults_loses_nothing():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
-    [("--algorithm", "validation"), ("--outcome", "time")],
-    ids=["validation", "times to an event"],
+    [
+        ("--algorithm", "validation", "--outcome", "time"),
+        pytest.param(("--algorithm", "validation"), marks=soak),
+        pytest.param(("--outcome", "time"), marks=soak),
+    ],
+    ids=["validation of times to an event", "validation", "times to an event"],
 )
 def test_real_sites_end_whatever_they_are_asked(asked):
     """Who looks at peers' models, and whose patients have no classes: one of three is killed."""
@@ -93,8 +97,12 @@ def test_a_year_loses_no_round_and_spends_nothing_twice(algorithm, rounds):
 
 
 @pytest.mark.slow
+@soak
 def test_honest_sites_end_their_rounds_although_one_lies():
-    """False receipts and envelopes, a flood, planted files, and clocks that jump."""
+    """False receipts and envelopes, a flood, planted files, and clocks that jump, all at once.
+
+    tests/security has each of them by itself.
+    """
     found = json.loads(securefair("rehearse", "--hostile", "--sites", 3, "--rounds", 1, "--json"))
     assert (found["rounds"], found["lost_rounds"], found["destructive"]) == (1, 0, [])
     assert len({(fault["done"], fault["to"]) for fault in found["faults"]}) >= 2 * 16

@@ -1,6 +1,7 @@
 """Sites of the release before and of this one in one project. `make previous` sets that one up."""
 
 import json
+import os
 
 import pytest
 
@@ -10,7 +11,19 @@ from support.operators import securefair
 
 @pytest.mark.slow
 @pytest.mark.skipif(not PREVIOUS.exists(), reason="no release before this one: `make previous`")
-@pytest.mark.parametrize(("algorithm", "rounds"), [("transfer", 1), ("cycle-gossip", 2)])
+@pytest.mark.parametrize(
+    ("algorithm", "rounds"),
+    [
+        pytest.param(
+            *("transfer", 1),
+            marks=pytest.mark.skipif(
+                "SECUREFAIR_KILLS" not in os.environ,
+                reason="projects of it that were left go on in test_running: `make soak` runs it",
+            ),
+        ),
+        ("cycle-gossip", 2),
+    ],
+)
 def test_sites_are_upgraded_one_by_one_while_the_others_go_on(algorithm, rounds):
     """All but the first begin with the release before; each that is killed comes back upgraded."""
     options = ("--sites", 3, "--rounds", rounds, "--kills", 2, "--faults", 0, "--json")

@@ -1,7 +1,6 @@
 """The package stands alone: its code and its tests never need the laboratory, `lab/`."""
 
-import os
-import re
+import ast
 import shutil
 import subprocess
 import sys
@@ -10,33 +9,9 @@ from pathlib import Path
 import pytest
 
 import securefair
+from support.trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[2]
-SOME = [
-    f"tests/unit/{name}.py"
-    for name in (
-        "worth/test_gain",
-        "averaging/test_shares",
-        "circuit/test_forms",
-        "ckks/test_primes",
-        "cli/test_budget",
-        "collaboration/test_kinds",
-        "config/test_loading",
-        "sites/site/test_steps",
-        "exchange/test_compile",
-        "worth/test_reputation",
-        "model/test_heads",
-        "privacy/test_guarantees",
-        "profiling/test_cost",
-        "protocol/test_states",
-        "report/test_sentences",
-        "run/test_lock",
-        "storage/test_queues",
-        "user/test_code",
-    )
-]
-
-NEEDS_LAB = "tests/needs_lab.py"
 
 # An editable installation finds its own modules first: this copy has to come before. That of the
 # laboratory is a folder on the path.
@@ -51,15 +26,10 @@ runpy.run_module(sys.argv[0], run_name="__main__")
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory):
-    """A copy of the tree without the laboratory, and how to run Python in it."""
+    """A copy of the package without the laboratory, and how to run Python beside it."""
     folder = tmp_path_factory.mktemp("core")
     away = shutil.ignore_patterns(".*")  # but with what is compiled of the rest
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=away)
     shutil.copytree(Path(securefair.__file__).parent, folder / "src/securefair", ignore=away)
-    (folder / NEEDS_LAB).write_text("import securefair_lab\n")
-    for name in ("pyproject.toml", "README.md", "docs", "SECURITY.md", "bench"):
-        os.symlink(ROOT / name, folder / name)
-
     start = folder / "start.py"
     start.write_text(START.format(source=str(folder / "src")))
 
@@ -70,14 +40,31 @@ def core(tmp_path_factory):
     return python
 
 
-def test_tests_of_every_room_pass_and_only_one_that_needs_the_laboratory_fails(core):
-    """Some of them: all take minutes."""
-    options = ("-q", "-rfE", "-p", "no:cacheprovider")
-    result = core("pytest", *options, "--continue-on-collection-errors", *SOME, NEEDS_LAB)
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", result.stdout, re.MULTILINE)
-    assert failed == [NEEDS_LAB], result.stdout[-2000:] + result.stderr[-2000:]
-    assert "No module named 'securefair_lab'" in result.stdout
-    assert "[100%]" in result.stdout
+NAMES_ONE = {"import_module", "importlib.import_module", "pytest.importorskip", "__import__"}
+PAGES = "tests/system/test_docs.py"
+"""Skips itself where the laboratory, of which pages tell as well, is not there."""
+
+
+def imported(path):
+    """Packages that a file names in an import, wherever that stands."""
+    for node in nodes_of(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in NAMES_ONE:
+            names = [one.value for one in node.args[:1] if isinstance(one, ast.Constant)]
+        else:
+            continue
+        yield from (name.partition(".")[0] for name in names)
+
+
+def test_no_test_of_the_package_imports_the_laboratory():
+    """Nor does what tests share; of the package itself, import-linter says so."""
+    name, paths = "securefair_lab", sorted((ROOT / "tests").rglob("*.py"))
+    naming = [path for path in paths if name in path.read_text("utf-8")]
+    found = [path.relative_to(ROOT).as_posix() for path in naming if name in imported(path)]
+    assert found == [PAGES]
 
 
 def test_the_program_runs_and_knows_no_laboratory(core):

@@ -61,21 +61,23 @@ class Callback:
         self.heard.append(record)
 
 
-def test_results_and_what_is_heard_are_those_of_one_process(config, tmp_path):
-    told, heard, outcomes = [], [], []
+def test_results_of_both_runs_and_what_is_heard_are_those_of_one_process(config, tmp_path):
+    both, told, heard = override(config, {"run.smaller": 20}, source="test"), [], []
     for number in (1, 2):
         listener, callback, out = Listener(), Callback(), tmp_path / str(number)
-        outcome = run_experiment(config, listener, out=out, processes=number, callbacks=[callback])
+        outcome = run_experiment(both, listener, out=out, processes=number, callbacks=[callback])
         write_outcome(outcome, out)
-        outcomes.append(outcome)
         told.append(sorted(map(str, listener.told)))  # of parts that go on at once
         heard.append([(one.algorithm, one.round, one.accuracy) for one in callback.heard])
         assert not is_unfinished(out)
+        assert not list(out.rglob("unfinished"))
     assert told[0] == told[1]
     assert heard[0] == heard[1]
-    assert len(heard[0]) == 4  # two rounds of two seeds, and none of a control
+    assert len(heard[0]) == 4  # two rounds of two seeds, and none of a control or of fewer patients
     for name in ("metrics.json", "rounds.jsonl", "config.toml"):
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+        for run in (".", "smaller"):
+            first, second = (tmp_path / str(number) / run / name for number in (1, 2))
+            assert first.read_bytes() == second.read_bytes()
 
 
 def test_an_error_in_a_process_is_that_of_the_run(config, tmp_path):
@@ -166,61 +168,20 @@ def test_the_process_that_others_are_forked_from_loads_their_libraries(config, m
     assert libraries_of({}, None, network=True) == []
 
 
-BLOCKED = """
-import multiprocessing.forkserver as process, pathlib, re, signal
+FORKS = """
+import gc, multiprocessing.forkserver as process, os, pathlib, re, signal, time
 from securefair.run.ahead import forkserver
+from securefair.run.processes import _begin
 
 def blocked(number):
-    status = pathlib.Path(f"/proc/{number}/status").read_text()
-    return int(re.search("SigBlk:(.*)", status)[1], 16) >> (signal.SIGINT - 1) & 1
-
-if __name__ == "__main__":
-    context = forkserver([])
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
-    loading = blocked(process._forkserver._forkserver_pid)
-    another = context.Process(target=signal.pause)
-    another.start()
-    print(loading, blocked(another.pid))
-    another.kill()
-"""
-
-COLLECTS = """
-import gc
-from securefair.run.ahead import forkserver
+    status = pathlib.Path(f"/proc/{number}/status")
+    if not status.exists():
+        return "?"
+    return int(re.search("SigBlk:(.*)", status.read_text())[1], 16) >> (signal.SIGINT - 1) & 1
 
 def collects(told):
     told.put((gc.isenabled(), gc.get_freeze_count() > 10_000))
-
-if __name__ == "__main__":
-    context = forkserver([])
-    told = context.SimpleQueue()
-    context.Process(target=collects, args=[told]).start()
-    print(*told.get())
-"""
-
-
-@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="signals are not told")
-def test_ctrl_c_ends_no_import_but_every_process_that_is_forked_later(tmp_path):
-    """Whoever shows the run says that it is interrupted; other programs' processes hear of it."""
-    assert printed_by(BLOCKED, tmp_path) == ["1", "0"]
-
-
-def test_processes_collect_what_they_leave_behind_but_not_libraries(tmp_path):
-    assert printed_by(COLLECTS, tmp_path) == ["True", "True"]
-
-
-def printed_by(source, tmp_path):
-    """Words that a process prints which has forked none before."""
-    script = tmp_path / "script.py"
-    script.write_text(source, "utf-8")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    return done.stdout.split()
-
-
-KILLED = """
-import os, signal, sys, time
-from securefair.run.ahead import forkserver
-from securefair.run.processes import _begin
+    signal.pause()
 
 def wait(told):
     _begin(told, [])
@@ -229,21 +190,45 @@ def wait(told):
 
 if __name__ == "__main__":
     context = forkserver([])
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+    loading = blocked(process._forkserver._forkserver_pid)
+    told = context.SimpleQueue()
+    another = context.Process(target=collects, args=(told,))
+    another.start()
+    collecting = told.get()
+    print(loading, blocked(another.pid), *collecting)
+    another.kill()  # maybe with a lock of its queue
     told = context.Queue()
     context.Process(target=wait, args=(told,)).start()
-    open(sys.argv[1], "w").write(str(told.get()))
+    print(told.get(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_processes_end_with_a_run_that_is_killed(tmp_path):
-    """Each holds half a gigabyte, and nobody would end them."""
-    script = tmp_path / "killed.py"
-    script.write_text(KILLED, "utf-8")
-    told = tmp_path / "number"
-    done = subprocess.run([sys.executable, script, told], check=False)
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory):
+    """Words that a process prints which has forked none before, and which is killed in the end."""
+    script = tmp_path_factory.mktemp("forked") / "script.py"
+    script.write_text(FORKS, "utf-8")
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as done:
+        words = [done.stdout.readline().split() for _ in range(2)]
     assert done.returncode == -signal.SIGKILL
-    number = int(told.read_text())
+    return words
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="signals are not told")
+def test_ctrl_c_ends_no_import_but_every_process_that_is_forked_later(forked):
+    """Whoever shows the run says that it is interrupted; other programs' processes hear of it."""
+    assert forked[0][:2] == ["1", "0"]
+
+
+def test_processes_collect_what_they_leave_behind_but_not_libraries(forked):
+    assert forked[0][2:] == ["True", "True"]
+
+
+def test_processes_end_with_a_run_that_is_killed(forked):
+    """Each holds half a gigabyte, and nobody would end them."""
+    number = int(forked[1][0])
     for _ in range(600):
         try:
             os.kill(number, 0)
@@ -283,17 +268,6 @@ def test_a_control_that_trains_networks_once_a_fold_is_begun_before_rounds():
     data = load_participants(demo_config(), 0)
     controls = controls_of(data, None, epochs=2, degree=1, fits=False)
     assert controls["standalone"].trainings > 1 > controls["early_stopping"].trainings
-
-
-def test_both_runs_are_given_what_one_process_gives(config, tmp_path):
-    both = override(config, {"run.smaller": 20}, source="test")
-    for number in (1, 2):
-        out = tmp_path / str(number)
-        outcome = run_experiment(both, Listener(), out=out, processes=number)
-        write_outcome(outcome, out)
-        assert not list(out.rglob("unfinished"))
-    for name in ("metrics.json", "rounds.jsonl", "smaller/metrics.json", "smaller/rounds.jsonl"):
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
 @pytest.mark.parametrize(("seeds", "cores", "usual"), [(1, 8, 1), (3, 2, 2), (50, 64, 8)])

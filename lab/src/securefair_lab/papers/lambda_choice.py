@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import is_not
 from statistics import fmean
 
 from securefair_lab.papers.cycle_methods import PLAIN, SOFTENED
@@ -70,41 +71,55 @@ def chosen(rows: Sequence[Row]) -> dict[tuple[str, str], Chosen]:
 
 def _best(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
     """(split, name) -> the row that each seed chooses."""
-    found = {}
-    for key, own in lines(rows).items():
-        each = zip(*(row.each[HELD_OUT] for row in own), strict=True)
-        found[key] = [own[held_out.index(max(held_out))] for held_out in each]
-    return found
+    return {key: _choices(own) for key, own in lines(rows).items()}
+
+
+def _choices(line: Sequence[Row]) -> list[Row]:
+    each = zip(*(row.each[HELD_OUT] for row in line), strict=True)
+    return [line[held_out.index(max(held_out))] for held_out in each]
 
 
 def _lambda_of(row: Row) -> float:
     return float(str(row.fields["lambda_0"]))
 
 
-def at(rows: Sequence[Row], lambda_0: float | None, metric: str) -> dict[tuple[str, str], float]:
-    """(split, name) -> a mean over seeds at one lambda_0, or at each method's best (None)."""
+def at(line: Sequence[Row], lambda_0: float | None, metric: str) -> float | None:
+    """Of one line, a mean over seeds at one lambda_0, or at its best (None); None: not run."""
     if lambda_0 is None:
-        return {
-            key: fmean(row.each[metric][seed] for seed, row in enumerate(best))
-            for key, best in _best(rows).items()
-        }
-    return {
-        (str(row.fields["split"]), name_of(row)): row.metrics[metric]
-        for row in rows
-        if row.fields.get("lambda_0") == lambda_0
-    }
+        return fmean(row.each[metric][seed] for seed, row in enumerate(_choices(line)))
+    return next((row.metrics[metric] for row in line if row.fields["lambda_0"] == lambda_0), None)
 
 
 def advantage(
     rows: Sequence[Row], lambda_0: float | None, metric: str, alignment: str
 ) -> dict[str, float]:
     """Of each split, how far CYCle's number is above VPDL's."""
-    found = at(rows, lambda_0, metric)
-    return {
-        split: value - found[split, "VPDL"]
-        for (split, name), value in found.items()
-        if name == alignment
-    }
+    found, every = {}, _LINES.of(rows)
+    for (split, name), line in every.items():
+        if name != alignment:
+            continue
+        ours, theirs = (at(own, lambda_0, metric) for own in (line, every[split, "VPDL"]))
+        if ours is not None and theirs is not None:
+            found[split] = ours - theirs
+    return found
+
+
+class _Lines:
+    """The lines of the rows that were asked about last: verdicts ask thousands of times about the
+    same ones, whose numbers change and whose fields do not."""
+
+    def __init__(self) -> None:
+        self._rows: tuple[Row, ...] = ()
+        self._lines: dict[tuple[str, str], list[Row]] = {}
+
+    def of(self, rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+        """See `lines`."""
+        if len(rows) != len(self._rows) or any(map(is_not, rows, self._rows)):
+            self._rows, self._lines = tuple(rows), lines(rows)
+        return self._lines
+
+
+_LINES = _Lines()
 
 
 def _more(rows: Sequence[Row], lambda_0: float | None, alignment: str) -> Parts:
