@@ -49,6 +49,9 @@ EVIDENCE_SINCE = 15
 OLDEST_PROTOCOL = 12
 """The oldest that is spoken: a project goes on in the version that it was founded with."""
 
+SIGNED_UNTIL = 12
+"""Until then blocks of samples were added under signs, which could cancel and lose the mean."""
+
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
 
