@@ -23,7 +23,7 @@ from securefair.storage import Keystore, KeystoreCost, Secret, unlock
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-SAVED_FORMAT = 10
+SAVED_FORMAT = 11
 ENTRY = "student"
 
 MAX_OPENINGS = 64
@@ -102,6 +102,7 @@ class SavedStudent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     public_key: bytes
     evaluation_keys: bytes
     reconstruction: LogitMap | None
+    asked: bytes | None  # check of the last request
 
     def __repr__(self) -> str:
         """Secrets never print."""

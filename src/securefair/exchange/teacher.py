@@ -13,7 +13,8 @@ from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange.account import Allowance, AnswerAccount, item_of
 from securefair.exchange.answerer import Answerer
-from securefair.exchange.request import check_bytes, decode_request
+from securefair.exchange.binding import bind
+from securefair.exchange.request import check_bytes, check_unchanged, decode_request
 from securefair.exchange.saved import NeverPickled, unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
@@ -232,7 +233,7 @@ class Teacher(NeverPickled, Answerer):
             ) from error
 
     def answer(self, request: bytes, *, peer: str = "") -> bytes:
-        """A whole request -> the answer.
+        """A whole request -> the answer, which names the request (`exchange.binding`).
 
         What is cheap is checked first: length, spec, account, then the student's plan, which is
         verified and not searched. So a refusal takes milliseconds.
@@ -242,7 +243,7 @@ class Teacher(NeverPickled, Answerer):
             peer: the caller, as the channel authenticated it; see `receive`.
 
         Raises:
-            DataError: the bytes are not a request.
+            DataError: the bytes are not a request, or changed on their way.
             LedgerError: more would be disclosed than allowed.
             PlanError, EncryptionError, ModelError, StorageError: see `receive` and `evaluate`.
         """
@@ -268,11 +269,12 @@ class Teacher(NeverPickled, Answerer):
         if self._backend.planned_bytes:
             check_lengths(plan, asked)
         check_keys(plan, len(asked.evaluation_keys))
+        check_unchanged(asked)
         keys = PublicKeys.read(bytes(asked.public_key), bytes(asked.evaluation_keys))
         upload = receive_upload(
             plan, self._backend, keys, asked.features, asked.basis, seed=asked.seed, peer=peer
         )
-        return self.evaluate(upload, asked.predictions)
+        return bind(asked.check, self.evaluate(upload, asked.predictions))
 
     def _policy(self, plan: ExchangePlan) -> DisclosurePolicy:
         return self._allowance.policy(

@@ -147,7 +147,7 @@ class PreparedExchange:
 
     def open(self, answer: bytes) -> NDArray[np.float64]:
         """What the student learns: the released numbers."""
-        return self._student.open(answer).released
+        return self._student.open_evaluated(answer).released
 
     def cost(self, *, repeats: int = 3) -> ExchangeCost:
         """Measure; medians over so many answers, after one that does not count."""
