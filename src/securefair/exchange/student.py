@@ -40,6 +40,7 @@ from securefair.exchange.saved import (
     SavedStudent,
     StoredOpenings,
     exported_keys,
+    path_of,
     read_student,
     unlocked,
     write_student,
@@ -81,7 +82,8 @@ class Student(NeverPickled):
         max_openings: int | None = MAX_OPENINGS,
         keys: Secret | None = None,
     ) -> None:
-        if max_openings is not None and (keys is not None or not max_openings >= 1):
+        counts = type(max_openings) is int and max_openings >= 1
+        if max_openings is not None and (keys is not None or not counts):
             raise LedgerError(
                 "not a limit of openings" if keys is None else "these keys come without a count",
                 where="max_openings",
@@ -173,7 +175,7 @@ class Student(NeverPickled):
             asked=self._asked,
         )
         opens = unlocked(passphrase, passphrase_file, new=True)
-        write_student(Path(path), opens, state, self._openings.left, cost)
+        write_student(path_of(path), opens, state, self._openings.left, cost)
 
     @classmethod
     def load(
@@ -190,7 +192,7 @@ class Student(NeverPickled):
                 the passphrase is wrong.
             PlanError: this version plans differently.
         """
-        keystore, state = read_student(Path(path), unlocked(passphrase, passphrase_file))
+        keystore, state = read_student(path_of(path), unlocked(passphrase, passphrase_file))
         student = cls.__new__(cls)
         student._start(verified_plan(state.spec, state.schedule), state.backend, state.seed, None)
         student._openings = StoredOpenings(keystore)

@@ -14,6 +14,9 @@ from securefair.data.dataset import Samples
 from securefair.errors import (
     DataError,
     EncryptionError,
+    LedgerError,
+    PlanError,
+    StorageError,
 )
 from securefair.exchange import steps
 from securefair.exchange.binding import BOUND_BYTES, bind
@@ -230,3 +233,33 @@ def test_features_that_are_no_array_of_floats_are_refused(wrong):
 def test_a_public_seed_is_bytes(seed):
     with pytest.raises(DataError, match="seed: a public seed is bytes"):
         Student(spec_of("public"), seed=seed)
+
+
+@pytest.mark.parametrize("most", ["3", 1.5, True, 0, -1])
+def test_openings_are_counted_by_whole_numbers(most):
+    with pytest.raises(LedgerError, match="max_openings: not a limit"):
+        Student(spec_of("logits"), backend="clear", max_openings=most)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"precision": "x"}, "precision"),
+        ({"weight_bits": "12"}, "weight_bits"),
+        ({"flooding_bits": 3.5}, "flooding_bits"),
+        ({"bounds": {"logit": 3}}, "bounds"),
+        ({"bounds": HeadBounds(logit="3")}, "bounds.logit"),
+        ({"network": ("conv",)}, "network"),
+    ],
+)
+def test_fields_of_a_spec_of_other_types_are_refused_by_name(changes, where):
+    with pytest.raises(PlanError) as refused:
+        Student(spec_of("logits", **changes), backend="clear")
+    assert refused.value.where == where
+
+
+def test_a_passphrase_and_a_path_are_text(tmp_path):
+    for arguments, where in (((tmp_path / "x", 12345678), "passphrase"), ((3, "x"), "path")):
+        with pytest.raises(StorageError) as refused:
+            Student.load(*arguments)
+        assert refused.value.where == where

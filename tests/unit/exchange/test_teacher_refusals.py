@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from securefair.circuit.spec import HeadBounds
 from securefair.errors import (
+    BackendUnavailableError,
     DataError,
     LedgerError,
     ModelError,
@@ -22,7 +23,7 @@ from securefair.errors import (
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
-from securefair.model.heads import build_head
+from securefair.model.heads import LinearHead, build_head
 from support.examples import examples
 from support.parties import (
     CLASSES,
@@ -302,3 +303,39 @@ def test_no_side_is_pickled_or_copied_and_none_prints_weights(linear):
                 carry(side)
     assert repr(linear.teacher).startswith("Teacher(")
     assert "projection" in repr(Teacher(head_of(spec_of("public")), spec_of("public")))
+
+
+@pytest.mark.parametrize("module", [True, False])
+def test_a_model_is_copied_when_its_teacher_is_made(module):
+    """A module was copied and a head was not: who trained on got one or the other."""
+    spec = spec_of("logits")
+    model = torch.nn.Linear(FEATURES, CLASSES) if module else head_of(spec)
+    teacher = Teacher(model, spec, backend="clear")
+    before = teacher.model.logits(samples_of(spec).features)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(-1)
+    student = Student(spec, backend="clear")
+    opened = student.open(teacher.answer(student.request(samples_of(spec))))
+    assert np.abs(opened.logits - before).max() < 0.05
+
+
+def test_a_class_is_no_model():
+    with pytest.raises(ModelError, match="not its class"):
+        Teacher(LinearHead, spec_of("public"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "where"),
+    [
+        ({"agreed": "x"}, PlanError, "agreed"),
+        ({"min_samples": "3"}, PlanError, "min_samples"),
+        ({"min_flooding_bits": "3"}, PlanError, "min_flooding_bits"),
+        ({"backend": None}, BackendUnavailableError, "backend"),
+        ({"store": 3}, StorageError, "store"),
+    ],
+)
+def test_arguments_of_other_types_are_refused_by_name(arguments, error, where):
+    with pytest.raises(error) as refused:
+        Teacher(head_of(spec_of("public")), **{"agreed": spec_of("public")} | arguments)
+    assert refused.value.where == where
