@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from securefair.circuit.schedule import Schedule
@@ -10,6 +12,9 @@ from securefair.errors import DataError
 from securefair.exchange.binding import check_of
 
 REQUEST_FORMAT = 13
+
+Carried: TypeAlias = bytes | bytearray | memoryview
+"""What a channel hands over."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +84,7 @@ def check_seed(seed: object) -> None:
         )
 
 
-def decode_request(request: bytes) -> Request:
+def decode_request(request: Carried) -> Request:
     """Bytes -> a request.
 
     Raises:

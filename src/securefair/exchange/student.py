@@ -21,10 +21,16 @@ from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError
 from securefair.exchange import steps
 from securefair.exchange.binding import BOUND_BYTES, CHECK_BYTES, unbind
-from securefair.exchange.given import check_temperature, probabilities, unlabelled_features
+from securefair.exchange.given import (
+    check_classes,
+    check_temperature,
+    probabilities,
+    unlabelled_features,
+)
 from securefair.exchange.opened import Opened
 from securefair.exchange.request import (
     REQUEST_FORMAT,
+    Carried,
     Request,
     check_bytes,
     decode_request,
@@ -52,6 +58,7 @@ from securefair.model.reconstruction import Reconstructor
 from securefair.storage import KeystoreCost, Secret
 
 Array = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 
 class Student(NeverPickled):
@@ -207,7 +214,7 @@ class Student(NeverPickled):
         """What the teacher needs of this student's keys."""
         return self._keys.public
 
-    def encrypt_features(self, samples: Samples | Array) -> tuple[bytes, bytes]:
+    def encrypt_features(self, samples: Samples | Floats) -> tuple[bytes, bytes]:
         """Encrypted features and, for a student basis, the encrypted basis (else empty).
 
         Also prepares the reconstruction of logits, which depends on the samples only.
@@ -217,10 +224,11 @@ class Student(NeverPickled):
                 reconstructed. Then nothing says how plausible an answer is.
 
         Raises:
-            DataError: the samples do not fit the plan's shape or bounds, or lack labels.
+            DataError: the samples do not fit the plan's shape, classes or bounds, or lack labels.
         """
         plan, self._asked = self.plan, None
         if isinstance(samples, Samples):
+            check_classes(plan.spec, samples)
             slots, rows = steps.pack(plan, samples.features), self.prepare(samples)
         else:
             slots, rows = steps.pack(plan, unlabelled_features(plan, samples)), None
@@ -270,7 +278,7 @@ class Student(NeverPickled):
         packed = steps.pack_factors(self.plan, probabilities(spec, predictions))
         return steps.encrypt(self._keys.encryptor, factors, packed)
 
-    def request(self, samples: Samples | Array, *, predictions: Array | None = None) -> bytes:
+    def request(self, samples: Samples | Floats, *, predictions: Array | None = None) -> bytes:
         """Everything in one message; `predictions` only for `loss` and `class_sums`.
 
         Features without labels will do unless the release is a projection (`encrypt_features`).
@@ -300,7 +308,7 @@ class Student(NeverPickled):
         return request
 
     def open(
-        self, answer: bytes, *, temperature: float = 1.0, request: bytes | None = None
+        self, answer: Carried, *, temperature: float = 1.0, request: Carried | None = None
     ) -> Opened:
         """Decrypt an answer and, where the release allows, reconstruct the logits.
 
@@ -330,7 +338,7 @@ class Student(NeverPickled):
         self._check_length(len(answer) - BOUND_BYTES)
         return self.open_evaluated(unbind(asked, answer), temperature=temperature)
 
-    def open_evaluated(self, answer: bytes, *, temperature: float = 1.0) -> Opened:
+    def open_evaluated(self, answer: Carried, *, temperature: float = 1.0) -> Opened:
         """What `Teacher.evaluate` gave; the host sees to it that it is of this upload and whole.
 
         Arguments and errors are those of `open`.
@@ -345,7 +353,7 @@ class Student(NeverPickled):
             )
         self._check_length(len(answer))
         self._openings.count()
-        released = steps.open_answer(self._keys.decryptor, plan, self._basis, answer)
+        released = steps.open_answer(self._keys.decryptor, plan, self._basis, bytes(answer))
         if not plan.spec.leaves.trains:
             return Opened(released / temperature, None, None)
         if plan.spec.leaves.whole:

@@ -14,7 +14,7 @@ from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange.account import Allowance, AnswerAccount, fewest_numbers, item_of
 from securefair.exchange.answerer import Answerer
 from securefair.exchange.binding import bind
-from securefair.exchange.request import check_bytes, check_unchanged, decode_request
+from securefair.exchange.request import Carried, check_bytes, check_unchanged, decode_request
 from securefair.exchange.saved import NeverPickled, path_of, unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
@@ -233,7 +233,7 @@ class Teacher(NeverPickled, Answerer):
                 hint="Its owner finds the reason in the cause of this error",
             ) from error
 
-    def answer(self, request: bytes, *, peer: str = "") -> bytes:
+    def answer(self, request: Carried, *, peer: str = "") -> bytes:
         """A whole request -> the answer, which names the request (`exchange.binding`).
 
         What is cheap is checked first: length, spec, account, then the student's plan, which is

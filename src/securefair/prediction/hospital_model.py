@@ -334,7 +334,7 @@ class HospitalModel:
         )
         result: Array = samples.features
         if known is not None:
-            check_raw(self.record, numbers.reshape(result.shape), result)
+            check_raw(self.record, numbers.astype(np.float64).reshape(result.shape), result)
         return result
 
     def _outside(self, features: Array, filled: Sequence[Filled]) -> tuple[tuple[str, ...], ...]:

@@ -229,3 +229,11 @@ def test_nothing_private_prints(linear):
             assert weight not in text
             assert sample not in text
             assert len(text) < 200
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_plan_adds_up_all_that_is_sent(release):
+    """Without a student's basis or a query half of the bytes were missing."""
+    done = run(spec_of(release), "rns")
+    sent = len(done.request) + len(done.answer)
+    assert 0 < sent - done.plan.exchange_bytes < 3000

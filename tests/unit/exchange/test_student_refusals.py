@@ -263,3 +263,20 @@ def test_a_passphrase_and_a_path_are_text(tmp_path):
         with pytest.raises(StorageError) as refused:
             Student.load(*arguments)
         assert refused.value.where == where
+
+
+@pytest.mark.parametrize("classes", [CLASSES + 1, 9])
+def test_samples_of_other_classes_than_were_agreed_are_refused(linear, classes):
+    own = linear.samples
+    with pytest.raises(DataError, match=r"classes: .*make_samples"):
+        linear.student.request(Samples(own.features, own.labels, classes))
+
+
+def test_whatever_a_channel_hands_over_is_read():
+    spec = spec_of("logits")
+    student = Student(spec, backend="clear")
+    teacher = Teacher(head_of(spec), backend="clear", max_numbers=math.inf)
+    request = student.request(samples_of(spec).features.astype(np.float32))
+    answer = teacher.answer(bytearray(request))
+    for kind in (bytearray, memoryview):
+        assert student.open(kind(answer)).logits is not None

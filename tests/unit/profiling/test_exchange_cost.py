@@ -91,5 +91,5 @@ def test_a_field_that_no_spec_has_is_refused_by_name():
     head = build_head("linear", 3, 0, 2, seed=0)
     with pytest.raises(ConfigError, match=r"^presicion: .*Did you mean precision"):
         spec_for(head, 30, "logits", presicion=1e-6)
-    with pytest.raises(ConfigError, match="^foo: "):
+    with pytest.raises(ConfigError, match=r"^foo: "):
         spec_for(head, 30, "logits", foo=3)
