@@ -10,7 +10,8 @@ def main() -> None:
     own = files()
     key = key_file(own.secret)
     student = sf.Student.load(own.secret / "student.keystore", passphrase_file=key)
-    opened = student.open((own.download / "answer.bin").read_bytes())
+    request = (own.upload / "request.bin").read_bytes()
+    opened = student.open((own.download / "answer.bin").read_bytes(), request=request)
     np.save(own.logits, opened.released)
 
 

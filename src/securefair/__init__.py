@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from securefair.data.dataset import ParticipantData as ParticipantData
     from securefair.data.dataset import Samples as Samples
     from securefair.errors import SecureFairError as SecureFairError
-    from securefair.exchange.student import Opened as Opened
+    from securefair.exchange.opened import Opened as Opened
     from securefair.exchange.student import Student as Student
     from securefair.exchange.teacher import Teacher as Teacher
     from securefair.library.call import collaborate as collaborate

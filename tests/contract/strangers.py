@@ -82,7 +82,7 @@ def answer(data: bytes) -> None:
 def opened(data: bytes) -> None:
     """An answer as a student opens it, on the backend without encryption."""
     try:
-        values = _student().open(data).released
+        values = _student().open_evaluated(data).released
     except SecureFairError:
         return
     if not np.isfinite(values).all():

@@ -21,6 +21,7 @@ from securefair.ckks.backends.seal_bytes import own_pipe, read_plaintext, unwrap
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.data.dataset import Samples
 from securefair.errors import StorageError
+from securefair.exchange.binding import BOUND_BYTES
 from securefair.exchange.request import Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -59,7 +60,7 @@ def test_two_answers_to_one_question_share_neither_masks_nor_noise(backend, hidd
     request = student.request(samples_of(spec))
     plan, (meta,) = student.plan, student.plan.released
     answers = [teacher.answer(request) for _ in range(3)]
-    parsed = [wire.read_answer(answer, meta, spec.q) for answer in answers]
+    parsed = [wire.read_answer(answer[BOUND_BYTES:], meta, spec.q) for answer in answers]
     for (masks, values), (other_masks, other_values) in combinations(parsed, 2):
         assert (masks == other_masks).mean() < 0.01
         assert (values != other_values).all()
@@ -76,7 +77,7 @@ def test_classes_of_one_answer_are_masked_apart():
     spec = spec_of()
     student = Student(spec, backend="rns")
     answer = Teacher(model_of(spec), spec).answer(student.request(samples_of(spec)))
-    masks, _ = wire.read_answer(answer, student.plan.released[0], spec.q)
+    masks, _ = wire.read_answer(answer[BOUND_BYTES:], student.plan.released[0], spec.q)
     assert (masks[0] == masks[1]).mean() < 0.01
 
 

@@ -45,7 +45,7 @@ def crafted(student, constant):
 
 def test_a_crafted_answer_opens_to_the_secret_key(student):
     (meta,) = student.plan.released
-    opened = student.open(crafted(student, round(2.0**meta.log2_scale))).released
+    opened = student.open_evaluated(crafted(student, round(2.0**meta.log2_scale))).released
     assert set(np.rint(opened).ravel().tolist()) <= {-1.0, 0.0, 1.0}
     assert len(np.unique(np.rint(opened))) == 3
 
@@ -53,7 +53,7 @@ def test_a_crafted_answer_opens_to_the_secret_key(student):
 def test_values_that_no_honest_model_has_are_refused(student):
     (meta,) = student.plan.released
     with pytest.raises(EncryptionError, match="out of range"):
-        student.open(crafted(student, round(2.0**meta.log2_scale * (meta.bound + 1))))
+        student.open_evaluated(crafted(student, round(2.0**meta.log2_scale * (meta.bound + 1))))
 
 
 def test_what_is_opened_is_rounded_to_the_planned_precision(student, samples):
@@ -69,8 +69,12 @@ def test_key_coefficients_are_no_function_of_the_features_and_honest_answers_are
     request = student.request(samples)
     answer = Teacher(build_head("linear", 4, 0, 2, seed=0), student.plan.spec).answer(request)
     assert student.open(answer).plausibility > 0
-    assert student.open(crafted(student, round(2.0**meta.log2_scale))).plausibility < IMPLAUSIBLE
+    assert (
+        student.open_evaluated(crafted(student, round(2.0**meta.log2_scale))).plausibility
+        < IMPLAUSIBLE
+    )
     # Nor where they are as small as an honest answer's numbers.
     assert (
-        student.open(crafted(student, round(2.0**meta.log2_scale / 50))).plausibility < IMPLAUSIBLE
+        student.open_evaluated(crafted(student, round(2.0**meta.log2_scale / 50))).plausibility
+        < IMPLAUSIBLE
     )

@@ -27,7 +27,7 @@ from securefair.ckks.evaluator import Released
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError, PlanError, StorageError
 from securefair.exchange import steps
-from securefair.exchange.request import REQUEST_FORMAT, Request
+from securefair.exchange.request import REQUEST_FORMAT, Request, encode_request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
@@ -177,7 +177,7 @@ def raw_request(spec, schedule, **parts):
     fields = dict.fromkeys(
         ("public_key", "evaluation_keys", "features", "basis", "predictions"), empty
     )
-    return msgspec.msgpack.encode(
+    return encode_request(
         Request(
             format=REQUEST_FORMAT,
             spec=spec,
@@ -353,7 +353,7 @@ def test_an_error_tells_nothing_of_what_was_opened():
     texts = set()
     for value in (1e6, 1.6999999987e7, -3e9):
         with pytest.raises(EncryptionError) as refused:
-            student.open(crafted_answer(student, value))
+            student.open_evaluated(crafted_answer(student, value))
         error = refused.value
         texts.add((str(error), error.found, error.expected, error.hint))
         # The former text, which a complaint carried to the peer, told it to the last digit.

@@ -14,8 +14,9 @@ from securefair.ckks.backends import get_backend
 from securefair.data.dataset import Samples
 from securefair.errors import BackendUnavailableError
 from securefair.exchange import steps
-from securefair.exchange.request import Request
-from securefair.exchange.student import Opened, Student
+from securefair.exchange.opened import Opened
+from securefair.exchange.request import Request, encode_request
+from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.model.projection import public_rows, student_basis
@@ -111,4 +112,4 @@ def _run(spec, backend, _packs_coefficients):
 
 
 def altered(asked, **changes):
-    return msgspec.msgpack.encode(msgspec.structs.replace(asked, **changes))
+    return encode_request(msgspec.structs.replace(asked, **changes))

@@ -18,7 +18,7 @@ from securefair.ckks.backends.wire import switching_key_bytes
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksSpec
 from securefair.errors import SecureFairError
-from securefair.exchange.request import REQUEST_FORMAT, Request
+from securefair.exchange.request import REQUEST_FORMAT, Request, encode_request
 
 RINGS = (8192, 16_384, 32_768)
 
@@ -61,7 +61,7 @@ def hollow(plan: ExchangePlan) -> bytes:
         bytes(switching_key_bytes(plan.params, limbs))
         for limbs in (plan.relinearization_limbs, plan.galois_limbs)
     ]
-    return msgspec.msgpack.encode(
+    return encode_request(
         Request(
             format=REQUEST_FORMAT,
             spec=plan.spec,

@@ -114,7 +114,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         weights: Mapping[str, float],
     ) -> dict[str, bytes]:
         """Every sender's weight, encrypted."""
-        check_weights(gathering, weights)
+        check_weights(gathering, weights, most=plan.spec.senders)
         slots = plan.params.slots
         return {
             name: keys.encryption.encryptor.encrypt(np.full((1, slots), weights[name]), plan.weight)

@@ -43,9 +43,16 @@ class Gathering:
 
     def __post_init__(self) -> None:
         for where, right, found, expected in (
-            ("session", len(self.session) == SESSION_BYTES, len(self.session), "32 bytes"),
-            ("round", self.round >= 0, self.round, "0 or more"),
-            ("attempt", self.attempt >= 0, self.attempt, "0 or more"),
+            (
+                "session",
+                isinstance(self.session, bytes) and len(self.session) == SESSION_BYTES,
+                f"{type(self.session).__name__} of {len(self.session)}",
+                "32 bytes",
+            ),
+            *(
+                (name, type(value) is int and value >= 0, value, "a whole number, 0 or more")
+                for name, value in (("round", self.round), ("attempt", self.attempt))
+            ),
             (
                 "senders",
                 len(self.senders) >= defaults.MIN_SENDERS,
@@ -114,12 +121,24 @@ class Gathering:
         return hashlib.sha256(b"securefair gathering\0" + encoded).digest()
 
 
-def check_weights(gathering: Gathering, weights: Mapping[str, float]) -> None:
-    """Refuse weights that are not one share for every sender.
+def check_weights(gathering: Gathering, weights: Mapping[str, float], *, most: int) -> None:
+    """Refuse weights that are not one share for every sender, or more senders than planned.
+
+    Args:
+        gathering: the sum.
+        weights: by sender.
+        most: senders that the error of a sum was planned for.
 
     Raises:
         LocalProtocolError: names the sender.
     """
+    if len(gathering.senders) > most:
+        raise LocalProtocolError(
+            "a sum of more senders than were planned would be less exact",
+            where="senders",
+            found=len(gathering.senders),
+            expected=f"at most {most}",
+        )
     if set(weights) != set(gathering.senders):
         raise LocalProtocolError(
             "every sender needs a weight, and nobody else",

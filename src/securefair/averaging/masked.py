@@ -108,7 +108,7 @@ class MaskedSums(WeightedSums[FixedPlan, MaskedKeys]):
     ) -> dict[str, bytes]:
         """Every sender's own weight, or with `max_share` all of them."""
         del keys
-        check_weights(gathering, weights)
+        check_weights(gathering, weights, most=plan.spec.senders)
         if plan.spec.max_share is None:
             return {name: write_weights([weights[name]]) for name in gathering.senders}
         everyones = write_weights([weights[name] for name in gathering.senders])

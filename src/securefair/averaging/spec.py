@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import msgspec
 import numpy as np
@@ -18,6 +20,10 @@ MAX_PARAMETERS, MAX_SENDERS = 1 << 28, 1 << 12
 MAX_BOUND = 2.0**40
 CLEAR_BYTES = 4
 """What a parameter takes when a model is sent in the clear: float32."""
+
+
+WHOLE = ("parameters", "senders", "flooding_bits")
+"""Fields of a spec that are whole numbers."""
 
 
 class SumSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +47,13 @@ class SumSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     precision: float = defaults.SUM_PRECISION
     flooding_bits: int = defaults.SUM_FLOODING_BITS
     max_share: float | None = None
+
+    def __post_init__(self) -> None:
+        """Make int of other whole numbers, such as numpy's; what is none stays (`check_spec`)."""
+        for field in WHOLE:
+            value = getattr(self, field)
+            if type(value) is not int and isinstance(value, Integral):
+                msgspec.structs.force_setattr(self, field, operator.index(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +110,9 @@ def check_spec(spec: SumSpec) -> None:
         ("precision", spec.precision, 2.0**-48, 0.5),
         ("flooding_bits", spec.flooding_bits, 0, defaults.MAX_FLOODING_BITS),
     ):
+        if not isinstance(value, Integral if where in WHOLE else Real):
+            kind = "a whole number" if where in WHOLE else "a number"
+            raise PlanError(f"this is not {kind}", where=where, found=repr(value))
         if not least <= value <= most:  # NaN is not within
             raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")
     if spec.max_share is not None and not 1 / spec.senders <= spec.max_share < 1:
@@ -130,6 +146,12 @@ def check_vector(plan: SumPlan, vector: NDArray[np.floating]) -> None:
     Raises:
         ModelError: another shape or type, not finite, or beyond the bound.
     """
+    if not isinstance(vector, np.ndarray):
+        raise ModelError(
+            "the parameters are no array",
+            found=type(vector).__name__,
+            expected=f"an array of floats ({plan.spec.parameters},)",
+        )
     if vector.ndim != 1 or len(vector) != plan.spec.parameters or vector.dtype.kind != "f":
         raise ModelError(
             "the parameters differ from the plan in number or type",

@@ -42,8 +42,8 @@ class UnkeyedSums(WeightedSums[PlanT, SumKeys]):
         self, plan: PlanT, keys: SumKeys, gathering: Gathering, weights: Mapping[str, float]
     ) -> dict[str, bytes]:
         """Every sender's own weight."""
-        del plan, keys
-        check_weights(gathering, weights)
+        del keys
+        check_weights(gathering, weights, most=plan.spec.senders)
         return {name: write_weights([weights[name]]) for name in gathering.senders}
 
     def message(

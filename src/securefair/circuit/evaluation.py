@@ -139,13 +139,12 @@ def errors(
     """Bound on a released value, and relative to the range of what it is made of.
 
     Coefficients of a projection are an isometric image of the slots, so their noise is compared
-    with the logits' range slot for slot. Of b blocks added under public random signs, a slot holds
-    a sum of b logits that, in the mean square over the signs, is sqrt(b) times one logit, as long
-    as the logits were not chosen by the signs. Single sums are smaller or larger: of two equal
-    logits 0 or twice one. So the noise of a coefficient, over what one logit's spread contributes,
-    is sqrt(b) times smaller than that of one block, and not b times: b bounds the sum, and logits
-    that follow the signs reach it always. A mean over slots sees only the used ones, under no
-    signs.
+    with the logits' range slot for slot. Of b blocks that are added, a slot holds a sum of b
+    logits. What samples of different blocks have in common adds up to b times one logit, and what
+    is their own to sqrt(b) times one, in the mean square: single sums are smaller or larger. So the
+    noise of a coefficient, over what one logit's spread contributes, is at least sqrt(b) times
+    smaller than that of one block, and not b times, which only bounds the sum. A mean over slots
+    sees only the used ones.
     """
     span = 2 * spec.bounds.logit
     packing = packing_of(schedule.packing)

@@ -204,6 +204,12 @@ class ExchangePlan:
         return self.tensors * wire.answer_bytes(self.answer, self.coefficients)
 
     @property
+    def exchange_bytes(self) -> int:
+        """One whole exchange: keys, features, a student's basis, a query and its answer."""
+        sent = self.key_bytes + self.feature_bytes + self.basis_bytes + self.query_bytes
+        return sent + self.answer_bytes
+
+    @property
     def zeros(self) -> int:
         """Encryptions of zero that sanitise an answer, of `schedule.flooding_limbs` limbs each."""
         return self.tensors * self.answer.count * (self.answer.polys - 1)

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from numbers import Integral
+from numbers import Integral, Real
 
 import msgspec
 
@@ -235,6 +235,7 @@ def check_spec(spec: ExchangeSpec) -> None:
             expected="one width, or 0",
             hint="Give bounds of every layer as `network`, and a NetworkHead as the model",
         )
+    _check_types(spec)
     _one_of("release", spec.release, exchanged_releases())
     fewest = spec.leaves.fewest
     sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1, "answers": 1}
@@ -267,6 +268,29 @@ def check_spec(spec: ExchangeSpec) -> None:
             expected=f"at most {MAX_EXACT_BITS - widest.bit_length()} bits",
             hint="Lower weight_bits, or reduce the features",
         )
+
+
+def _check_types(spec: ExchangeSpec) -> None:
+    """What msgspec checks of a spec that arrives, and not of one that is made here."""
+    if not isinstance(spec.bounds, HeadBounds):
+        raise PlanError(
+            "these are no bounds",
+            where="bounds",
+            found=type(spec.bounds).__name__,
+            expected="securefair.HeadBounds(...)",
+        )
+    if not all(isinstance(one, LayerBounds) for one in spec.network):
+        raise PlanError("these are no bounds of layers", where="network", expected="LayerBounds")
+    names = [f"bounds.{one}" for one in HeadBounds.__struct_fields__]
+    values = [getattr(spec.bounds, one) for one in HeadBounds.__struct_fields__]
+    for name, value in zip(("precision", *names), (spec.precision, *values), strict=True):
+        if not (isinstance(value, Real) or (value is None and name == "bounds.feature_norm")):
+            raise PlanError("this is not a number", where=name, found=repr(value))
+    for name in ("flooding_bits", "weight_bits"):
+        if not isinstance(getattr(spec, name), Integral):
+            raise PlanError(
+                "this is not a whole number", where=name, found=repr(getattr(spec, name))
+            )
 
 
 def _check_network(spec: ExchangeSpec) -> None:

@@ -23,8 +23,9 @@ from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.optimizer import OptimizerConfig
 from securefair.model.outcomes import agreed_outcome
+from securefair.model.projection import SignedSeed
 from securefair.protocol.codec import Limits
-from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.messages import PROTOCOL_VERSION, SIGNED_UNTIL
 from securefair.protocol.settings import SumSettings
 
 LOCAL = MappingProxyType({"local": True})
@@ -73,6 +74,10 @@ class PublicFacts:
             samples=max(map(most_samples, data)),
             brought=any(own.teacher is not None for own in data),
         )
+
+    def basis_seed(self, drawn: bytes) -> bytes:
+        """The seed of projections, as the protocol that they speak adds blocks of samples."""
+        return SignedSeed(drawn) if self.protocol <= SIGNED_UNTIL else drawn
 
 
 def optimizer_of(training: TrainingSection) -> OptimizerConfig:

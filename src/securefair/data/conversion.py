@@ -23,6 +23,7 @@ def make_samples(
     *,
     label: str | None = None,
     feature_range: tuple[float, float] | None = None,
+    classes: int | None = None,
 ) -> Samples:
     """Samples from what people have.
 
@@ -32,9 +33,13 @@ def make_samples(
         label: column to predict; the rules of the other columns are inferred from this table,
             so that its ranges tell of these patients. A column that is no feature is logged.
         feature_range: of numbers, becomes [-1, 1]; None: they lie in it already.
+        classes: that everybody agreed on; labels are their numbers from 0, and one that no sample
+            has keeps its place. None: those found here; numbers with a gap, or not from 0, are
+            numbered anew and this is logged.
 
     Raises:
-        DataError: it is none of these, or holds what no rule reads.
+        DataError: it is none of these, or holds what no rule reads; or a label is none of so many
+            classes.
     """
     if isinstance(data, str | Path) or is_frame(data):
         if label is None:
@@ -42,6 +47,13 @@ def make_samples(
                 "a table needs the column to predict",
                 where="label",
                 expected='its name, such as label="ill"',
+            )
+        if classes is not None:
+            raise DataError(
+                "a table says its classes itself",
+                where="classes",
+                found=classes,
+                expected="no such argument, which is for arrays of numbered classes",
             )
         table = (
             read_rows(data) if isinstance(data, str | Path) else read_frame(data, source="table")
@@ -60,6 +72,13 @@ def make_samples(
             expected="no such argument: arrays come with their labels, (features, labels)",
         )
     features, labels = arrays_of(data, where="samples")
-    named = named_classes([labels], everyone=False)
+    named = None if classes is not None else named_classes([labels], everyone=False)
     numbers = labels if named is None else named[0][0]
-    return samples_of((features, numbers), where="samples", feature_range=feature_range)
+    if named is not None and labels.dtype.kind not in "OUS":
+        _log.warning(
+            "labels %s became classes 0 to %d: say classes= where a class is missing here",
+            *(", ".join(named[1]), len(named[1]) - 1),
+        )
+    return samples_of(
+        (features, numbers), where="samples", classes=classes, feature_range=feature_range
+    )

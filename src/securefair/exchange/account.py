@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError, LedgerError, StorageError
 from securefair.model.foldable import Foldable
 from securefair.protocol.ledger import Account, DisclosurePolicy, Ledger
+from securefair.releases import exchanged_releases
 from securefair.storage import Access, Store, Transaction
 from securefair.storage.connection import DATABASE
 
@@ -36,11 +38,11 @@ WAIT_SECONDS = 5.0
 
 
 _ARGUMENTS = {
-    "student_total": "max_numbers",
-    "student_bits": "max_bits",
-    "teacher_total": "total_numbers",
+    "student_total": ("max_numbers", "numbers"),
+    "student_bits": ("max_bits", "bits"),
+    "teacher_total": ("total_numbers", "numbers"),
 }
-"""A teacher's arguments by what the ledger calls their limits."""
+"""A teacher's arguments, and what they limit, by what the ledger calls these limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +141,7 @@ class AnswerAccount:
     def __init__(self, store: Path | None, *, create: bool = False) -> None:
         self._folder = store
         self._memory = Store.in_memory() if store is None else None
+        self._process = os.getpid()
         if store is not None:
             if not create and not (store / DATABASE).exists():
                 raise StorageError(
@@ -195,6 +198,11 @@ class AnswerAccount:
     @contextmanager
     def _store(self) -> Iterator[Store]:
         if self._memory is not None:
+            if self._process != os.getpid():  # each process would count by itself
+                raise StorageError(
+                    "an account in memory is of the process that made its teacher",
+                    hint="Make the teacher in each worker, or give it a store, which they share",
+                )
             yield self._memory
         elif self._folder is not None:
             with Store.open(
@@ -227,9 +235,10 @@ def _charged(
             repeats=False,
         )
     except LedgerError as error:
-        limit = _ARGUMENTS.get(error.where or "")
-        if limit is None:
+        if error.where not in _ARGUMENTS:
             raise
+        limit, what = _ARGUMENTS[error.where]
+        whom = "all callers together" if limit == "total_numbers" else peer or "callers unnamed"
         account = ledger.accounts.get(peer, Account(samples))
         told = {
             "max_numbers": account.total,
@@ -237,7 +246,7 @@ def _charged(
             "total_numbers": ledger.total,
         }
         raise LedgerError(
-            error.problem,
+            f"answering would disclose too many {what} to {whom}",
             where=limit,
             found=error.found,
             expected=error.expected,
@@ -279,6 +288,13 @@ def _one_answer(
     if not plan.spec.leaves.whole or plan.schedule == kept:
         return plan.numbers
     return min(plan.numbers, plan_exchange(agreed, coefficients=coefficients).numbers)
+
+
+def fewest_numbers(spec: ExchangeSpec) -> int:
+    """Numbers that an answer discloses by any plan, of a spec that nobody has checked yet."""
+    if spec.release not in exchanged_releases():
+        return 1
+    return max(1, spec.leaves.numbers(spec.samples, spec.classes, spec.q))
 
 
 def item_of(model: Foldable) -> str:

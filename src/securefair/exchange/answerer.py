@@ -7,6 +7,7 @@ that before it asks for an answer.
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -46,6 +47,19 @@ def _check_widths(network: FoldedNetwork, agreed: ExchangeSpec) -> None:
     agreed_segments(network, agreed.layers)
 
 
+def _check_wishes(agreed: object, min_flooding_bits: object, min_samples: object) -> None:
+    if not isinstance(agreed, ExchangeSpec | None):
+        raise PlanError(
+            "this is no spec",
+            where="agreed",
+            found=type(agreed).__name__,
+            expected="securefair.ExchangeSpec(...), or None",
+        )
+    for name, value in (("min_flooding_bits", min_flooding_bits), ("min_samples", min_samples)):
+        if not isinstance(value, Integral | None) or isinstance(value, bool):
+            raise PlanError("this is not a whole number", where=name, found=repr(value))
+
+
 class Answerer:
     """Owns a private model and gives sanitised releases only, as often as it is asked.
 
@@ -63,7 +77,8 @@ class Answerer:
     Raises:
         ModelError: encryption cannot evaluate such a model.
         PlanError: a network without `agreed`: bounds of a stranger's choice would make refusals
-            tell what the network computes for its owner's own samples.
+            tell what the network computes for its owner's own samples. Or `agreed` is no spec, or
+            a minimum no whole number.
         ConfigError, BackendUnavailableError: there is no such engine or device.
     """
 
@@ -79,6 +94,7 @@ class Answerer:
         min_samples: int | None = None,
     ) -> None:
         check_seed(seed)
+        _check_wishes(agreed, min_flooding_bits, min_samples)
         self.model = foldable(model)
         if agreed is None and isinstance(self.model, Calibrated):
             raise PlanError(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.data.arrays import array_of
+from securefair.data.dataset import Samples
 from securefair.errors import DataError
 
 Array = NDArray[np.float64]
@@ -45,6 +46,23 @@ def unlabelled_features(plan: ExchangePlan, given: object) -> Array:
         )
     array_of(given, "samples")  # which refuses masked values
     return given
+
+
+def check_classes(spec: ExchangeSpec, samples: Samples) -> None:
+    """Refuse samples of other classes than were agreed: their numbers would mean others.
+
+    Raises:
+        DataError: there are more or fewer.
+    """
+    expected = 2 if spec.classes == 1 else spec.classes  # one logit may stand for two
+    if samples.classes != expected:
+        raise DataError(
+            "the samples have other classes than were agreed",
+            where="classes",
+            found=samples.classes,
+            expected=expected,
+            hint="make_samples(..., classes=) keeps the place of a class that no sample here has",
+        )
 
 
 def probabilities(spec: ExchangeSpec, given: object) -> Array:

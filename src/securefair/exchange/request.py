@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError
+from securefair.exchange.binding import check_of
 
-REQUEST_FORMAT = 12
+REQUEST_FORMAT = 13
+
+Carried: TypeAlias = bytes | bytearray | memoryview
+"""What a channel hands over."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -24,11 +30,31 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     features: memoryview
     basis: memoryview
     predictions: memoryview
+    check: bytes = b""  # of all the rest (`binding`); answers name their request by it
 
     def __repr__(self) -> str:
         """What it is, without its bytes."""
         spec = self.spec
         return f"Request({spec.samples} samples, release {spec.release})"
+
+
+def encode_request(request: Request) -> bytes:
+    """A request -> bytes, its check included."""
+    return msgspec.msgpack.encode(msgspec.structs.replace(request, check=_check_of(request)))
+
+
+def check_unchanged(request: Request) -> None:
+    """Refuse a request that changed on its way.
+
+    Raises:
+        DataError: it is not as the student made it.
+    """
+    if request.check != _check_of(request):
+        raise DataError("the request changed on its way", hint="Have the same bytes sent again")
+
+
+def _check_of(request: Request) -> bytes:
+    return check_of(msgspec.msgpack.encode(msgspec.structs.replace(request, check=b"")))
 
 
 def check_bytes(given: object, what: str) -> None:
@@ -58,7 +84,7 @@ def check_seed(seed: object) -> None:
         )
 
 
-def decode_request(request: bytes) -> Request:
+def decode_request(request: Carried) -> Request:
     """Bytes -> a request.
 
     Raises:

@@ -23,7 +23,7 @@ from securefair.storage import Keystore, KeystoreCost, Secret, unlock
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-SAVED_FORMAT = 10
+SAVED_FORMAT = 11
 ENTRY = "student"
 
 MAX_OPENINGS = 64
@@ -102,6 +102,7 @@ class SavedStudent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     public_key: bytes
     evaluation_keys: bytes
     reconstruction: LogitMap | None
+    asked: bytes | None  # check of the last request
 
     def __repr__(self) -> str:
         """Secrets never print."""
@@ -223,11 +224,29 @@ def decoded(keystore: Keystore, kind: type[T], version: int, *, party: str) -> T
         raise StorageError(f"this keystore holds no {party}", where=str(where)) from error
 
 
+def path_of(given: object, where: str = "path") -> Path:
+    """Where something lies.
+
+    Raises:
+        StorageError: it is no path.
+    """
+    if not isinstance(given, str | Path):
+        raise StorageError(
+            "this is no path", where=where, found=type(given).__name__, expected="text, or a Path"
+        )
+    return Path(given)
+
+
 def unlocked(
     passphrase: str | Secret | None, file: str | Path | None, *, new: bool = False
 ) -> Secret:
     """The passphrase of a student's or teacher's file, as `storage.unlock` finds it."""
-    return unlock(passphrase, file=None if file is None else Path(file), new=new)
+    if not isinstance(passphrase, str | Secret | None):
+        raise StorageError(
+            "a passphrase is text", where="passphrase", found=type(passphrase).__name__
+        )
+    place = None if file is None else path_of(file, "passphrase_file")
+    return unlock(passphrase, file=place, new=new)
 
 
 def exported_keys(keys: Secret) -> tuple[PublicKeys, Secret]:

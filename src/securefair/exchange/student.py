@@ -6,7 +6,6 @@ it saves holds its secret key and lies encrypted in a keystore; patients' data a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,8 +20,22 @@ from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError
 from securefair.exchange import steps
-from securefair.exchange.given import check_temperature, probabilities, unlabelled_features
-from securefair.exchange.request import REQUEST_FORMAT, Request, check_bytes
+from securefair.exchange.binding import BOUND_BYTES, CHECK_BYTES, unbind
+from securefair.exchange.given import (
+    check_classes,
+    check_temperature,
+    probabilities,
+    unlabelled_features,
+)
+from securefair.exchange.opened import Opened
+from securefair.exchange.request import (
+    REQUEST_FORMAT,
+    Carried,
+    Request,
+    check_bytes,
+    decode_request,
+    encode_request,
+)
 from securefair.exchange.saved import (
     MAX_OPENINGS,
     SAVED_FORMAT,
@@ -33,6 +46,7 @@ from securefair.exchange.saved import (
     SavedStudent,
     StoredOpenings,
     exported_keys,
+    path_of,
     read_student,
     unlocked,
     write_student,
@@ -44,34 +58,7 @@ from securefair.model.reconstruction import Reconstructor
 from securefair.storage import KeystoreCost, Secret
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """What a student learns from one answer.
-
-    Attributes:
-        released: exactly the numbers that the teacher let out: (B, M) logits, (q, M) projected
-            logits, (M,) class sums or () loss, the latter two as sums over samples of p.z / T.
-        logits: the teacher's logits (B, M) as far as they can be known; None for `loss` and
-            `class_sums`, which do not tell them.
-        unexplained: expected share of the logits' variance that stays unknown; 0 for `logits`.
-        plausibility: how much likelier a smooth function of the features explains the numbers than
-            unrelated logits do, in nats; `model.plausibility.IMPLAUSIBLE` and less is no model's
-            answer. None where it was not tested: no logits, thousands of them, or a student that
-            was loaded. A constant is smooth, and so is whatever it was made of: a teacher can put
-            one patient's feature there. Before you train on logits and answer others, take off
-            each class's mean over the samples, as `sf.collaborate` does.
-    """
-
-    released: Array
-    logits: Array | None
-    unexplained: float | None
-    plausibility: float | None = None
-
-    def __repr__(self) -> str:
-        """How much there is, not what it says: opened values must not get into logs."""
-        return f"Opened({self.released.size} numbers)"
+Floats = NDArray[np.floating]
 
 
 class Student(NeverPickled):
@@ -102,7 +89,8 @@ class Student(NeverPickled):
         max_openings: int | None = MAX_OPENINGS,
         keys: Secret | None = None,
     ) -> None:
-        if max_openings is not None and (keys is not None or not max_openings >= 1):
+        counts = type(max_openings) is int and max_openings >= 1
+        if max_openings is not None and (keys is not None or not counts):
             raise LedgerError(
                 "not a limit of openings" if keys is None else "these keys come without a count",
                 where="max_openings",
@@ -143,6 +131,7 @@ class Student(NeverPickled):
         self._openings: Openings = CountedOpenings(max_openings)
         self._reconstruction: LogitMap | None = None
         self._prior: SmoothPrior | None = None
+        self._asked: bytes | None = None
 
     def rotate(self) -> None:
         """New keys, which have opened nothing yet: request again; old answers no longer open."""
@@ -154,6 +143,7 @@ class Student(NeverPickled):
         )
         self._openings = CountedOpenings(self._openings.most)
         self._reconstruction = None
+        self._asked = None
 
     def save(
         self,
@@ -189,9 +179,10 @@ class Student(NeverPickled):
             public_key=self.public_keys.encryption,
             evaluation_keys=self.public_keys.evaluation,
             reconstruction=self._reconstruction,
+            asked=self._asked,
         )
         opens = unlocked(passphrase, passphrase_file, new=True)
-        write_student(Path(path), opens, state, self._openings.left, cost)
+        write_student(path_of(path), opens, state, self._openings.left, cost)
 
     @classmethod
     def load(
@@ -208,14 +199,14 @@ class Student(NeverPickled):
                 the passphrase is wrong.
             PlanError: this version plans differently.
         """
-        keystore, state = read_student(Path(path), unlocked(passphrase, passphrase_file))
+        keystore, state = read_student(path_of(path), unlocked(passphrase, passphrase_file))
         student = cls.__new__(cls)
         student._start(verified_plan(state.spec, state.schedule), state.backend, state.seed, None)
         student._openings = StoredOpenings(keystore)
         public = PublicKeys.read(state.public_key, state.evaluation_keys)
         secret = Secret(state.secret)
         student._keys = get_backend(state.backend).restore_keys(student.plan.params, public, secret)
-        student._reconstruction = state.reconstruction
+        student._reconstruction, student._asked = state.reconstruction, state.asked
         return student
 
     @property
@@ -223,7 +214,7 @@ class Student(NeverPickled):
         """What the teacher needs of this student's keys."""
         return self._keys.public
 
-    def encrypt_features(self, samples: Samples | Array) -> tuple[bytes, bytes]:
+    def encrypt_features(self, samples: Samples | Floats) -> tuple[bytes, bytes]:
         """Encrypted features and, for a student basis, the encrypted basis (else empty).
 
         Also prepares the reconstruction of logits, which depends on the samples only.
@@ -233,10 +224,11 @@ class Student(NeverPickled):
                 reconstructed. Then nothing says how plausible an answer is.
 
         Raises:
-            DataError: the samples do not fit the plan's shape or bounds, or lack labels.
+            DataError: the samples do not fit the plan's shape, classes or bounds, or lack labels.
         """
-        plan = self.plan
+        plan, self._asked = self.plan, None
         if isinstance(samples, Samples):
+            check_classes(plan.spec, samples)
             slots, rows = steps.pack(plan, samples.features), self.prepare(samples)
         else:
             slots, rows = steps.pack(plan, unlabelled_features(plan, samples)), None
@@ -286,10 +278,11 @@ class Student(NeverPickled):
         packed = steps.pack_factors(self.plan, probabilities(spec, predictions))
         return steps.encrypt(self._keys.encryptor, factors, packed)
 
-    def request(self, samples: Samples | Array, *, predictions: Array | None = None) -> bytes:
+    def request(self, samples: Samples | Floats, *, predictions: Array | None = None) -> bytes:
         """Everything in one message; `predictions` only for `loss` and `class_sums`.
 
         Features without labels will do unless the release is a projection (`encrypt_features`).
+        Answers to earlier requests are not opened any more.
         """
         features, basis = self.encrypt_features(samples)
         question = b"" if predictions is None else self.encrypt_predictions(predictions)
@@ -297,7 +290,7 @@ class Student(NeverPickled):
             raise DataError(
                 "this release needs the student's predictions", where=self.plan.spec.release
             )
-        return msgspec.msgpack.encode(
+        request = encode_request(
             Request(
                 format=REQUEST_FORMAT,
                 spec=self.plan.spec,
@@ -311,19 +304,44 @@ class Student(NeverPickled):
                 predictions=memoryview(question),
             )
         )
+        self._asked = request[-CHECK_BYTES:]  # the last field
+        return request
 
-    def open(self, answer: bytes, *, temperature: float = 1.0) -> Opened:
+    def open(
+        self, answer: Carried, *, temperature: float = 1.0, request: Carried | None = None
+    ) -> Opened:
         """Decrypt an answer and, where the release allows, reconstruct the logits.
 
+        An answer that another request got, or that changed on its way by accident, is refused.
+        That is no authentication: whoever chooses the bytes chooses what they open as.
+
         Args:
-            answer: the teacher's bytes.
+            answer: what `Teacher.answer` gave.
             temperature: T, by which `loss` and `class_sums` are divided, above 0.
+            request: that it answers, of these samples, where another process made it with these
+                keys; None: the last that this student made.
 
         Raises:
-            DataError: T is not above 0, or the answer is no bytes; nothing was opened.
-            EncryptionError: the answer's length or content does not fit the plan. Content that
-                does not fit was opened, and counts as such; a wrong length does not.
+            DataError: T is not above 0, or the answer or request is none; nothing was opened.
+            EncryptionError: nothing was asked, or the answer's length or content does not fit:
+                nothing was opened, unless the content is out of range, which counts.
             LedgerError: the key has opened as many answers as it may; nothing was opened.
+        """
+        check_temperature(temperature)
+        check_bytes(answer, "an answer")
+        asked = self._asked if request is None else decode_request(request).check
+        if asked is None:
+            raise EncryptionError(
+                "an answer was opened before a request was made",
+                hint="Opening needs what a request leaves: save after it, ask anew after rotate",
+            )
+        self._check_length(len(answer) - BOUND_BYTES)
+        return self.open_evaluated(unbind(asked, answer), temperature=temperature)
+
+    def open_evaluated(self, answer: Carried, *, temperature: float = 1.0) -> Opened:
+        """What `Teacher.evaluate` gave; the host sees to it that it is of this upload and whole.
+
+        Arguments and errors are those of `open`.
         """
         plan, reconstruction = self.plan, self._reconstruction
         check_temperature(temperature)
@@ -333,16 +351,9 @@ class Student(NeverPickled):
                 "an answer was opened before the features were encrypted",
                 hint="Opening needs what a request leaves: save after it, ask anew after rotate",
             )
-        planned = get_backend(self._backend).planned_bytes
-        if planned and len(answer) != plan.answer_bytes:
-            raise EncryptionError(
-                "an answer has the wrong length",
-                found=f"{len(answer)} bytes",
-                expected=f"{plan.answer_bytes} bytes",
-                hint="Both sides must use the same plan",
-            )
+        self._check_length(len(answer))
         self._openings.count()
-        released = steps.open_answer(self._keys.decryptor, plan, self._basis, answer)
+        released = steps.open_answer(self._keys.decryptor, plan, self._basis, bytes(answer))
         if not plan.spec.leaves.trains:
             return Opened(released / temperature, None, None)
         if plan.spec.leaves.whole:
@@ -350,6 +361,16 @@ class Student(NeverPickled):
         assert reconstruction is not None
         numbers, logits, unexplained = reconstruction.apply(released)
         return Opened(numbers, logits, unexplained, self._plausibility(numbers))
+
+    def _check_length(self, evaluated: int) -> None:
+        expected = self.plan.answer_bytes
+        if get_backend(self._backend).planned_bytes and evaluated != expected:
+            raise EncryptionError(
+                "an answer has the wrong length",
+                found=f"{evaluated} bytes",
+                expected=f"{expected} bytes",
+                hint="Both sides must use the same plan and backend",
+            )
 
     def _plausibility(self, numbers: Array) -> float | None:
         return None if self._prior is None else self._prior.log_ratio(numbers)

@@ -11,10 +11,11 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.keys import PublicKeys
 from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
-from securefair.exchange.account import Allowance, AnswerAccount, item_of
+from securefair.exchange.account import Allowance, AnswerAccount, fewest_numbers, item_of
 from securefair.exchange.answerer import Answerer
-from securefair.exchange.request import check_bytes, decode_request
-from securefair.exchange.saved import NeverPickled, unlocked
+from securefair.exchange.binding import bind
+from securefair.exchange.request import Carried, check_bytes, check_unchanged, decode_request
+from securefair.exchange.saved import NeverPickled, path_of, unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
     SavedTeacher,
@@ -51,7 +52,8 @@ class Teacher(NeverPickled, Answerer):
     alike. Nothing that is refused was computed, nor planned by search.
 
     Args:
-        model: the head or network to evaluate, or a torch module of such a shape.
+        model: the head or network to evaluate, or a torch module of such a shape. It is copied: one
+            that was trained on needs a new teacher, on the same `store`.
         agreed: the spec that both sides agreed on; its number of samples is the most that a
             student may bring. None answers whatever a student specifies, which gives a stranger
             the choice of release, numbers and bounds: only for students that may have the model.
@@ -62,7 +64,7 @@ class Teacher(NeverPickled, Answerer):
         min_samples: fewest samples that a student may bring, where something was agreed: sums over
             few patients tell more of the model. None: a quarter of the agreed number.
         store: folder of a durable account, which several processes may share; None keeps account
-            in memory, as long as this object lives.
+            in memory, as long as this object lives, and refuses to answer in a forked process.
         create_store: make that folder where it is missing, for a teacher that has told nothing yet.
         max_numbers, max_bits: most numbers, and bits, to one caller over the account's life. None:
             one answer of what was agreed, by the plan that this side makes of it, and more while
@@ -79,7 +81,7 @@ class Teacher(NeverPickled, Answerer):
         PlanError: a network without `agreed`: bounds of a stranger's choice would make refusals
             tell what the network computes for its owner's own samples.
         LedgerError: a limit is negative, or not a number.
-        StorageError: the store cannot be used, or is missing without `create_store`.
+        StorageError: the store cannot be used, is no path, or is missing without `create_store`.
         ConfigError, BackendUnavailableError: there is no such engine or device.
     """
 
@@ -111,7 +113,7 @@ class Teacher(NeverPickled, Answerer):
         self._allowance = Allowance(
             max_numbers=max_numbers, max_bits=max_bits, total_numbers=total_numbers
         )
-        self._store = None if store is None else Path(store).absolute()
+        self._store = None if store is None else path_of(store, "store").absolute()
         self._account = AnswerAccount(self._store, create=create_store)
 
     def __repr__(self) -> str:
@@ -155,7 +157,7 @@ class Teacher(NeverPickled, Answerer):
             max_bits=self._allowance.max_bits,
             total_numbers=self._allowance.total_numbers,
         )
-        write_teacher(Path(path), unlocked(passphrase, passphrase_file, new=True), state, cost)
+        write_teacher(path_of(path), unlocked(passphrase, passphrase_file, new=True), state, cost)
         if self._store is None:
             _log.warning("a teacher was saved without a store: who loads it begins at zero")
 
@@ -182,7 +184,7 @@ class Teacher(NeverPickled, Answerer):
                 the passphrase is wrong; its plan is none of what was agreed; or the store is
                 missing or cannot be used.
         """
-        state = read_teacher(Path(path), unlocked(passphrase, passphrase_file))
+        state = read_teacher(path_of(path), unlocked(passphrase, passphrase_file))
         teacher = cls(
             state.model(),
             state.agreed,
@@ -198,7 +200,7 @@ class Teacher(NeverPickled, Answerer):
         teacher._kept = state.checked()
         place = state.store if store is None else store
         if place is not None:
-            teacher._store = Path(place).absolute()
+            teacher._store = path_of(place, "store").absolute()
             teacher._account = AnswerAccount(teacher._store)
         return teacher
 
@@ -231,8 +233,8 @@ class Teacher(NeverPickled, Answerer):
                 hint="Its owner finds the reason in the cause of this error",
             ) from error
 
-    def answer(self, request: bytes, *, peer: str = "") -> bytes:
-        """A whole request -> the answer.
+    def answer(self, request: Carried, *, peer: str = "") -> bytes:
+        """A whole request -> the answer, which names the request (`exchange.binding`).
 
         What is cheap is checked first: length, spec, account, then the student's plan, which is
         verified and not searched. So a refusal takes milliseconds.
@@ -242,7 +244,7 @@ class Teacher(NeverPickled, Answerer):
             peer: the caller, as the channel authenticated it; see `receive`.
 
         Raises:
-            DataError: the bytes are not a request.
+            DataError: the bytes are not a request, or changed on their way.
             LedgerError: more would be disclosed than allowed.
             PlanError, EncryptionError, ModelError, StorageError: see `receive` and `evaluate`.
         """
@@ -256,7 +258,7 @@ class Teacher(NeverPickled, Answerer):
         asked = decode_request(request)
         self._check_spec(asked.spec, asked.seed)
         unplanned = self._allowance.unplanned(asked.spec, self.model.folded().determining)
-        self._account.check(peer, unplanned, numbers=1)
+        self._account.check(peer, unplanned, numbers=fewest_numbers(asked.spec))
         self._check_parameters(asked.spec, asked.schedule)
         plan = verified_plan(asked.spec, asked.schedule)
         if plan.digest != asked.digest:
@@ -268,11 +270,12 @@ class Teacher(NeverPickled, Answerer):
         if self._backend.planned_bytes:
             check_lengths(plan, asked)
         check_keys(plan, len(asked.evaluation_keys))
+        check_unchanged(asked)
         keys = PublicKeys.read(bytes(asked.public_key), bytes(asked.evaluation_keys))
         upload = receive_upload(
             plan, self._backend, keys, asked.features, asked.basis, seed=asked.seed, peer=peer
         )
-        return self.evaluate(upload, asked.predictions)
+        return bind(asked.check, self.evaluate(upload, asked.predictions))
 
     def _policy(self, plan: ExchangePlan) -> DisclosurePolicy:
         return self._allowance.policy(

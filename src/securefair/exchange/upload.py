@@ -104,7 +104,7 @@ def check_lengths(plan: ExchangePlan, asked: Request) -> None:
                 where=name,
                 found=f"{len(data)} bytes",
                 expected=f"{expected} bytes",
-                hint="Both sides must use the same plan",
+                hint="Both sides must use the same plan and backend",
             )
 
 

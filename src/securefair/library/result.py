@@ -36,11 +36,12 @@ class Result:
     """What a collaboration came to; accuracies in [0, 1] on each hospital's test samples.
 
     Attributes:
-        models: everyone's trained model: a module of the type that was given, or what the algorithm
-            makes, which has `predict_proba`. It takes features as it was trained on: values of a
-            `feature_range` as 2 (x - low) / (high - low) - 1, and what an extractor gives. After a
-            transfer with one data set a hospital it was fitted anew to all of it, the part held
-            out included.
+        models: everyone's trained model, of features as an extractor gives them. `transfer` and
+            `cycle-gossip` make a `HospitalModel`, which has `predict_proba` and takes values of a
+            `feature_range` as they were given. `vpdl` and `cycle` make a module of the type that
+            was given, or a head with `logits`, which take such values as
+            2 (x - low) / (high - low) - 1. After a transfer with one data set a hospital its model
+            was fitted anew to all of it, the part held out included.
         plan: of the exchange with the hospital that has the most samples; None without one.
         outcome: everything that was recorded.
         findings: what to look at in tables that were given, as `securefair check` lists it, and

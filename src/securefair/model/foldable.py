@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -32,6 +34,8 @@ class Calibrated(Foldable, Protocol):
 def foldable(model: object) -> Foldable:
     """Anything that encryption can evaluate, as a model with `folded()`.
 
+    Heads, networks and modules are copied: whoever goes on training one has to give it anew.
+
     Args:
         model: a head or network of securefair, a fit of a transfer, or a torch module that
             `modules.head_of` takes.
@@ -39,8 +43,10 @@ def foldable(model: object) -> Foldable:
     Raises:
         ModelError: it is something else, or a module of no shape that encryption evaluates.
     """
-    if callable(getattr(model, "folded", None)):
-        return cast(Foldable, model)
+    if callable(getattr(model, "folded", None)) and not isinstance(model, type):
+        torch = sys.modules.get("torch")  # of a module it is loaded
+        trained = torch is not None and isinstance(model, torch.nn.Module)
+        return cast(Foldable, copy.deepcopy(model) if trained else model)
     from securefair.model.modules import head_of  # its torch is loaded, if it is a module
 
     return head_of(model)

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -125,6 +126,14 @@ class TransferClassifier(ClassifierMixin, TransferEstimator):  # type: ignore[mi
     def predict_proba(self, X: ArrayLike) -> Array:
         """Probabilities (B, M), in the order of `classes_`."""
         return probabilities_of(self._logits(X))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of the probabilities (B, M), exact also where these round to 0."""
+        logits = self._logits(X)
+        if logits.shape[1] == 1:
+            logits = np.hstack([np.zeros_like(logits), logits])
+        found: Array = log_softmax(logits, axis=1)
+        return found
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most probable class of each patient, (B,)."""

@@ -38,6 +38,7 @@ from securefair.prediction.predicted import (
     unknown_warning,
 )
 from securefair.prediction.record import ModelRecord
+from securefair.prediction.scaled_twice import check_raw
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,8 @@ class HospitalModel:
     Data come as the path of a table, or of a folder of images where the model looks at nothing but
     one image a patient, as its rows (`read_rows`), as a DataFrame of pandas or polars, or as
     numbers (B, d): features that lie in [-1, 1] already where the model was trained on a table,
-    samples as they were given to the training otherwise. A table needs no label, and columns that
+    otherwise samples as they were given to the training, raw where that had a `feature_range`
+    (scaled ones are refused where they can be told). A table needs no label, and columns that
     are no features are not looked at. A level that the model does not know, or a missing value
     where training had none, is filled in and told (`predict_details`). Values beyond the range of a
     column's rule count as its nearer end. A row of a text table with too few or too many fields
@@ -333,6 +335,8 @@ class HospitalModel:
             (numbers, unlabelled), where="samples", feature_range=known, learns=False
         )
         result: Array = samples.features
+        if known is not None:
+            check_raw(self.record, numbers.astype(np.float64).reshape(result.shape), result)
         return result
 
     def _outside(self, features: Array, filled: Sequence[Filled]) -> tuple[tuple[str, ...], ...]:

@@ -16,7 +16,8 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.backends import kernels
 from securefair.config import defaults
-from securefair.errors import ModelError
+from securefair.config.keys import closest
+from securefair.errors import ConfigError, ModelError
 from securefair.exchange.compile import bounds_by_shape
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -147,7 +148,7 @@ class PreparedExchange:
 
     def open(self, answer: bytes) -> NDArray[np.float64]:
         """What the student learns: the released numbers."""
-        return self._student.open(answer).released
+        return self._student.open_evaluated(answer).released
 
     def cost(self, *, repeats: int = 3) -> ExchangeCost:
         """Measure; medians over so many answers, after one that does not count."""
@@ -216,6 +217,14 @@ def measurable(model: Head | nn.Module) -> Head:
     return NetworkHead(model, model.logits(drawn[:1]).shape[1], drawn)
 
 
+CHOSEN = tuple(
+    name
+    for name in ExchangeSpec.__struct_fields__
+    if name not in ("features", "classes", "samples", "hidden", "release")
+)
+"""Fields of a spec that neither a head nor another argument says."""
+
+
 def spec_for(head: Head, samples: int, release: str, **settings: Any) -> ExchangeSpec:
     """The spec for a student of that many samples and a given head.
 
@@ -225,7 +234,19 @@ def spec_for(head: Head, samples: int, release: str, **settings: Any) -> Exchang
         release: what leaves the encryption.
         settings: any other field of `ExchangeSpec`, such as q, precision or bounds. Of a network
             bounds of its layers follow from its shape, with room for training.
+
+    Raises:
+        ConfigError: another name, or one that the head says itself.
     """
+    for name in settings:
+        if name not in CHOSEN:
+            near = closest(name, CHOSEN)
+            raise ConfigError(
+                "an exchange has no such field to choose",
+                where=name,
+                expected=", ".join(CHOSEN),
+                hint=f"Did you mean {near}" if near else None,
+            )
     if isinstance(head, NetworkHead):
         bits = settings.setdefault("weight_bits", defaults.WEIGHT_BITS)
         network = bounds_by_shape(head.folded(), weight_bits=bits)

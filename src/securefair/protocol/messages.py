@@ -48,6 +48,9 @@ OLDEST_PROTOCOL = 12
 SPOKEN = frozenset({OLDEST_PROTOCOL, PROTOCOL_VERSION})
 """The versions of releases; no release spoke those between them."""
 
+SIGNED_UNTIL = 12
+"""Until then blocks of samples were added under signs, which could cancel and lose the mean."""
+
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from securefair.averaging import SumSpec, get_averaging, plan_sum
 from securefair.averaging.gathering import Gathering, check_weights
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
@@ -12,6 +13,8 @@ SESSION = bytes(range(32))
     ("change", "where"),
     [
         ({"session": b"short"}, "session"),
+        ({"session": "s" * 32}, "session"),
+        ({"round": 0.5}, "round"),
         ({"round": -1}, "round"),
         ({"attempt": -1}, "attempt"),
         ({"senders": ()}, "senders"),
@@ -64,6 +67,15 @@ def test_everything_about_a_gathering_changes_its_digest(gathering_of):
 
 
 def test_a_normalised_row_may_exceed_the_whole_by_rounding(gathering_of):
-    check_weights(gathering_of(), {"a": 0.1, "b": 0.2, "c": 0.7 + 1e-12})
+    check_weights(gathering_of(), {"a": 0.1, "b": 0.2, "c": 0.7 + 1e-12}, most=3)
     with pytest.raises(LocalProtocolError, match="exceed the whole"):
-        check_weights(gathering_of(), {"a": 0.1, "b": 0.2, "c": 0.7 + 1e-6})
+        check_weights(gathering_of(), {"a": 0.1, "b": 0.2, "c": 0.7 + 1e-6}, most=3)
+
+
+@pytest.mark.parametrize("kind", ["clear", "masked", "ckks"])
+def test_more_senders_than_were_planned_are_refused(gathering_of, kind):
+    """60 of 2 were added, with five times the error that the plan promised."""
+    plan = plan_sum(kind, SumSpec(parameters=50, senders=2))
+    sums = get_averaging(kind)
+    with pytest.raises(LocalProtocolError, match=r"senders: .*at most 2"):
+        sums.ask(plan, sums.generate_keys(plan), gathering_of(), dict.fromkeys("abc", 0.3))

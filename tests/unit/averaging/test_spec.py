@@ -47,3 +47,26 @@ def test_a_plan_that_does_not_grant_its_spec_is_refused(plan):
 
 def test_sending_a_model_in_the_clear_takes_four_bytes_a_parameter(plan):
     assert plan.clear_bytes == 16 == plan.share_bytes
+
+
+def test_whole_numbers_of_numpy_are_numbers():
+    spec = SumSpec(parameters=np.int64(5), senders=np.int32(2))
+    assert (
+        plan_sum("masked", spec).digest
+        == plan_sum("masked", SumSpec(parameters=5, senders=2)).digest
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("parameters", 5.5), ("parameters", "5"), ("bound", "2"), ("senders", None)],
+)
+def test_what_is_no_number_is_refused_by_name(field, value):
+    with pytest.raises(PlanError) as refused:
+        plan_sum("clear", SumSpec(**{"parameters": 4, "senders": 2} | {field: value}))
+    assert refused.value.where == field
+
+
+def test_a_list_is_no_vector(plan):
+    with pytest.raises(ModelError, match=r"no array .*list"):
+        check_vector(plan, [1.0, 1.0, 1.0, 1.0])

@@ -70,10 +70,10 @@ def test_a_limit_is_for_the_life_of_the_account(request_bytes):
 def test_callers_have_accounts_of_their_own_within_the_total(request_bytes):
     own = teacher(max_numbers=NUMBERS, total_numbers=2 * NUMBERS)
     assert own.answer(request_bytes, peer="ann")
-    with pytest.raises(LedgerError, match="all versions to ann"):
+    with pytest.raises(LedgerError, match="numbers to ann"):
         own.answer(request_bytes, peer="ann")
     assert own.answer(request_bytes, peer="bob")
-    with pytest.raises(LedgerError, match="to all students"):
+    with pytest.raises(LedgerError, match="to all callers together"):
         own.answer(request_bytes, peer="cyd")
 
 
@@ -119,12 +119,12 @@ def test_a_strangers_spec_raises_no_limit():
     spec = msgspec.structs.replace(SPEC, q=11)
     own = Teacher(MODEL, backend="clear")  # determined by 17 numbers, asked for 22
     request = Student(spec, backend="clear").request(samples_of(spec))
-    with pytest.raises(LedgerError, match="all versions to ann"):
+    with pytest.raises(LedgerError, match="numbers to ann"):
         own.answer(request, peer="ann")
     small = Student(SPEC, backend="clear").request(samples_of())
     for number in range(8 * DETERMINING // NUMBERS):
         own.answer(small, peer=f"peer {number}")
-    with pytest.raises(LedgerError, match="to all students"):
+    with pytest.raises(LedgerError, match="to all callers together"):
         own.answer(small, peer="one more")
 
 
@@ -194,7 +194,7 @@ def test_the_default_total_is_finite(request_bytes):
     own = teacher()
     for number in range(8 * DETERMINING // NUMBERS):
         own.answer(request_bytes, peer=f"peer {number}")
-    with pytest.raises(LedgerError, match="to all students"):
+    with pytest.raises(LedgerError, match="to all callers together"):
         own.answer(request_bytes, peer="one more")
 
 
@@ -308,3 +308,22 @@ def test_a_store_that_cannot_be_used_is_said_at_once(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StorageError):
         teacher(store=tmp_path / "file")
+
+
+def test_a_refusal_counts_what_the_whole_request_would_disclose(request_bytes):
+    """It counted one number more than were told, whatever was asked for."""
+    own = teacher(max_numbers=NUMBERS)
+    assert own.answer(request_bytes, peer="ann")
+    with pytest.raises(LedgerError, match="too many numbers to ann") as refused:
+        own.answer(request_bytes, peer="ann")
+    assert refused.value.found == 2 * NUMBERS
+    assert refused.value.expected == f"at most {NUMBERS}"
+
+
+def test_an_account_in_memory_does_not_count_in_a_forked_process(request_bytes, monkeypatch):
+    own = teacher(max_numbers=NUMBERS)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(StorageError, match=r"process that made its teacher.*give it a store"):
+        own.answer(request_bytes)
+    monkeypatch.undo()
+    assert own.answer(request_bytes)

@@ -46,7 +46,7 @@ def test_logits_travel_in_every_way_and_switch_keys():
 def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
     done = run(spec_of(release, hidden, **changes), "rns")
     teacher = Teacher(head_of(done.plan.spec), device="cpu-kernels", max_numbers=math.inf)
-    opened = done.student.open(teacher.answer(done.request))
+    opened = done.student.open(teacher.answer(done.request), request=done.request)
     assert np.abs(opened.released - done.exact).max() <= done.plan.error_bound
 
 
@@ -59,7 +59,7 @@ def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     done = run(spec_of(release, hidden, **changes), "rns")
     monkeypatch.setattr(kernel_choice, "_native", None)
     assert kernels.describe().instruction_set == "device"
-    opened = done.student.open(done.answer)
+    opened = done.student.open(done.answer, request=done.request)
     assert np.array_equal(opened.released, done.opened.released)
     spec = done.plan.spec
     student, teacher = Student(spec), Teacher(head_of(spec), max_numbers=math.inf)
@@ -76,7 +76,7 @@ def test_nothing_on_a_card_meets_what_stayed_behind(release, hidden, changes, mo
         teacher = Teacher(head_of(done.plan.spec), device="cuda:7", max_numbers=math.inf)
         answer = teacher.answer(done.request)
     assert card.moved
-    opened = done.student.open(answer)
+    opened = done.student.open(answer, request=done.request)
     assert np.abs(opened.released - done.exact).max() <= done.plan.error_bound
 
 

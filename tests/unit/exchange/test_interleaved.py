@@ -66,7 +66,9 @@ def test_seal_and_rns_understand_each_other():
     done, other = run(wide()), run(wide(), "rns")
     assert np.abs(done.opened.released - done.exact).max() <= done.plan.error_bound * 1.125
     for asked, answering in ((done, other), (other, done)):
-        opened = asked.student.open(answering.teacher.answer(asked.request)).released
+        opened = asked.student.open(
+            answering.teacher.answer(asked.request), request=asked.request
+        ).released
         error = np.abs(opened - asked.opened.released).max()
         assert error <= 2.25 * done.plan.error_bound
 
@@ -149,7 +151,7 @@ def test_uploads_and_answers_of_another_length_are_refused():
         with pytest.raises((EncryptionError, DataError)):
             done.teacher.answer(altered(done.asked, features=features))
     with pytest.raises((EncryptionError, DataError)):
-        done.student.open(done.answer[:-1])
+        done.student.open(done.answer[:-1], request=done.request)
 
 
 def test_a_student_whose_backend_packs_no_coefficients_plans_otherwise(samples_in_slots):

@@ -36,7 +36,9 @@ def test_wide_heads_answer_as_in_the_clear(release, samples_in_slots):
 def test_seal_and_rns_understand_each_others_pairs(samples_in_slots):
     done, other = run(wide("logits")), run(wide("logits"), "rns")
     for asked, answering in ((done, other), (other, done)):
-        opened = asked.student.open(answering.teacher.answer(asked.request)).released
+        opened = asked.student.open(
+            answering.teacher.answer(asked.request), request=asked.request
+        ).released
         error = np.abs(opened - asked.opened.released).max()
         assert error <= 2.25 * done.plan.error_bound
 

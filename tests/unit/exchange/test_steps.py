@@ -13,7 +13,7 @@ from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, ModelError, PlanError
 from securefair.exchange import learning, steps
 from securefair.model.heads import build_head
-from securefair.model.projection import public_rows, sample_at, student_basis
+from securefair.model.projection import SignedSeed, public_rows, sample_at, student_basis
 
 CLASSES, FEATURES = 3, 4
 ONE_BLOCK, TWO_BLOCKS = 30, 3000  # 2,048 slots at N = 4096, 4,096 at N = 8192
@@ -58,6 +58,11 @@ class TestPublicBasis:
         np.testing.assert_array_equal(one.signs, same.signs)
         assert one.coefficients.tolist() != other.coefficients.tolist()
         assert len(one.signs) == plan.blocks == 2
+
+    def test_blocks_are_added_and_under_signs_for_protocol_12_alone(self):
+        plan = plan_for(TWO_BLOCKS)
+        assert steps.public_basis(plan, b"").signs.tolist() == [1, 1]
+        assert steps.public_basis(plan, SignedSeed()).signs.tolist() == [1, -1]
 
     def test_releases_without_coefficients_have_the_constant_one(self):
         assert steps.public_basis(plan_for(release="loss"), b"").coefficients.tolist() == [0]

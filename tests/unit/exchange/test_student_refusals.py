@@ -1,5 +1,8 @@
 """What a student refuses: samples, predictions and answers that are not what was planned."""
 
+import contextlib
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,8 +14,12 @@ from securefair.data.dataset import Samples
 from securefair.errors import (
     DataError,
     EncryptionError,
+    LedgerError,
+    PlanError,
+    StorageError,
 )
 from securefair.exchange import steps
+from securefair.exchange.binding import BOUND_BYTES, bind
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from support.examples import examples
@@ -24,6 +31,7 @@ from support.parties import (
     head_of,
     predictions_of,
     run,
+    samples_of,
     spec_of,
 )
 
@@ -104,15 +112,17 @@ def test_predictions_are_sent_where_they_are_needed_and_nowhere_else(linear):
 def test_an_answer_cannot_be_opened_before_the_features_exist():
     done = run(spec_of("public"), "clear")
     with pytest.raises(EncryptionError, match="before the features"):
+        Student(done.plan.spec, backend="clear", seed=SEED).open_evaluated(b"")
+    with pytest.raises(EncryptionError, match="before a request"):
         Student(done.plan.spec, backend="clear", seed=SEED).open(done.answer)
 
 
 def test_values_that_no_honest_model_has_are_refused():
     done = run(spec_of("public"), "clear")
-    values = np.frombuffer(done.answer).copy()
+    values = np.frombuffer(done.answer[BOUND_BYTES:]).copy()
     values[3] = done.plan.spec.bounds.logit * 1.1
     with pytest.raises(EncryptionError, match="out of range"):
-        done.student.open(values.tobytes())
+        done.student.open(bind(done.asked.check, values.tobytes()), request=done.request)
 
 
 @given(cut=st.integers(1, 10**6), grow=st.booleans())
@@ -121,30 +131,56 @@ def test_answers_of_another_length_are_encryption_errors(linear, cut, grow):
     answer = linear.answer
     other = answer + bytes(cut) if grow else answer[: max(0, len(answer) - cut)]
     with pytest.raises(EncryptionError, match="wrong length"):
-        linear.student.open(other)
+        linear.student.open(other, request=linear.request)
 
 
 @pytest.mark.parametrize("release", ["public", "logits", "loss", "student"])
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(10))
-def test_damaged_answers_are_refused_or_wrong_and_nothing_else(release, seed):
+def test_damaged_answers_are_refused_before_they_are_opened(release, seed):
+    """Without the check most flips opened, as other logits that looked plausible."""
     done = run(spec_of(release))
     rng = np.random.default_rng(seed)
     answer = bytearray(done.answer)
-    for place in rng.integers(0, len(answer), 3):
+    for place in rng.choice(len(answer), 3, replace=False):
         answer[place] ^= int(rng.integers(1, 256))
-    try:
-        opened = done.student.open(bytes(answer))
-    except EncryptionError:
-        return
-    assert opened.released.shape == done.opened.released.shape
+    opened = done.student._openings._opened
+    with pytest.raises(EncryptionError, match="changed on its way"):
+        done.student.open(bytes(answer), request=done.request)
+    assert done.student._openings._opened == opened
+    with contextlib.suppress(EncryptionError):  # a host that checks bytes itself
+        found = done.student.open_evaluated(bytes(answer[BOUND_BYTES:]))
+        assert found.released.shape == done.opened.released.shape
+
+
+@pytest.mark.parametrize("release", ["public", "logits"])
+def test_an_answer_of_zeros_is_no_answer(release):
+    done = run(spec_of(release))
+    with pytest.raises(EncryptionError, match="changed on its way"):
+        done.student.open(bytes(len(done.answer)), request=done.request)
+
+
+def test_an_answer_to_an_earlier_request_is_refused():
+    """It opened as logits of the later samples, mostly with a plausible score."""
+    spec = spec_of("public")
+    student = Student(spec, backend="clear")
+    teacher = Teacher(head_of(spec), backend="clear", max_numbers=math.inf)
+    late = teacher.answer(student.request(samples_of(spec)))
+    asked = student.request(samples_of(spec, seed=1))
+    with pytest.raises(EncryptionError, match="answers another request"):
+        student.open(late)
+    again = teacher.answer(asked)
+    assert student.open(again).logits is not None
+    student.encrypt_features(samples_of(spec))
+    with pytest.raises(EncryptionError, match="before a request"):
+        student.open(again)
 
 
 def test_several_answers_in_a_row_are_told_apart_by_their_length():
     done = run(spec_of("logits", samples=4796, features=2))
     for size in (0, 1, len(done.answer) // 2, len(done.answer) - 4, len(done.answer) + 4):
         with pytest.raises(EncryptionError, match="wrong length"):
-            done.student.open((done.answer + bytes(8))[:size])
+            done.student.open((done.answer + bytes(8))[:size], request=done.request)
 
 
 @pytest.mark.parametrize("hidden", [0, 3])
@@ -197,3 +233,50 @@ def test_features_that_are_no_array_of_floats_are_refused(wrong):
 def test_a_public_seed_is_bytes(seed):
     with pytest.raises(DataError, match="seed: a public seed is bytes"):
         Student(spec_of("public"), seed=seed)
+
+
+@pytest.mark.parametrize("most", ["3", 1.5, True, 0, -1])
+def test_openings_are_counted_by_whole_numbers(most):
+    with pytest.raises(LedgerError, match="max_openings: not a limit"):
+        Student(spec_of("logits"), backend="clear", max_openings=most)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"precision": "x"}, "precision"),
+        ({"weight_bits": "12"}, "weight_bits"),
+        ({"flooding_bits": 3.5}, "flooding_bits"),
+        ({"bounds": {"logit": 3}}, "bounds"),
+        ({"bounds": HeadBounds(logit="3")}, "bounds.logit"),
+        ({"network": ("conv",)}, "network"),
+    ],
+)
+def test_fields_of_a_spec_of_other_types_are_refused_by_name(changes, where):
+    with pytest.raises(PlanError) as refused:
+        Student(spec_of("logits", **changes), backend="clear")
+    assert refused.value.where == where
+
+
+def test_a_passphrase_and_a_path_are_text(tmp_path):
+    for arguments, where in (((tmp_path / "x", 12345678), "passphrase"), ((3, "x"), "path")):
+        with pytest.raises(StorageError) as refused:
+            Student.load(*arguments)
+        assert refused.value.where == where
+
+
+@pytest.mark.parametrize("classes", [CLASSES + 1, 9])
+def test_samples_of_other_classes_than_were_agreed_are_refused(linear, classes):
+    own = linear.samples
+    with pytest.raises(DataError, match=r"classes: .*make_samples"):
+        linear.student.request(Samples(own.features, own.labels, classes))
+
+
+def test_whatever_a_channel_hands_over_is_read():
+    spec = spec_of("logits")
+    student = Student(spec, backend="clear")
+    teacher = Teacher(head_of(spec), backend="clear", max_numbers=math.inf)
+    request = student.request(samples_of(spec).features.astype(np.float32))
+    answer = teacher.answer(bytearray(request))
+    for kind in (bytearray, memoryview):
+        assert student.open(kind(answer)).logits is not None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from securefair.circuit.spec import HeadBounds
 from securefair.errors import (
+    BackendUnavailableError,
     DataError,
     LedgerError,
     ModelError,
@@ -22,7 +23,7 @@ from securefair.errors import (
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
-from securefair.model.heads import build_head
+from securefair.model.heads import LinearHead, build_head
 from support.examples import examples
 from support.parties import (
     CLASSES,
@@ -85,18 +86,17 @@ def test_another_format_is_refused(linear, earlier):
 
 
 @given(seed=st.integers(0, 2**32), header=st.booleans())
-def test_a_damaged_request_is_answered_or_refused_and_nothing_else(linear, seed, header):
-    """A teacher meets whatever a stranger sends with an error of this package or an answer."""
+def test_a_damaged_request_is_refused_and_not_charged(linear, seed, header):
+    """A teacher meets whatever a stranger sends with an error of this package."""
     rng = np.random.default_rng(seed)
     data = bytearray(linear.request)
     reach = 700 if header else len(data)  # the spec travels in front
-    for place in rng.integers(0, reach, rng.integers(1, 4)):
+    for place in rng.choice(reach, rng.integers(1, 4), replace=False):
         data[place] ^= int(rng.integers(1, 256))
-    try:
-        answer = linear.teacher.answer(bytes(data))
-    except SecureFairError:
-        return
-    assert len(answer) == linear.plan.answer_bytes
+    once = Teacher(linear.teacher.model, max_numbers=linear.plan.numbers)
+    with pytest.raises(SecureFairError):
+        once.answer(bytes(data))
+    assert once.answer(linear.request)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,9 @@ def test_hidden_layers_of_any_size_fit_because_heads_are_balanced(factor):
     np.testing.assert_allclose(
         model.logits(done.samples.features), head_of(spec).logits(done.samples.features)
     )
-    opened = done.student.open(Teacher(model, backend="clear").answer(done.request))
+    opened = done.student.open(
+        Teacher(model, backend="clear").answer(done.request), request=done.request
+    )
     np.testing.assert_allclose(opened.released, done.opened.released, atol=1e-2)
 
 
@@ -262,7 +264,7 @@ def test_units_and_classes_without_weights_are_answered_like_any_other():
         name = "hidden_weights" if hidden else "output_weights"
         model = bent(done.plan.spec, lambda m, n=name: getattr(m, n)[1].fill_(0.0))
         teacher = Teacher(model, done.plan.spec, seed=SEED)
-        opened = done.student.open(teacher.answer(done.request))
+        opened = done.student.open(teacher.answer(done.request), request=done.request)
         empty = Run(done.plan, done.student, teacher, done.samples, b"", b"", opened)
         assert np.abs(opened.released - empty.exact).max() <= done.plan.error_bound
 
@@ -301,3 +303,39 @@ def test_no_side_is_pickled_or_copied_and_none_prints_weights(linear):
                 carry(side)
     assert repr(linear.teacher).startswith("Teacher(")
     assert "projection" in repr(Teacher(head_of(spec_of("public")), spec_of("public")))
+
+
+@pytest.mark.parametrize("module", [True, False])
+def test_a_model_is_copied_when_its_teacher_is_made(module):
+    """A module was copied and a head was not: who trained on got one or the other."""
+    spec = spec_of("logits")
+    model = torch.nn.Linear(FEATURES, CLASSES) if module else head_of(spec)
+    teacher = Teacher(model, spec, backend="clear")
+    before = teacher.model.logits(samples_of(spec).features)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(-1)
+    student = Student(spec, backend="clear")
+    opened = student.open(teacher.answer(student.request(samples_of(spec))))
+    assert np.abs(opened.logits - before).max() < 0.05
+
+
+def test_a_class_is_no_model():
+    with pytest.raises(ModelError, match="not its class"):
+        Teacher(LinearHead, spec_of("public"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "where"),
+    [
+        ({"agreed": "x"}, PlanError, "agreed"),
+        ({"min_samples": "3"}, PlanError, "min_samples"),
+        ({"min_flooding_bits": "3"}, PlanError, "min_flooding_bits"),
+        ({"backend": None}, BackendUnavailableError, "backend"),
+        ({"store": 3}, StorageError, "store"),
+    ],
+)
+def test_arguments_of_other_types_are_refused_by_name(arguments, error, where):
+    with pytest.raises(error) as refused:
+        Teacher(head_of(spec_of("public")), **{"agreed": spec_of("public")} | arguments)
+    assert refused.value.where == where

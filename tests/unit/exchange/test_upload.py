@@ -12,6 +12,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.keys import PublicKeys
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError
+from securefair.exchange.request import decode_request, encode_request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.exchange.upload import check_lengths
@@ -80,11 +81,12 @@ def asked_in_pairs():
 def test_keys_that_the_plan_lists_must_be_there_before_any_work(kept, samples_in_slots):
     """Else a student would have the whole first layer computed, and no answer to blame."""
     spec, request = asked_in_pairs()
-    raw = msgspec.msgpack.decode(request)
-    keys = PublicKeys.read(raw["public_key"], raw["evaluation_keys"])
+    whole = decode_request(request)
+    keys = PublicKeys.read(bytes(whole.public_key), bytes(whole.evaluation_keys))
     both = {"relinearization": keys.relinearization, "galois": keys.galois}
     fewer = {name: key if name == kept else b"" for name, key in both.items()}
-    raw["evaluation_keys"] = PublicKeys(keys.encryption, **fewer).evaluation
+    evaluation_keys = memoryview(PublicKeys(keys.encryption, **fewer).evaluation)
+    altered = msgspec.structs.replace(whole, evaluation_keys=evaluation_keys)
     teacher = Teacher(build_head("quadratic", 26, 2, 2, seed=0), spec, backend="rns")
     with pytest.raises(EncryptionError, match="key is missing"):
-        teacher.answer(msgspec.msgpack.encode(raw))
+        teacher.answer(encode_request(altered))

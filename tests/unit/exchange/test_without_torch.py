@@ -57,7 +57,8 @@ OPEN = (
     + """
 student = sf.Student.load("student", "a passphrase")
 student.prepare(samples)
-np.save("released.npy", student.open(open("answer", "rb").read()).released)
+asked = open("request", "rb").read()
+np.save("released.npy", student.open(open("answer", "rb").read(), request=asked).released)
 """
 )
 EACH = f"""

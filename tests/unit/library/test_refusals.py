@@ -236,8 +236,9 @@ def test_a_transfer_takes_no_module(hospitals):
 )
 def test_who_starts_from_no_module_says_so_whatever_its_layers(hospitals, algorithm, words):
     for layers in ([nn.Linear(4, 2)], [nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)]):
-        with pytest.raises(ConfigError, match=words):
+        with pytest.raises(ConfigError, match=words) as refused:
             sf.collaborate(hospitals, nn.Sequential(*layers), algorithm=algorithm, progress=False)
+        assert 'algorithm="cycle"' in refused.value.hint
 
 
 def test_a_column_of_patients_that_nobody_could_read_is_not_passed_over(hospitals):

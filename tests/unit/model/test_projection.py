@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
 from securefair.model.projection import (
+    SignedSeed,
     block_signs,
     public_indices,
     public_rows,
@@ -41,7 +42,7 @@ def test_rows_are_the_coefficients_of_the_signed_sum_of_message_polynomials(degr
     z = rng.normal(size=samples)
     slots = degree // 2
     blocks = -(-samples // slots)
-    signs = block_signs(blocks, b"seed")
+    signs = block_signs(blocks, SignedSeed(b"seed"))
     laid_out = z[sample_at(samples, blocks * slots)].reshape(blocks, slots)
     polynomial = message_polynomial(signs @ laid_out)
     rows = public_rows(degree, np.arange(degree), samples, signs)
@@ -89,11 +90,28 @@ def test_indices_are_distinct_ascending_and_start_with_the_mean(degree, data, se
 def test_the_public_basis_never_changes():
     # A change here would make participants of different versions disagree.
     assert public_indices(8192, 8, b"a public seed").tolist() == VECTOR_INDICES
-    assert block_signs(12, b"a public seed").tolist() == VECTOR_SIGNS
+    assert block_signs(12, SignedSeed(b"a public seed")).tolist() == VECTOR_SIGNS
+
+
+@given(data=st.data(), blocks=st.integers(1, 8), q=st.integers(1, 8), seed=st.binary(max_size=40))
+def test_every_public_basis_tells_the_mean_of_the_logits(data, blocks, q, seed):
+    """Signs of 2, 4 or 6 blocks could sum to 0: then the constant direction was lost."""
+    slots = 32
+    samples = data.draw(st.integers(max(1, (blocks - 1) * slots + (blocks > 1)), blocks * slots))
+    indices = public_indices(2 * slots, q, seed)
+    rows = public_rows(2 * slots, indices, samples, block_signs(blocks, seed))
+    within = np.linalg.lstsq(rows.T, np.ones(samples), rcond=None)[0] @ rows
+    assert within @ within >= 0.85 * samples * (1 - 1e-9)
+
+
+def test_blocks_under_signs_lose_the_mean():
+    """What the property above refuses, as protocol 12 has it."""
+    rows = public_rows(64, np.array([0]), 64, block_signs(2, SignedSeed(b"")))
+    np.testing.assert_allclose(rows @ np.ones(64), 0, atol=0.05)
 
 
 def test_the_first_block_is_always_added():
-    signs = np.stack([block_signs(9, b"%d" % k) for k in range(64)])
+    signs = np.stack([block_signs(9, SignedSeed(b"%d" % k)) for k in range(64)])
     assert (signs[:, 0] == 1).all()
     assert (np.abs(signs) == 1).all()
     assert (np.abs(signs[:, 1:].mean(axis=0)) < 0.5).all()

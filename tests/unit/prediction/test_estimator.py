@@ -168,3 +168,13 @@ def test_numbers_in_an_array_of_objects_are_classes(patients):
     objects = TransferClassifier().fit(X, (y == y[0]).astype(int).astype(object))
     assert objects.classes_.tolist() == [0, 1]
     assert (objects.predict(X) == plain.predict(X)).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logarithms_of_probabilities_are_finite(classes):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (90, 3))
+    y = np.digitize(x[:, 0], np.linspace(-1, 1, classes + 1)[1:-1])
+    found = TransferClassifier(trees=False).fit(x, y)
+    np.testing.assert_allclose(np.exp(found.predict_log_proba(x)), found.predict_proba(x))
+    assert np.isfinite(found.predict_log_proba(1e4 * x)).all()

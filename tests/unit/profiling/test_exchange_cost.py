@@ -3,7 +3,7 @@ import pytest
 from torch import nn
 
 from securefair.circuit.planner import plan_exchange
-from securefair.errors import ModelError
+from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import build_head
 from securefair.model.networks import he_network
 from securefair.model.quadratic import Quadratic
@@ -85,3 +85,11 @@ def test_a_module_with_convolutions_alone_says_what_to_do():
     with pytest.raises(ModelError) as refused:
         measurable(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 2)))
     assert "he_network" in str(refused.value)
+
+
+def test_a_field_that_no_spec_has_is_refused_by_name():
+    head = build_head("linear", 3, 0, 2, seed=0)
+    with pytest.raises(ConfigError, match=r"^presicion: .*Did you mean precision"):
+        spec_for(head, 30, "logits", presicion=1e-6)
+    with pytest.raises(ConfigError, match=r"^foo: "):
+        spec_for(head, 30, "logits", foo=3)

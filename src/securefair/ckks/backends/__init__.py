@@ -38,6 +38,13 @@ def get_backend(name: str, device: str = defaults.PROCESSOR) -> Backend:
             expected=f"such as {defaults.PROCESSOR!r} or 'cuda'",
             hint=f"Write device={str(device)!r}",
         )
+    if not isinstance(name, str):
+        raise BackendUnavailableError(
+            "a backend is named by a text",
+            where="backend",
+            found=type(name).__name__,
+            expected=", ".join(BACKENDS),
+        )
     try:
         kind: type[Backend] = looked_up(
             BACKENDS, name, problem="unknown backend", error=BackendUnavailableError

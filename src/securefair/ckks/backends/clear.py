@@ -206,5 +206,6 @@ def _read(data: bytes | memoryview, shape: tuple[int, int]) -> Slots:
             "an upload or answer has the wrong length",
             found=len(data),
             expected=8 * shape[0] * shape[1],
+            hint="Both sides need the same backend; only seal and rns read each other",
         )
     return np.frombuffer(data, dtype="<f8").reshape(shape).astype(np.float64)

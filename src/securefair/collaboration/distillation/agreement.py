@@ -145,7 +145,7 @@ class DistillationAgreement(Agreement):
         learn nothing of a teacher that each does not learn alone.
         """
         facts = msgspec.json.encode(self.seed)
-        return hashlib.sha256(b"securefair basis\0" + facts).digest()
+        return self.facts.basis_seed(hashlib.sha256(b"securefair basis\0" + facts).digest())
 
     @property
     def plan_digest(self) -> bytes:

@@ -50,4 +50,4 @@ class ReleaseAudit(Audit):
             p = learning.predictions(notes.snapshot, data.train, agreed.distillation.temperature)
             question = student.encrypt_predictions(p)
         answer = twin.evaluate(upload, question)
-        return student.open(answer, temperature=agreed.distillation.temperature).released
+        return student.open_evaluated(answer, temperature=agreed.distillation.temperature).released

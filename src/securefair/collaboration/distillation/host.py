@@ -26,7 +26,7 @@ from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
 from securefair.exchange.answerer import Answerer
-from securefair.exchange.student import Opened
+from securefair.exchange.opened import Opened
 from securefair.model.heads import Head
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate

@@ -24,7 +24,8 @@ from securefair.data.dataset import ParticipantData
 from securefair.errors import ImplausibleError, LocalProtocolError
 from securefair.exchange import learning
 from securefair.exchange.answerer import Answerer
-from securefair.exchange.student import Opened, Student
+from securefair.exchange.opened import Opened
+from securefair.exchange.student import Student
 from securefair.exchange.upload import ReceivedUpload
 from securefair.model.building import build_model
 from securefair.model.heads import Head
@@ -276,7 +277,7 @@ class Participant(Host):
     def _open(self, job: OpenAnswer) -> OpenedAnswer:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
         notes, temperature = self.rounds[job.round], self.collaboration.distillation.temperature
-        opened = self._student.open(job.payload, temperature=temperature)
+        opened = self._student.open_evaluated(job.payload, temperature=temperature)
         if opened.logits is None:
             notes.opened[job.peer] = opened
             return OpenedAnswer(None)

@@ -175,6 +175,8 @@ class GossipKind(Kind["GossipAgreement"]):
             "models that are averaged start from one initialisation, not from given models",
             where="algorithm",
             found=self.name,
+            hint='algorithm="cycle" trains given modules. Averaged is what `hidden` or '
+            "`model.network` names, from one seed",
         )
 
 

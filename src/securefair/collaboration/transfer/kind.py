@@ -84,6 +84,8 @@ class AskingKind(Kind[A]):
             "a transfer fits models of its own, it starts from none that is given",
             where="algorithm",
             found=self.name,
+            hint='algorithm="cycle" or "vpdl" trains given modules; `teachers` answer with a model '
+            "that is trained already",
         )
 
     def check_own(self, agreement: A, own: ParticipantData) -> None:

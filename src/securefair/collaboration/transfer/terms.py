@@ -235,6 +235,6 @@ class TransferTerms(Agreement):
     @property
     def basis_seed(self) -> bytes:
         """Public seed of every student's projection, one for all."""
-        return hashlib.sha256(
-            b"securefair transfer basis\0" + msgspec.json.encode(self.seed)
-        ).digest()
+        facts = msgspec.json.encode(self.seed)
+        drawn = hashlib.sha256(b"securefair transfer basis\0" + facts).digest()
+        return self.facts.basis_seed(drawn)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from securefair.config import defaults
 from securefair.data import Samples
+from securefair.data.arrays import array_of
 from securefair.errors import ConfigError, ModelError
 from securefair.model.balance import balanced_by_values
 from securefair.model.folded import FoldedNetwork
@@ -37,8 +38,9 @@ class NetworkHead(Head):
             normalises by stays as it was trained, so that nothing depends on who else is in a
             batch.
         classes: M, the width of its output.
-        calibration: (B, d) numbers or `Samples` of the owner, B >= 1; they stay with the model and
-            only scale its inner values (`balanced_by_values`), logits do not depend on them.
+        calibration: numbers (B, d) or (B, *input_shape), or `Samples`, of the owner, B >= 1; they
+            stay with the model and only scale its inner values (`balanced_by_values`), logits do
+            not depend on them.
         range_penalty: weight of the activations' excess in every loss that it is trained on
             (`with_penalty`); 0: none.
 
@@ -51,27 +53,28 @@ class NetworkHead(Head):
         self,
         network: EncryptableNetwork,
         classes: int,
-        calibration: NDArray[np.float64] | Samples,
+        calibration: NDArray[np.floating] | Tensor | Samples,
         *,
         range_penalty: float = defaults.RANGE_PENALTY,
     ) -> None:
         check_network(network)
         super().__init__(math.prod(network.input_shape), classes)
-        if isinstance(calibration, Samples):
-            samples = calibration.features
-            calibration = samples.reshape(len(samples), math.prod(samples.shape[1:]))
-        if not isinstance(calibration, np.ndarray):
+        given = calibration.features if isinstance(calibration, Samples) else calibration
+        if not isinstance(given, np.ndarray | Tensor):
             raise ModelError(
                 "ranges inside a network come from samples of its owner",
                 where="calibration",
-                found=type(calibration).__name__,
-                expected="an array (B, d), or Samples",
+                found=type(given).__name__,
+                expected="an array or tensor (B, d) or (B, *input_shape), or Samples",
             )
-        if calibration.ndim != 2 or calibration.shape[1] != self.features or not len(calibration):
+        own: NDArray[np.float64] = array_of(given, "calibration").astype(np.float64)
+        if own.shape[1:] == network.input_shape or isinstance(calibration, Samples):
+            own = own.reshape(len(own), math.prod(own.shape[1:]))
+        if own.ndim != 2 or own.shape[1] != self.features or not len(own):
             raise ModelError(
                 "the samples do not fit the network",
-                found=calibration.shape,
-                expected=f"(B, {self.features}) with B at least 1",
+                found=own.shape,
+                expected=f"(B, {self.features}) or (B, *{network.input_shape}), B at least 1",
             )
         if not 0 <= range_penalty < math.inf:
             raise ConfigError(
@@ -83,8 +86,8 @@ class NetworkHead(Head):
         self.network = copy.deepcopy(network).double().eval()
         self.range_penalty = range_penalty
         # Evenly spread: samples may be sorted by class.
-        count = min(len(calibration), CALIBRATION_SAMPLES)
-        self.calibration = calibration[np.arange(count) * len(calibration) // count]
+        count = min(len(own), CALIBRATION_SAMPLES)
+        self.calibration = own[np.arange(count) * len(own) // count]
         found = self.folded().classes
         if found != classes:
             raise ModelError("the network has other classes", found=found, expected=classes)

@@ -7,6 +7,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.kinds import kind_of
 from securefair.config import DisclosureSection
 from securefair.errors import ConfigError, PlanError
+from securefair.model.projection import SignedSeed
 from support.agreements import agree
 
 SPEC = ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=8)
@@ -80,6 +81,14 @@ class TestBasisSeed:
         """One data epoch keeps one basis, whatever else is renegotiated."""
         assert agreed(temperature=4.0).basis_seed == AGREED.basis_seed
         assert replace(AGREED, seed=1).basis_seed != AGREED.basis_seed
+
+    @pytest.mark.parametrize("algorithm", ["cycle", "transfer"])
+    def test_projects_of_protocol_12_go_on_under_signs(self, algorithm):
+        new = AGREED if algorithm == "cycle" else agree(algorithm, NAMES)
+        old = replace(new, facts=replace(new.facts, protocol=12))
+        assert isinstance(old.basis_seed, SignedSeed)
+        assert not isinstance(new.basis_seed, SignedSeed)
+        assert old.basis_seed == new.basis_seed
 
 
 @pytest.mark.parametrize(

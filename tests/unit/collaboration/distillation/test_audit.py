@@ -3,7 +3,7 @@ import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.audit import ReleaseAudit
-from securefair.exchange.student import Opened
+from securefair.exchange.opened import Opened
 from support.agreements import agree
 from support.simulated import start_run
 

@@ -241,3 +241,14 @@ def test_a_plain_module_is_told_what_it_lacks():
 def test_without_samples_of_the_owner_it_says_what_it_needs():
     with pytest.raises(ModelError, match="an array"):
         NetworkHead(small_network("digits-8", 2, seed=0), 2, None)
+
+
+def test_own_samples_come_flat_or_as_images():
+    images = np.random.default_rng(0).uniform(size=(20, 1, 8, 8))
+    network = small_network("digits-8", 2, seed=0)
+    flat = NetworkHead(network, 2, images.reshape(20, 64))
+    for own in (images, torch.tensor(images), images.astype(np.float32)):
+        found = NetworkHead(network, 2, own)
+        np.testing.assert_allclose(found.calibration, flat.calibration, atol=1e-7)
+    with pytest.raises(ModelError, match="do not fit the network"):
+        NetworkHead(network, 2, images.reshape(20, 8, 8, 1))
