@@ -25,7 +25,7 @@ from securefair.model.optimizer import OptimizerConfig
 from securefair.model.outcomes import agreed_outcome
 from securefair.model.projection import SignedSeed
 from securefair.protocol.codec import Limits
-from securefair.protocol.messages import PROTOCOL_VERSION, SIGNED_UNTIL
+from securefair.protocol.messages import PROTOCOL_VERSION, SINCE_0_3
 from securefair.protocol.settings import SumSettings
 
 LOCAL = MappingProxyType({"local": True})
@@ -77,7 +77,7 @@ class PublicFacts:
 
     def basis_seed(self, drawn: bytes) -> bytes:
         """The seed of projections, as the protocol that they speak adds blocks of samples."""
-        return SignedSeed(drawn) if self.protocol <= SIGNED_UNTIL else drawn
+        return drawn if self.protocol >= SINCE_0_3 else SignedSeed(drawn)
 
 
 def optimizer_of(training: TrainingSection) -> OptimizerConfig:

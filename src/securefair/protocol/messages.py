@@ -39,17 +39,14 @@ PROTOCOL_VERSION = 15
 
 SINCE_0_3 = 15
 """Since then participants greet those alone whom they exchange with, others stand in for a key of a
-sum that does not come, and hospitals that add up fits say what leaves of trees are worth to each.
-"""
+sum that does not come, hospitals that add up fits say what leaves of trees are worth to each, and
+projections tell the mean of several blocks of samples."""
 
 OLDEST_PROTOCOL = 12
 """The oldest that is spoken, of 0.2.0: a project goes on in the version it was founded with."""
 
 SPOKEN = frozenset({OLDEST_PROTOCOL, PROTOCOL_VERSION})
 """The versions of releases; no release spoke those between them."""
-
-SIGNED_UNTIL = 12
-"""Until then blocks of samples were added under signs, which could cancel and lose the mean."""
 
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
