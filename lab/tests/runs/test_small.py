@@ -140,6 +140,8 @@ def test_what_the_audit_derived_is_no_longer_there():
     assert summary["algorithms"]["transfer"]["metrics"]["accuracy"]["mean"] is None
     assert summary["algorithms"]["transfer"]["metrics"]["log_loss"]["mean"] == 0.5
     assert summary["algorithms"]["most_common"]["metrics"]["log_loss"]["mean"] is None
+    gains = summary["algorithms"]["transfer"]["gain_over_best_control"]  # which is that control
+    assert gains["log_loss"]["mean"] is None  # with the mean above it would give what is hidden
     assert summary["algorithms"]["transfer"]["metrics"]["auc"]["by_hospital"]["south"] is None
     assert "accuracy" not in summary["participants"][0]
     assert "3 patients" not in files["summary.json"]
@@ -159,6 +161,22 @@ def test_where_no_count_is_small_all_is_told():
         name: list(counts) for name, counts in well.class_counts.items()
     }
     assert not {"confusion", "thresholds", "pictures"} & set(summary["algorithms"]["transfer"])
+
+
+def test_a_share_within_intervals_is_of_test_patients_too():
+    """Of numbers, which have no table of who was told what."""
+    result = results(WELL, WELL)
+    sizes = {one.name: one.test_samples for one in result.participants}
+    inside = {name: 1 - (3 if name == "south" else 0) / size for name, size in sizes.items()}
+    numbers = {
+        name: msgspec.structs.replace(one, confusion={}, metrics={"coverage": score(inside)})
+        for name, one in result.algorithms.items()
+    }
+    small = Small(msgspec.structs.replace(result, algorithms=numbers))
+    assert small.shares["transfer"] - small.of_a_class == {"south"}
+    told = small.without().algorithms["transfer"].metrics["coverage"]
+    assert told.mean is None
+    assert [name for name, value in told.by_hospital.items() if value is None] == ["south"]
 
 
 def test_of_several_seeds_each_must_be_of_many():

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.config import defaults
+from securefair.config.columns import code
 from securefair.data.cells import Column, Row, Table, table_of
 from securefair.data.dataset import ParticipantData
 from securefair.data.headings import meant
@@ -106,9 +107,9 @@ def patients_of(
             hint=meant(name, table.columns),
         )
     column = table.columns[name]
-    nobody = np.array([not text for text in column.texts])
+    nobody = column.among(defaults.MISSING)
     if all_named and nobody.any():
         raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
     known = {} if known is None else known
-    numbers = [known.setdefault(text, len(known)) for text in column.texts]
+    numbers = [known.setdefault(code(text), len(known)) for text in column.texts]
     return np.array(numbers, dtype=np.int64)[column.codes]

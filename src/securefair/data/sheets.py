@@ -12,18 +12,21 @@ import re
 from collections.abc import Iterable, Sequence
 
 _BEGINNINGS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"  # and their wide forms
+_WITHIN = re.compile(r"(?<=.)([;\t]\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a spreadsheet that divides cells at ; or tabs takes the rest for a cell of its own."""
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?\s*%?")
 
 
 def guarded(text: str) -> str:
     """A text that no spreadsheet runs; numbers and single signs stay as they are."""
     runs = len(text) > 1 and text[0] in _BEGINNINGS and not _NUMBER.fullmatch(text)
-    return f"'{text}" if runs else text
+    return _WITHIN.sub(r"\1'", f"'{text}" if runs else text)
 
 
 def unguarded(text: str) -> str:
     """The text of which `guarded` made this one."""
-    return text[1:] if text.startswith("'") and guarded(text[1:]) == text else text
+    within = re.sub(_WITHIN.pattern.replace("(?=", "'(?="), r"\1", text)
+    return next((one for one in (within[1:], within) if guarded(one) == text), text)
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:

@@ -318,8 +318,8 @@ class Student(NeverPickled):
         Args:
             answer: what `Teacher.answer` gave.
             temperature: T, by which `loss` and `class_sums` are divided, above 0.
-            request: that it answers, of these samples, where another process made it with these
-                keys; None: the last that this student made.
+            request: that it answers, where another process made it with these keys; None: the
+                last that this student made.
 
         Raises:
             DataError: T is not above 0, or the answer or request is none; nothing was opened.
@@ -334,6 +334,11 @@ class Student(NeverPickled):
             raise EncryptionError(
                 "an answer was opened before a request was made",
                 hint="Opening needs what a request leaves: save after it, ask anew after rotate",
+            )
+        if self.plan.spec.leaves.rows and self._asked is not None and asked != self._asked:
+            raise EncryptionError(
+                "this student has asked about other samples since",
+                hint="Open answers in the order of requests, or have a student for each",
             )
         self._check_length(len(answer) - BOUND_BYTES)
         return self.open_evaluated(unbind(asked, answer), temperature=temperature)

@@ -17,7 +17,8 @@ from securefair.records import AlgorithmResult, MetricResult, RunResult
 FEWEST = 5
 """Patients; smaller counts are not told."""
 
-SHARES = ("accuracy", "balanced_accuracy", "sensitivity", "specificity")
+COVERAGE = "coverage"
+SHARES = ("accuracy", "balanced_accuracy", "sensitivity", "specificity", COVERAGE)
 """Of patients: whoever knows how many there are has the counts."""
 COMMON = "most_common"
 """The control whose scores all follow from the sizes of the classes."""
@@ -56,6 +57,11 @@ class Small:
                 for hospital in one.confusion
                 if any(map(_small, self._cells(one, hospital)))
             }
+            | {
+                own.name
+                for own in result.participants
+                if any(map(_small, _within(one, own.name, own.test_samples)))
+            }
             for name, one in result.algorithms.items()
         }
 
@@ -79,7 +85,7 @@ class Small:
                     for score, metric in one.metrics.items()
                 },
                 gain_over_best_control={
-                    score: self._told(score, metric, gains, common=False)
+                    score: self._told(score, metric, gains, common=one.best_control == COMMON)
                     for score, metric in one.gain_over_best_control.items()
                 },
                 verdict=verdict,
@@ -164,6 +170,14 @@ def hidden_counts(counts: Sequence[int], hidden: str = "not told") -> list[int |
         hidden if is_small or (any(small) and count == largest) else count
         for count, is_small in zip(counts, small, strict=True)
     ]
+
+
+def _within(one: AlgorithmResult, hospital: str, patients: int) -> Iterator[float]:
+    """Test patients within and outside their predicted intervals, as each seed tells them."""
+    if COVERAGE in one.metrics:
+        for value in one.metrics[COVERAGE].by_seed.get(hospital, []):
+            if value is not None:
+                yield from (value * patients, (1 - value) * patients)
 
 
 def _small(count: float) -> bool:

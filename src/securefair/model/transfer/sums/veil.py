@@ -5,15 +5,16 @@ predicted: sum x^2 - (sum x)^2 / n. Sums are told to 20 bits and more, and few p
 a given sum. So an exact sum told how many patients with a finding each of the others had, one
 included, and how many patients (tests/security/test_counted_sums.py).
 
-Every hospital therefore tells f_j H_jj + u_j of feature j, with f_j log-uniform in [1/2, 1], and
-u_j, of a column of two values, uniform in [0, what two patients with a rare finding add at most].
-Its slope follows from the curvature that it tells, so a sum is still a step of Newton's method: a
-hospital only counts in it as if it had fewer patients, or a few more with a finding. What that
-costs: docs/notebook/sums.md.
+Every hospital therefore tells f_j H_jj + (1 - f_j) U_j of feature j, with f_j log-uniform in
+[1/2, 1], and U_j, of a column of two values, uniform up to what `MOST_PATIENTS` with a rare finding
+add. Neither exceeds the bound of a curvature, so no value is cut, and none stands out. Its slope
+follows from the curvature that it tells, so a sum is still a step of Newton's method: a hospital
+only counts in it as if it had fewer patients, or a few more with a finding. What that costs:
+docs/notebook/sums.md.
 
-Both are drawn from a digest of its own training samples. So they are the same in every sum, whoever
-asks and whenever, also after a restart: different draws could be averaged. Whoever could try all
-tables that a hospital may have could also compare their exact sums.
+Both are drawn from a digest of its own training samples. So they are the same in every sum of a
+project, whoever asks, also after a restart. Another project draws anew, and many together narrow
+counts down. That nobody has a finding is not hidden: the fit, which is told as it is, says so.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from securefair.model.outcomes import outcome_of
 Array = NDArray[np.float64]
 
 LEAST_FACTOR = 0.5
-MOST_PATIENTS = 2.0
+MOST_PATIENTS = 4.0
 WIDEST = 4.0
 """Squared range of a feature, which lies in [-1, 1]: what a patient adds who alone has a finding,
 per second derivative."""
@@ -44,26 +45,33 @@ def veiled(curvature: Array, samples: Samples) -> Array:
         curvature: of features that everybody has.
         samples: own training samples, with all features.
     """
-    width = len(curvature)
+    width, bend = len(curvature), outcome_of(samples).curvature or 1.0
     bits = hashlib.shake_256(_digest(samples)).digest(2 * 8 * width)
     less, some = np.frombuffer(bits, "<u8").reshape(2, width) / 2.0**64
     factors = LEAST_FACTOR**less
-    bend = outcome_of(samples).curvature or 1.0
-    two = [len(np.unique(column)) <= 2 for column in samples.features[:, :width].T]
-    more = MOST_PATIENTS * WIDEST * bend * some * np.array(two)
+    two = np.array([len(np.unique(column)) <= 2 for column in samples.features[:, :width].T])
+    rows = MOST_PATIENTS * WIDEST * _most_rows(samples)
+    more = two * bend * some * min(rows, float(len(samples)))
     roots = np.sqrt(factors)
-    hidden: Array = curvature * np.outer(roots, roots) + np.diag(more)
-    # The agreed bound of a sum holds for a curvature: no feature has more than this.
-    most, at = bend * len(samples), np.arange(width)
-    hidden[at, at] = np.maximum(np.minimum(hidden[at, at], most), np.diagonal(curvature) * factors)
+    hidden: Array = curvature * np.outer(roots, roots) + np.diag((1 - factors) * more)
     return hidden
 
 
+def _most_rows(samples: Samples) -> int:
+    """Of one patient."""
+    if samples.patients is None:
+        return 1
+    return int(np.unique(samples.patients, return_counts=True)[1].max())
+
+
 def _digest(samples: Samples) -> bytes:
-    rows = [np.round(np.asarray(samples.features, np.float64), DECIMALS) + 0.0, samples.labels]
-    rows += [one for one in (samples.values, samples.weights, samples.patients) if one is not None]
-    found = hashlib.sha256(b"securefair veil\0")
-    for one in rows:
-        plain = np.ascontiguousarray(one)
-        found.update(f"{plain.dtype.str} {plain.shape}\0".encode() + plain.tobytes())
-    return found.digest()
+    """Of all samples, in whatever order."""
+    columns = [np.round(np.asarray(samples.features, np.float64), DECIMALS) + 0.0]
+    columns += [
+        np.asarray(one, np.float64).reshape(len(samples), -1)
+        for one in (samples.labels, samples.values, samples.weights)
+        if one is not None
+    ]
+    rows = np.hstack(columns)
+    rows = np.ascontiguousarray(rows[np.lexsort(rows.T)], "<f8")
+    return hashlib.sha256(f"securefair veil {rows.shape}\0".encode() + rows.tobytes()).digest()
