@@ -107,7 +107,7 @@ def derived(files):
     }
     for one in summary["algorithms"]:  # a mean, less all others, is the one that is missing
         for share in SHARES:
-            mean = summary["algorithms"][one]["metrics"][share]["mean"]
+            mean = summary["algorithms"][one]["metrics"].get(share, {"mean": None})["mean"]
             missing = [name for name in sizes if (one, share, name) not in told]
             if mean is not None and len(missing) == 1:
                 others = sum(told[one, share, name] for name in sizes if name not in missing)

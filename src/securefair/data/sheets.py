@@ -20,7 +20,8 @@ _NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?\s*%?")
 def guarded(text: str) -> str:
     """A text that no spreadsheet runs; numbers and single signs stay as they are."""
     runs = len(text) > 1 and text[0] in _BEGINNINGS and not _NUMBER.fullmatch(text)
-    return _WITHIN.sub(r"\1'", f"'{text}" if runs else text)
+    inside = _WITHIN.sub(r"\1'", text)
+    return f"'{inside}" if runs else inside
 
 
 def unguarded(text: str) -> str:
