@@ -78,6 +78,10 @@ def samples_of(
             hint="Fill missing values before, or add a feature that says so",
         )
     scaled = _scaled(flat, feature_range, where, learns=learns)
+    if classes is not None and not isinstance(classes, int | np.integer):
+        raise DataError(
+            "classes are counted", where=where, found=classes, expected="a whole number, or None"
+        )
     known = int(found.max()) + 1 if classes is None else classes
     if classes is None and known > MOST_CLASSES:
         raise DataError(

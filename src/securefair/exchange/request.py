@@ -90,6 +90,7 @@ def decode_request(request: Carried) -> Request:
     Raises:
         DataError: the bytes are no request.
     """
+    check_bytes(request, "a request")
     try:
         found = msgspec.msgpack.decode(request, type=_Format).format
         if found != REQUEST_FORMAT:

@@ -89,7 +89,11 @@ class Student(NeverPickled):
         max_openings: int | None = MAX_OPENINGS,
         keys: Secret | None = None,
     ) -> None:
-        counts = type(max_openings) is int and max_openings >= 1
+        counts = (
+            isinstance(max_openings, int | np.integer)
+            and not isinstance(max_openings, bool)
+            and max_openings >= 1
+        )
         if max_openings is not None and (keys is not None or not counts):
             raise LedgerError(
                 "not a limit of openings" if keys is None else "these keys come without a count",
@@ -99,7 +103,7 @@ class Student(NeverPickled):
                 hint=None if keys is None else "Student.save and Student.load keep the count",
             )
         plan = plan_exchange(spec, coefficients=get_backend(backend).packs_coefficients)
-        self._start(plan, backend, seed, max_openings)
+        self._start(plan, backend, seed, None if max_openings is None else int(max_openings))
         if keys is None:
             self.rotate()
             return
@@ -340,7 +344,7 @@ class Student(NeverPickled):
                 "this student has asked about other samples since",
                 hint="Open answers in the order of requests, or have a student for each",
             )
-        self._check_length(len(answer) - BOUND_BYTES)
+        self._check_length(max(0, len(answer) - BOUND_BYTES))
         return self.open_evaluated(unbind(asked, answer), temperature=temperature)
 
     def open_evaluated(self, answer: Carried, *, temperature: float = 1.0) -> Opened:

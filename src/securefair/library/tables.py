@@ -71,6 +71,7 @@ def participants_of_tables(
         name: [None] * len(tables) for name, tables in parts.items()
     }
     if patient_column is not None:
+        check_column(patient_column, label if isinstance(label, str) else label.target.name)
         for name, tables in parts.items():
             numbers: dict[str, int] = {}
             with about(name):
@@ -116,6 +117,21 @@ def participants_of_tables(
         )
         everyone.append(completed(one, wide))
     return alike(everyone), spec, own, found
+
+
+def check_column(patient_column: object, label: str) -> None:
+    """Refuse what cannot name patients.
+
+    Raises:
+        ConfigError: it is no name, or that of the label.
+    """
+    if not isinstance(patient_column, str) or patient_column == label:
+        raise ConfigError(
+            "a column of its own names patients",
+            where="patient_column",
+            found=patient_column,
+            expected="the name of a column that is not the label",
+        )
 
 
 def whole_tables(hospitals: Mapping[str, object]) -> dict[str, Table]:

@@ -82,7 +82,7 @@ class PrivateAlignments:
         (epsilon, delta)-differentially private, and so is everything that is decided by them.
         The number of patients is public; of neighbours, one has another patient's rows, or none,
         in the place of all rows of one patient. Where the number itself differs by one, the noise
-        does, too, and epsilon is larger: of 1 it is at most 1.42 for one peer and 20 patients, and
+        does, too, and epsilon is larger: of 1 at delta 0.001 at most 1.42 for one peer and 20 patients, and
         1.08 for 100. The model must be private already: its cost adds up with this one, where
         nothing is in the patient's place. It holds against teachers that
         follow the protocol, so that row i of an answer depends on patient i only, and with noise

@@ -280,3 +280,22 @@ def test_whatever_a_channel_hands_over_is_read():
     answer = teacher.answer(bytearray(request))
     for kind in (bytearray, memoryview):
         assert student.open(kind(answer)).logits is not None
+
+
+def test_whole_numbers_of_numpy_count_and_a_text_is_no_request(linear):
+    assert Student(linear.plan.spec, max_openings=np.int64(3)) is not None
+    with pytest.raises(DataError, match="comes as bytes"):
+        linear.student.open(linear.answer, request="x")
+    with pytest.raises(EncryptionError, match="found '0 bytes'"):
+        linear.student.open(b"", request=linear.request)
+
+
+def test_an_answer_to_the_request_before_does_not_open_by_the_samples_of_the_last():
+    spec = spec_of("public")
+    student = Student(spec, backend="clear")
+    teacher = Teacher(head_of(spec), spec, backend="clear")
+    first = student.request(samples_of(spec))
+    answer = teacher.answer(first)
+    student.request(samples_of(spec, seed=1))
+    with pytest.raises(EncryptionError, match="other samples since"):
+        student.open(answer, request=first)

@@ -5,6 +5,8 @@ import pytest
 
 import securefair as sf
 from securefair.config import check_settings, load_config, parse_config
+from securefair.data.groups import patients_of
+from securefair.data.rows import parse_rows
 from securefair.errors import ConfigError, DataError
 from securefair.user.participants import load_participants
 from securefair.user.tables import ReadTables, resolve
@@ -119,3 +121,18 @@ def test_what_is_said_of_a_table_holds_where_its_columns_are_inferred(tables):
     assert table.names == ("well", "ill")
     assert table.groups == (("0",), ("1",))
     assert (table.fill, table.same_unit, table.patient_column) == (True, ("marker",), "case_id")
+
+
+@pytest.mark.parametrize("column", [3, "ill"])
+def test_what_names_no_patients_is_refused_by_name(tables, column):
+    with pytest.raises(ConfigError, match="a column of its own names patients"):
+        sf.collaborate({path.stem: path for path in tables}, label="ill", patient_column=column)
+
+
+def test_codes_of_missing_are_no_patient_and_spellings_of_a_number_are_one(tmp_path):
+    for name in ("NA", "?", ""):
+        table = parse_rows(f"id,age\n1,3\n{name},4\n", source="here.csv")
+        with pytest.raises(DataError, match="a row without a patient"):
+            patients_of(table, "id")
+    table = parse_rows("id,age\n1,3\n1.0,4\n01,4\n2,5\n", source="here.csv")
+    assert patients_of(table, "id").tolist() == [0, 0, 0, 1]
