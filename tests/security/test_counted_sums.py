@@ -71,7 +71,7 @@ def test_exact_sums_count_every_finding_at_every_hospital(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_veiled_ones_fit_no_counts_and_leave_a_range_of_them(seed):
-    """Even to whoever knows both sizes: by these a rare one may be nobody's; others have a range."""
+    """Even to whoever knows both sizes: by these a rare one may be nobody's."""
     others = [hospital(10 * seed + 1, 29), hospital(10 * seed + 2, 34)]
     entries = curvatures(others)
     assert sizes_that_fit(entries, range(25, 40)) == []

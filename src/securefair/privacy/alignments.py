@@ -82,11 +82,11 @@ class PrivateAlignments:
         (epsilon, delta)-differentially private, and so is everything that is decided by them.
         The number of patients is public; of neighbours, one has another patient's rows, or none,
         in the place of all rows of one patient. Where the number itself differs by one, the noise
-        does, too, and epsilon is larger: of 1 at delta 0.001 at most 1.42 for one peer and 20 patients, and
-        1.08 for 100. The model must be private already: its cost adds up with this one, where
-        nothing is in the patient's place. It holds against teachers that
-        follow the protocol, so that row i of an answer depends on patient i only, and with noise
-        from `SystemNoise` only.
+        does, too, and epsilon is larger: of 1, at delta 0.001 and for one peer, at most 1.42 with
+        20 patients, and 1.08 with 100. The model must be private already: its cost adds up with
+        this one, where nothing is in the patient's place. It holds against teachers that follow the
+        protocol, so that row i of an answer depends on patient i only, and with noise from
+        `SystemNoise` only.
 
     Edge cases:
         The same peer again: the first value, without another charge. The peer's answers come from
