@@ -1,7 +1,9 @@
 """How a site that runs is stopped: it looks itself whether somebody wants that.
 
 What a signal's handler raises lands anywhere: in a destructor or a callback, where it is lost, or
-in the midst of a wait. So the handler only notes the signal, and wakes whoever waits.
+in the midst of a wait. So the handler only notes the signal, and wakes whoever waits. Python runs a
+handler when its main thread comes to it, and on a busy machine some never were: so the signal is
+noted by what the system's own handler writes, too (`signal.set_wakeup_fd`).
 """
 
 from __future__ import annotations
@@ -23,12 +25,17 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stop:
-    """Whether this process was asked to stop."""
+    """Whether this process was asked to stop.
+
+    Attributes:
+        writes: end of a pipe; the number of a signal, as a byte, asks.
+    """
 
     def __init__(self) -> None:
         self._asked = False
         self._wakers: list[Callable[[], None]] = []
-        self._reads, self._writes = os.pipe()
+        self._reads, self.writes = os.pipe()
+        os.set_blocking(self.writes, False)
         self._watcher = threading.Thread(target=self._watch, name="stop", daemon=True)
         self._watcher.start()
 
@@ -40,7 +47,8 @@ class Stop:
     def ask(self) -> None:
         """Note it, and wake whoever waits. A handler may call this wherever it interrupts."""
         self._asked = True
-        os.write(self._writes, b"1")  # a lock might be held by what was interrupted
+        with contextlib.suppress(BlockingIOError):  # full: it was written before
+            os.write(self.writes, bytes([SIGNALS[0]]))  # what was interrupted might hold a lock
 
     def check(self) -> None:
         """Between two steps.
@@ -59,12 +67,16 @@ class Stop:
 
     def close(self) -> None:
         """Nobody asks any more."""
-        os.close(self._writes)
+        os.close(self.writes)
         self._watcher.join()
         os.close(self._reads)
 
     def _watch(self) -> None:
-        while os.read(self._reads, 1):
+        woken = False
+        while number := os.read(self._reads, 1):
+            if number[0] not in SIGNALS or woken:
+                continue
+            self._asked = woken = True
             for wake in list(self._wakers):
                 wake()
 
@@ -84,9 +96,11 @@ def stopped_by_signals() -> Iterator[Stop]:
     # What is ignored stays so: a shell lets nobody's Ctrl-C reach what runs in its background.
     heard = [one for one in SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]
     before = [signal.signal(one, note) for one in heard]
+    written = signal.set_wakeup_fd(stop.writes, warn_on_full_buffer=False)
     try:
         yield stop
     finally:
+        signal.set_wakeup_fd(written)
         for one, handler in zip(heard, before, strict=True):
             signal.signal(one, handler)
         stop.close()

@@ -67,6 +67,22 @@ def test_a_signal_may_interrupt_whoever_holds_the_lock_that_a_waker_takes():
         assert woken.wait(LONG)
 
 
+def test_a_signal_whose_handler_never_runs_is_noted():
+    """The system's own handler writes its number; others' numbers ask nothing."""
+    with stopped_by_signals() as stop:
+        woken = threading.Event()
+        stop.wakes(woken.set)
+        os.write(stop.writes, bytes([signal.SIGCHLD, SIGNALS[0]]))
+        assert woken.wait(LONG)
+        assert stop.asked
+
+
+def test_where_signals_are_written_is_as_before():
+    with stopped_by_signals() as stop:
+        assert signal.set_wakeup_fd(stop.writes) == stop.writes
+    assert signal.set_wakeup_fd(-1) == -1
+
+
 def test_a_second_signal_ends_the_process_at_once():
     script = (
         "import time\nfrom securefair.sites.site.stopping import stopped_by_signals\n"
