@@ -69,7 +69,7 @@ def test_results_and_what_is_heard_are_those_of_one_process(config, tmp_path):
         write_outcome(outcome, out)
         outcomes.append(outcome)
         told.append(sorted(map(str, listener.told)))  # of parts that go on at once
-        heard.append([(one.algorithm, one.round, one.accuracy) for one in callback.heard])
+        heard.append([(one.seed, one.algorithm, one.round, one.accuracy) for one in callback.heard])
         assert not is_unfinished(out)
     assert told[0] == told[1]
     assert heard[0] == heard[1]
